@@ -1,0 +1,38 @@
+"""maxmargin: margin-based learning, exact, certified and fast.
+
+Names are loaded when they are first used, so that ``import maxmargin`` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# public name -> module that defines it
+_HOMES: dict[str, str] = {
+    "SVC": "maxmargin.svm",
+    "NuSVC": "maxmargin.svm",
+    "HardMarginSVC": "maxmargin.svm",
+    "SVR": "maxmargin.svm",
+    "NuSVR": "maxmargin.svm",
+    "OneClassSVM": "maxmargin.svm",
+    "SVDD": "maxmargin.svm",
+    "certify": "maxmargin.svm",
+}
+_MODULES = {"kernels"}
+
+__all__ = ["__version__", *_HOMES, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"maxmargin.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Everything that knows about hardware: jitted leaves, threads, memory."""

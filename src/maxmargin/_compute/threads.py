@@ -1,0 +1,81 @@
+"""A small pool of threads for nogil functions, and control of the threads of BLAS."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import joblib
+from joblib.parallel import get_active_backend
+from threadpoolctl import ThreadpoolController
+
+
+def effective_threads(n_jobs: int | None) -> int:
+    """Number of threads for one fit: all cores by default, one inside a joblib worker.
+
+    ``n_jobs`` counts as in joblib (-1 all cores, -2 all but one); ``None`` means "as many as are free",
+    which is every core in a plain program and one core where somebody else already runs in parallel.
+    """
+    cores: int = joblib.cpu_count()
+    if n_jobs is not None:
+        if n_jobs == 0:
+            raise ValueError("n_jobs=0 has no meaning: use None, 1, 2, ... or -1 for all cores.")
+        return max(1, n_jobs if n_jobs > 0 else cores + 1 + n_jobs)
+    if get_active_backend()[0].nesting_level:
+        return 1
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+
+
+@cache
+def _pool(n_threads: int, pid: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads, thread_name_prefix=f"maxmargin-{pid}")
+
+
+def run(tasks: Sequence[Callable[[], Any]], n_threads: int) -> list[Any]:
+    """Run the tasks on up to ``n_threads`` threads and return their results in order."""
+    if n_threads == 1 or len(tasks) == 1 or threading.current_thread().name.startswith("maxmargin-"):
+        return [task() for task in tasks]
+    with single_threaded_blas():
+        futures = [_pool(n_threads, os.getpid()).submit(task) for task in tasks]
+        return [future.result() for future in futures]
+
+
+def split(n: int, n_parts: int, *, multiple: int = 16) -> list[slice]:
+    """Cut ``range(n)`` into at most ``n_parts`` slices whose lengths are multiples of ``multiple``."""
+    length = -(-n // n_parts)
+    length = max(-(-length // multiple) * multiple, multiple)
+    return [slice(start, min(start + length, n)) for start in range(0, n, length)]
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+_blas_lock = threading.RLock()
+_blas_depth = 0
+_blas_limiter: Any = None
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Limit BLAS to one thread while our own threads call it. Re-entrant, and safe from many threads."""
+    global _blas_depth, _blas_limiter
+    with _blas_lock:
+        if _blas_depth == 0:
+            _blas_limiter = _controller().limit(limits=1, user_api="blas")
+        _blas_depth += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_depth -= 1
+            if _blas_depth == 0:
+                _blas_limiter.restore_original_limits()
+                _blas_limiter = None

@@ -1,0 +1,81 @@
+"""One-versus-one and one-versus-rest over any binary machine.
+
+Signs follow scikit-learn's SVC: with two classes the positive side is ``classes_[1]``; with more, the
+one-versus-one machine of the pair (i, j), i < j, is positive on class i, and the one-versus-rest machine of
+class k is positive on class k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from maxmargin.typing import FloatArray, IntArray
+
+Strategy = Literal["ovo", "ovr"]
+
+
+@dataclass(frozen=True)
+class BinaryTask:
+    """One binary problem: its rows, their signs, and the classes on its two sides (-1 means "the rest")."""
+
+    rows: IntArray
+    signs: FloatArray
+    positive: int
+    negative: int
+
+
+def binary_tasks(codes: IntArray, n_classes: int, strategy: Strategy) -> list[BinaryTask]:
+    """The binary problems behind a problem with ``n_classes`` classes, coded 0 ... n_classes - 1."""
+    check_strategy(strategy)
+    every = np.arange(len(codes))
+    if n_classes == 2:
+        return [BinaryTask(every, np.where(codes == 1, 1.0, -1.0), 1, 0)]
+    if strategy == "ovr":
+        return [BinaryTask(every, np.where(codes == k, 1.0, -1.0), k, -1) for k in range(n_classes)]
+    tasks = []
+    for i, j in combinations(range(n_classes), 2):
+        rows = np.flatnonzero((codes == i) | (codes == j))
+        tasks.append(BinaryTask(rows, np.where(codes[rows] == i, 1.0, -1.0), i, j))
+    return tasks
+
+
+def check_strategy(strategy: str) -> None:
+    if strategy not in ("ovo", "ovr"):
+        raise ValueError(f"multiclass={strategy!r} is unknown: use 'ovo' or 'ovr'.")
+
+
+def votes(decisions: FloatArray, n_classes: int) -> IntArray:
+    """Class codes by one-versus-one votes of shape (n_samples, n_pairs); ties go to the first class."""
+    counts = np.zeros((len(decisions), n_classes), dtype=np.int64)
+    for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        wins = decisions[:, column] > 0
+        counts[:, i] += wins
+        counts[:, j] += ~wins
+    codes: IntArray = counts.argmax(axis=1)
+    return codes
+
+
+def summed_decisions(decisions: FloatArray, n_classes: int) -> FloatArray:
+    """One-versus-one decisions as one score per class: votes, with summed confidences inside a tie."""
+    scores: FloatArray = _ovr_decision_function(decisions < 0, -decisions, n_classes)
+    return scores
+
+
+def predict_codes(
+    decisions: FloatArray, n_classes: int, strategy: Strategy, *, break_ties: bool = False
+) -> IntArray:
+    """Class codes from binary decisions of shape (n_samples,) or (n_samples, n_machines)."""
+    if n_classes == 2:
+        return (decisions.ravel() > 0).astype(np.int64)
+    if strategy == "ovr":
+        codes: IntArray = decisions.argmax(axis=1)
+        return codes
+    if break_ties:
+        codes = summed_decisions(decisions, n_classes).argmax(axis=1)
+        return codes
+    return votes(decisions, n_classes)

@@ -1,0 +1,58 @@
+"""The proof that comes with every fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan, nan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """How good an answer is, computed by the problem from the answer alone in float64.
+
+    Attributes
+    ----------
+    primal, dual : values of the two problems (for a maximising dual, primal >= dual).
+    gap : primal - dual, an upper bound on how far the primal value is from the optimum.
+    relative_gap : gap / max(1e-300, abs(dual)).
+    kkt : the largest violation of the optimality conditions (as LIBSVM's ``tol`` counts it).
+    infeasibility : the largest violation of a constraint.
+    complete : True when every row was checked, False when a sample was (see ``n_checked``).
+    convex : False when the problem is not convex, so that no gap exists.
+    n_checked : number of rows whose conditions were evaluated.
+
+    A figure that does not exist for this problem, or was not computed, is NaN.
+    """
+
+    primal: float = nan
+    dual: float = nan
+    gap: float = nan
+    relative_gap: float = nan
+    kkt: float = nan
+    infeasibility: float = 0.0
+    complete: bool = True
+    convex: bool = True
+    n_checked: int = 0
+
+    def holds(self, tol: float) -> bool:
+        """True when the conditions that were checked are met to ``tol``."""
+        return bool(self.kkt <= tol) and self.infeasibility <= max(tol, 1e-9)
+
+    def __str__(self) -> str:
+        rows = f"all {self.n_checked} rows" if self.complete else f"a sample of {self.n_checked} rows"
+        lines = [f"largest KKT violation {self.kkt:.3g} over {rows}", f"infeasibility {self.infeasibility:.3g}"]
+        if not self.convex:
+            lines.append("not convex: a stationary point, no duality gap exists")
+        elif not isnan(self.gap):
+            lines.append(
+                f"primal {self.primal:.10g}, dual {self.dual:.10g}, gap {self.gap:.3g} "
+                f"({self.relative_gap:.2g} relative)"
+            )
+        return "Certificate: " + "; ".join(lines)
+
+
+def worst(certificates: list[Certificate]) -> Certificate:
+    """The certificate with the largest KKT violation, marked complete only if all are."""
+    chosen = max(certificates, key=lambda c: c.kkt)
+    fields = {**chosen.__dict__, "complete": all(c.complete for c in certificates)}
+    return Certificate(**fields)

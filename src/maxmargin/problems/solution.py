@@ -1,0 +1,32 @@
+"""What a solver returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from maxmargin.typing import FloatArray
+
+
+class Status(Enum):
+    """How a solver ended; the value is a sentence a user can read."""
+
+    CONVERGED = "converged to the tolerance asked for"
+    MAX_ITER = "stopped at max_iter before the tolerance was reached"
+    TIME_LIMIT = "stopped at time_limit before the tolerance was reached"
+    INTERRUPTED = "interrupted by the user before the tolerance was reached"
+    STALLED = "stopped because no further progress was possible in float64"
+    UNBOUNDED = "the dual is unbounded: the primal has no feasible point"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """The answer of a solver: the point ``x``, the multipliers of its constraints, and how it was found."""
+
+    x: FloatArray
+    multipliers: FloatArray
+    status: Status
+    n_iter: int
+    seconds: float
+    trace: Any = None

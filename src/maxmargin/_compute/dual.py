@@ -197,6 +197,9 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):  # type: ignore
     violation = np.empty(n_groups)
     for k in range(n_groups):
         a, z = starts[k], stops[k]
+        if a == z:
+            violation[k] = -BIG
+            continue
         low, high = _scan(g[a:z], up[a:z], down[a:z])
         first[k] = a + low
         violation[k] = g[a + high] + down[a + high] - g[a + low] - up[a + low]
@@ -223,6 +226,8 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):  # type: ignore
         down[j] = 0.0 if t[j] > lo[j] else -BIG
         for k in range(n_groups):
             a, z = starts[k], stops[k]
+            if a == z:
+                continue
             low, high = _move_and_scan(g[a:z], delta, B[i, a:z], B[j, a:z], up[a:z], down[a:z])
             first[k] = a + low
             violation[k] = g[a + high] + down[a + high] - g[a + low] - up[a + low]

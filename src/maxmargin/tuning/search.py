@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import joblib
@@ -15,9 +14,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
-from maxmargin._compute.threads import effective_threads, run
+from maxmargin._compute.threads import effective_threads
 from maxmargin.tuning.errors import ErrorMeasure
-from maxmargin.tuning.fast import Answer, FastCell, Targets, answer_fold
+from maxmargin.tuning.fast import Answer, FastCell, Targets, answer_folds
 from maxmargin.tuning.folds import Fold, is_leave_one_out, make_folds, n_rows
 from maxmargin.tuning.grid import Grid, cells_of, default_grid
 from maxmargin.tuning.leave_one_out import answer_without_each
@@ -318,22 +317,16 @@ class SharedTask:
         """Errors of all cells on all folds of the group."""
         data = self.data
         gram = self._gram(layout or Layout(n_threads))
-        many_tasks = data.targets.classes is not None and len(data.targets.classes) > 2
-        if is_leave_one_out(data.folds) and len(self.folds) == len(data.folds) and not many_tasks:
+        classes = data.targets.classes
+        binary = classes is None or len(classes) == 2
+        if binary and is_leave_one_out(data.folds) and len(self.folds) == len(data.folds):
             answers = answer_without_each(gram, self.cells, data.targets, n_threads)
-            return [self._entry(f, answer) for f, found in enumerate(answers) for answer in found]
-
-        def one(fold: int, threads: int) -> list[Entry]:
-            train, test = data.folds[fold]
-            answers = answer_fold(gram, self.cells, data.targets, train, test, threads)
-            return [self._entry(fold, answer) for answer in answers]
-
-        if many_tasks or len(self.folds) == 1:
-            done = [one(fold, n_threads) for fold in self.folds]
         else:
-            jobs: list[Callable[[], Any]] = [partial(one, fold, 1) for fold in self.folds]
-            done = run(jobs, n_threads)
-        return [entry for entries in done for entry in entries]
+            mine = [data.folds[f] for f in self.folds]
+            answers = answer_folds(gram, self.cells, data.targets, mine, n_threads)
+        return [
+            self._entry(f, answer) for f, found in zip(self.folds, answers, strict=True) for answer in found
+        ]
 
     def _gram(self, layout: Layout) -> SharedGram:
         data, machine = self.data, self.cells[0].machine

@@ -34,6 +34,7 @@ _STEPS_AT_ONCE = 20_000  # inner steps between two looks at the clock and the ke
 _PATIENCE = 1_000_000  # steps without progress after which the engine gives up
 _SAFETY = 0.9  # the engine aims below tol, so that rounding does not lift the checked value above it
 _PROBE = 256  # rows on which float32 is compared with float64
+_SMALLEST_RIDGE = 1e-4  # of the largest K(x, x): float32 rows with a smaller one need not be convex
 _SHRINK_EVERY = 8
 _SHRINK_BELOW = 0.7  # shrink when at most this share of the active points would stay
 
@@ -91,10 +92,16 @@ class _Run:
         self.row = problem.Q.row.astype(np.int64)
         self.d = problem.d
         self.group = problem.group.astype(np.int64)
-        self.dtype: Any = np.float64 if settings.tol < 1e-5 else np.float32
+        self.dtype: Any = np.float64 if settings.tol < 1e-5 or self._nearly_singular() else np.float32
         self.v = np.zeros(len(problem.Q.points))
         self.best = np.inf
         self.improved_at = 0
+
+    def _nearly_singular(self) -> bool:
+        """Do the ridges of a squared loss drown in the rounding of float32 kernel values?"""
+        ridges = self.d[self.d > 0]
+        largest = float(np.abs(self.kernel.diagonal(self.problem.Q.points)).max(initial=0.0))
+        return len(ridges) > 0 and float(ridges.min()) < _SMALLEST_RIDGE * largest
 
     # -- the two ways --------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ class Kernel(ABC):
     values). Subclasses are frozen dataclasses whose fields are the parameters.
     """
 
-    precedence = 3  # of the printed form: 1 sum, 2 product, 3 atom
+    precedence = 4  # of the printed form: 1 sum, 2 product, 3 power, 4 atom
 
     # -- what a subclass says ------------------------------------------------------------------------
 

@@ -40,6 +40,8 @@ class VectorKernel(Kernel):
         if like is None:
             shift = X.mean(axis=0, dtype=np.float64) if self.centred and not sp.issparse(X) else None
             return VectorPoints.make(X, shift)
+        if X.shape[1] != like.X.shape[1]:
+            raise ValueError(f"{self!r} got rows of {like.X.shape[1]} and of {X.shape[1]} columns.")
         if sp.issparse(X) != sp.issparse(like.X):
             X = sp.csr_array(X) if sp.issparse(like.X) else X.toarray()
         return VectorPoints.make(X, like.shift)

@@ -295,12 +295,12 @@ def scale_block(B, tau, d):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit
-def solve_on_gram(K, row, tau, d, c, lo, hi, group, n_groups, t, v, q, tol, max_steps):  # type: ignore[no-untyped-def]  # jitted
+def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q, tol, max_steps):  # type: ignore[no-untyped-def]  # jitted
     """The whole solve on a Gram matrix in memory, without Python: for small problems and for tuning.
 
-    ``K`` may hold more points than the problem: ``row`` says which are its own, and ``v`` is kept for all of
-    them, so that the decisions of held-out points come for free. Changes ``t`` and ``v``. Returns the steps
-    made and the violation reached.
+    ``K`` may hold more points than the problem: ``row`` says which are its own, and ``v`` is kept up to date
+    for all points in ``segments`` (pairs of start and stop), so that the decisions of held-out points there
+    come for free. Changes ``t`` and ``v``. Returns the steps made and the violation reached.
     """
     m = len(t)
     g = np.empty(m)
@@ -340,5 +340,6 @@ def solve_on_gram(K, row, tau, d, c, lo, hi, group, n_groups, t, v, q, tol, max_
                 weights[changed] = tau[ws[i]] * delta
                 changed += 1
                 t[ws[i]] = t_block[i]
-        add_rows(v, K, points[:changed], weights[:changed], 0, len(v))
+        for k in range(len(segments)):
+            add_rows(v, K, points[:changed], weights[:changed], segments[k, 0], segments[k, 1])
         kept = fresh[: q // 2]

@@ -132,9 +132,10 @@ class _Run:
         self._enter(self.dtype)
         K = self.kernel.gram(self.points, n_threads=n_threads)
         self.v = K.astype(np.float64, copy=False) @ self._beta()
+        everything = np.array([[0, len(self.v)]])
         while True:
             steps, violation = dual.solve_on_gram(
-                K, self.row, self.tau, self.d, self.c, self.lo, self.hi, self.group, len(problem.delta),
+                K, self.row, everything, self.tau, self.d, self.c, self.lo, self.hi, self.group, len(problem.delta),
                 self.t, self.v, self._size(), self.target, self.budget.steps_left(self.n_iter, _STEPS_AT_ONCE),
             )  # fmt: skip
             self.n_iter += steps

@@ -55,7 +55,7 @@ def make_problem(shape: str, n: int, p: int, seed: int, weights: str) -> Problem
     weight = {
         "equal": np.ones(n),
         "imbalanced": np.where(y > 0, 100.0, 1.0),
-        "spread": 10.0 ** rng.uniform(-2, 2, n),
+        "spread": 10.0 ** rng.uniform(-1, 1, n),
     }[weights]
     return Problem(shape, X, y, target, weight)
 

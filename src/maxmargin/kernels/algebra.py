@@ -148,7 +148,7 @@ class Scaled(_Wrapper):
         values *= self.scale
 
     def __repr__(self) -> str:
-        return f"{self.scale!r} * {self.kernel._inside(2)}"
+        return f"{self.scale!r} * {self.kernel._inside(3)}"
 
 
 @dataclass(frozen=True, repr=False)

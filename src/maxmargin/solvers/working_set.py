@@ -142,7 +142,7 @@ class _Run:
             status = self._judge(violation, len(self.v), steps)
             if status is None:
                 continue
-            if status is Status.CONVERGED and self.dtype == np.float32 and self._float32_drifted():
+            if self._float32_failed(status):
                 self._enter(np.float64)
                 K = self.kernel.gram(self.points, n_threads=n_threads)
                 self.v = K @ self._beta()
@@ -160,11 +160,11 @@ class _Run:
             status = active.optimise()
             active.write_back()
             self._thaw(active)
-            if status is not Status.CONVERGED:
-                return status
-            if self.dtype == np.float32 and self._float32_drifted():
+            if self._float32_failed(status):
                 self._enter(np.float64)
                 self._refresh_all()
+            elif status is not Status.CONVERGED:
+                return status
 
     # -- shared by both ------------------------------------------------------------------------------
 
@@ -210,6 +210,13 @@ class _Run:
 
     def _times(self, left: Any, right: Any, weights: FloatArray) -> FloatArray:
         return kernel_times(self.kernel, left, right, weights, n_threads=self.settings.n_threads)
+
+    def _float32_failed(self, status: Status) -> bool:
+        """Is float32 to blame for a stall, or too far from the truth where it says it has converged?"""
+        if self.dtype != np.float32 or status not in (Status.CONVERGED, Status.STALLED):
+            return False
+        self.best, self.improved_at = np.inf, self.n_iter
+        return status is Status.STALLED or self._float32_drifted()
 
     def _float32_drifted(self) -> bool:
         """Compare v with float64 on a sample of rows: is the error more than a quarter of tol?"""

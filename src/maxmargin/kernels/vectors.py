@@ -40,6 +40,8 @@ class VectorKernel(Kernel):
         if like is None:
             shift = X.mean(axis=0, dtype=np.float64) if self.centred and not sp.issparse(X) else None
             return VectorPoints.make(X, shift)
+        if X.shape[1] != like.X.shape[1]:
+            raise ValueError(f"{self!r} got rows of {like.X.shape[1]} and of {X.shape[1]} columns.")
         if sp.issparse(X) != sp.issparse(like.X):
             X = sp.csr_array(X) if sp.issparse(like.X) else X.toarray()
         return VectorPoints.make(X, like.shift)
@@ -400,7 +402,9 @@ def values_of(f: Callable[[Any], Any], X: Any) -> FloatArray:
     """One finite number per row from a user's function."""
     values: FloatArray = np.asarray(f(X), dtype=X.dtype).ravel()
     if values.shape != (X.shape[0],):
-        raise ValueError(f"the function must give one number per row: {X.shape[0]} rows, {values.size} numbers.")
+        raise ValueError(
+            f"the function must give one number per row: {X.shape[0]} rows, {values.size} numbers."
+        )
     if not np.isfinite(values).all():
         raise ValueError("the function gave NaN or infinity on some row.")
     return values

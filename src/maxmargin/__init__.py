@@ -20,8 +20,12 @@ _HOMES: dict[str, str] = {
     "OneClassSVM": "maxmargin.svm",
     "SVDD": "maxmargin.svm",
     "certify": "maxmargin.svm",
+    "evaluate": "maxmargin.metrics",
+    "Binning": "maxmargin.scoring",
+    "WOEEncoder": "maxmargin.scoring",
+    "Scorecard": "maxmargin.scoring",
 }
-_MODULES = {"kernels"}
+_MODULES = {"kernels", "metrics", "scoring", "displays"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -20,6 +20,7 @@ _HOMES: dict[str, str] = {
     "OneClassSVM": "maxmargin.svm",
     "SVDD": "maxmargin.svm",
     "certify": "maxmargin.svm",
+    "LogisticRegression": "maxmargin.linear",
 }
 _MODULES = {"kernels"}
 

@@ -24,6 +24,7 @@ _HOMES: dict[str, str] = {
     "Binning": "maxmargin.scoring",
     "WOEEncoder": "maxmargin.scoring",
     "Scorecard": "maxmargin.scoring",
+    "LogisticRegression": "maxmargin.linear",
 }
 _MODULES = {"kernels", "metrics", "scoring", "displays"}
 

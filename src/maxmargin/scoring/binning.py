@@ -33,11 +33,12 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     method : how numbers are cut.
-        "optimal": pre-bins (see ``prebinning``) are merged into the bins that maximise the information value, exactly,
-        by dynamic programming, under ``min_share``, ``max_bins`` and ``trend``, every bin with both classes.
-        "quantile": equal shares of rows. "width": equal width. "mdl": Fayyad and Irani's rule. "tree": a decision
-        tree. Intervals of these four that break ``min_share`` or ``max_bins`` are merged so that the IV
-        stays largest.
+        "optimal": pre-bins (see ``prebinning``) are merged into the bins that maximise the information value,
+        exactly, by dynamic programming, under ``min_share``, ``max_bins`` and ``trend``, every bin with both
+        classes.
+        "quantile": equal shares of rows. "width": equal width. "mdl": Fayyad and Irani's rule. "tree": a
+        decision tree. Intervals of these four that break ``min_share`` or ``max_bins`` are merged so that the
+        IV stays largest.
     max_bins : largest number of intervals or groups, special and missing bins not counted.
     min_share : smallest share of all rows in an interval or group.
     trend : order of event rates for "optimal": "ascending", "descending", "auto" (the better of the two),
@@ -126,8 +127,9 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> IntArray:
-        """Find the bins and return the bin number of every cell, as ``fit(X, y).transform(X)`` in one
-        pass.""" codes: IntArray = np.column_stack(self._fit_codes(X, y, sample_weight)) return codes
+        """Find the bins and return the bin number of every cell: ``fit(X, y).transform(X)`` in one pass."""
+        codes: IntArray = np.column_stack(self._fit_codes(X, y, sample_weight))
+        return codes
 
     def transform(self, X: Any) -> IntArray:
         """Bin numbers of shape (n_samples, n_features); -1 for a category that was not there in fit."""

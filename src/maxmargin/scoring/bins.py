@@ -121,8 +121,10 @@ def missing_rows(values: AnyArray) -> BoolArray:
 
 @jit
 def assign_numbers(values: FloatArray, edges: FloatArray, missing: int) -> IntArray:
-    """Number of edges below each value; ``missing`` for NaN. A halving search without branches on the
-    data.""" codes = np.empty(len(values), dtype=np.int64) n = len(edges) for i in range(len(values)):
+    """Number of edges below each value; ``missing`` for NaN. By halving."""
+    codes = np.empty(len(values), dtype=np.int64)
+    n = len(edges)
+    for i in range(len(values)):
         value = values[i]
         low, length = 0, n
         while length > 0:

@@ -102,8 +102,8 @@ def _column(name: str, values: AnyArray, as_category: bool) -> Column:
         raise ValueError(f"Complex data not supported: column {name!r}.")
     if kind in "mM":
         raise ValueError(
-            f"Column {name!r} holds dates ({values.dtype}): turn it into a number first, for example days since a "
-            "fixed day, or months between two dates."
+            f"Column {name!r} holds dates ({values.dtype}): turn it into a number first, for example days "
+            "since a fixed day, or months between two dates."
         )
     if as_category:
         return Column(name, values.astype(object), False)
@@ -120,7 +120,7 @@ def _refuse_containers(name: str, objects: AnyArray) -> None:
     bad = next((v for v in objects if isinstance(v, (dict, list, set, np.ndarray))), None)
     if bad is not None:
         raise TypeError(
-            f"Column {name!r}: argument must be a string or a number, not {type(bad).__name__}; give plain values."
+            f"Column {name!r}: argument must be a string or a number, got {type(bad).__name__}."
         )
 
 
@@ -138,7 +138,8 @@ def read_target(y: Any, n_rows: int, positive: Any, sample_weight: Any, who: str
     classes = np.unique(labels)
     if kind != "binary":
         raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}: {len(classes)} classes."
+            "Only binary classification is supported. "
+            f"The type of the target is {kind}: {len(classes)} classes."
         )
     if len(classes) < 2:
         raise ValueError(f"Two classes are needed, y has only the class {classes[0]!r}.")

@@ -16,8 +16,8 @@ def cut_points(
 ) -> FloatArray:
     """Ascending cuts of the finite values ``x`` for about ``n_bins`` intervals; empty when x is constant.
 
-    "quantile" and "width" do not look at the classes; "mdl" chooses its own number of cuts; "tree" is a decision
-    tree (Gini) with at most ``n_bins`` leaves of at least ``min_share`` of the rows.
+    "quantile" and "width" do not look at the classes; "mdl" chooses its own number of cuts; "tree" is a
+    decision tree (Gini) with at most ``n_bins`` leaves of at least ``min_share`` of the rows.
     """
     if len(x) == 0:
         return np.empty(0)
@@ -70,9 +70,10 @@ def _nearest(places: FloatArray, targets: FloatArray) -> np.ndarray[tuple[int], 
 def _tree_cuts(
     x: FloatArray, event: BoolArray, weight: FloatArray | None, n_bins: int, min_share: float
 ) -> FloatArray:
-    """Thresholds of a tree on the ranks of distinct values: scikit-learn trees see float32, ranks survive
-    that.""" values, rank = np.unique(x, return_inverse=True) leaf: dict[str, float | int] =
-    {"min_samples_leaf": max(1, int(np.ceil(min_share * len(x))))} if weight is not None:
+    """Thresholds of a tree on the ranks of distinct values, which survive scikit-learn's float32."""
+    values, rank = np.unique(x, return_inverse=True)
+    leaf: dict[str, float | int] = {"min_samples_leaf": max(1, int(np.ceil(min_share * len(x))))}
+    if weight is not None:
         leaf = {"min_weight_fraction_leaf": min(min_share, 0.5)}
     if len(values) < 2 or n_bins < 2:
         return np.empty(0)

@@ -15,8 +15,8 @@ from maxmargin.typing import FloatArray
 def bin_evidence(
     events: float, nonevents: float, all_events: float, all_nonevents: float, smoothing: float
 ) -> tuple[float, float]:
-    """(WoE, contribution to IV) of one bin; an empty cell counts as ``smoothing`` rows, an empty bin as
-    none.""" if events + nonevents <= 0.0:
+    """(WoE, part of IV) of one bin; an empty cell counts as ``smoothing`` rows, an empty bin has none."""
+    if events + nonevents <= 0.0:
         return 0.0, 0.0
     p = (events if events > 0.0 else smoothing) / all_events
     q = (nonevents if nonevents > 0.0 else smoothing) / all_nonevents
@@ -107,6 +107,6 @@ def _checked(events: Any, nonevents: Any, smoothing: float) -> tuple[FloatArray,
         )
     if min(p.min(initial=0), q.min(initial=0)) < 0 or not (p.sum() > 0 and q.sum() > 0):
         raise ValueError(
-            f"Counts must be >= 0 with both classes present, got {p.sum():g} events and {q.sum():g} non-events."
+            f"Counts must be >= 0 with both classes present, got {p.sum():g} events, {q.sum():g} non-events."
         )
     return p, q

@@ -34,13 +34,14 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     method : how numbers are cut.
         "optimal": pre-bins (see ``prebinning``) are merged into the bins that maximise the information value,
-        exactly, by dynamic programming, under ``min_share``, ``max_bins`` and ``trend``, every bin with both
-        classes.
+        exactly, by dynamic programming, under ``min_share``, ``min_events``, ``max_bins`` and ``trend``.
         "quantile": equal shares of rows. "width": equal width. "mdl": Fayyad and Irani's rule. "tree": a
-        decision tree. Intervals of these four that break ``min_share`` or ``max_bins`` are merged so that the
-        IV stays largest.
+        decision tree. Intervals of these four that break ``min_share``, ``min_events`` or ``max_bins`` are
+        merged so that the IV stays largest.
     max_bins : largest number of intervals or groups, special and missing bins not counted.
     min_share : smallest share of all rows in an interval or group.
+    min_events : smallest number of events, and of non-events, in an interval or group; 0 allows bins of one
+        class only, whose evidence follows from ``smoothing``.
     trend : order of event rates for "optimal": "ascending", "descending", "auto" (the better of the two),
         "none"; or a mapping from variable to one of these (others: "auto"). The other methods accept only
         "auto", and fix no order.
@@ -48,8 +49,8 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_prebins : number of pre-bins; all distinct values are used when there are fewer (quantile).
     categories : "group" merges categories that are neighbours in event rate, for the largest IV, under
         ``min_share`` and ``max_bins``; "ordered" keeps one bin each, ordered by event rate; "each" the same
-        in order of name. In the last two the rarest are put together where ``min_share`` or ``max_bins``
-        demands it.
+        in order of name. In the last two the rarest are put together where ``min_share``, ``min_events`` or
+        ``max_bins`` demands it.
     rare_share : categories with a smaller share of the rows are put together before anything else.
     categorical_features : names or positions of columns whose numbers are codes of categories. Columns of
         strings are categories anyway.
@@ -83,8 +84,8 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> binning.table("age")[["bin", "count", "event_rate"]].to_numpy().tolist()
     [['(-inf, 35.5]', 4.0, 0.75], ['(35.5, inf)', 4.0, 0.25], ['missing', 0.0, nan]]
     >>> binning.transform(X)[:3]
-    array([[0, 0],
-           [0, 0],
+    array([[0, 1],
+           [0, 1],
            [0, 0]])
     """
 
@@ -94,6 +95,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         *,
         max_bins: int = 10,
         min_share: float = 0.05,
+        min_events: float = 0,
         trend: str | Mapping[str, str] = "auto",
         prebinning: str = "quantile",
         n_prebins: int = 50,
@@ -109,6 +111,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.method = method
         self.max_bins = max_bins
         self.min_share = min_share
+        self.min_events = min_events
         self.trend = trend
         self.prebinning = prebinning
         self.n_prebins = n_prebins
@@ -123,12 +126,12 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Binning:
         """Find the bins of every column."""
-        self._fit_codes(X, y, sample_weight)
+        self.fit_codes(X, y, sample_weight)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> IntArray:
         """Find the bins and return the bin number of every cell: ``fit(X, y).transform(X)`` in one pass."""
-        codes: IntArray = np.column_stack(self._fit_codes(X, y, sample_weight))
+        codes: IntArray = np.column_stack(self.fit_codes(X, y, sample_weight))
         return codes
 
     def transform(self, X: Any) -> IntArray:
@@ -175,7 +178,8 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         edited: Binning = clone(self).set_params(edges={**(self.edges or {}), **edges})
         return edited.fit(X, y, sample_weight)
 
-    def _fit_codes(self, X: Any, y: Any, sample_weight: Any) -> list[IntArray]:
+    def fit_codes(self, X: Any, y: Any, sample_weight: Any) -> list[IntArray]:
+        """Fit, and return the bin numbers column by column."""
         self._check_settings()
         columns = read_table(self, X, reset=True, as_category=self.categorical_features)
         target = read_target(
@@ -208,6 +212,8 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         for name in ("min_share", "rare_share"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name}={getattr(self, name)!r} must lie in [0, 1), for example 0.05.")
+        if not 0.0 <= self.min_events < np.inf:
+            raise ValueError(f"min_events={self.min_events!r} must not be negative.")
         check_smoothing(self.smoothing)
 
     def _settings(self, names: list[str]) -> list[BinSettings]:
@@ -228,6 +234,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 n_prebins=self.n_prebins,
                 categories=self.categories,
                 rare_share=self.rare_share,
+                min_events=float(self.min_events),
                 smoothing=self.smoothing,
                 specials=tuple(specials.get(j, common)),
                 edges=edges.get(j),
@@ -297,7 +304,7 @@ def binary_table_tags(tags: Any) -> Any:
 
 
 def _bin_column(column: Column, rows: Rows, settings: BinSettings) -> tuple[Bins, FloatArray, IntArray]:
-    bins = find_bins(column, rows, settings)
+    bins = find_bins(column.take(rows.counted), rows.only_counted, settings)
     codes = bins.assign(column)
     return bins, count_codes(codes, rows.event, rows.weight, bins.n_bins), codes
 

@@ -29,6 +29,10 @@ class Column:
     values: AnyArray
     is_number: bool
 
+    def take(self, rows: BoolArray | None) -> Column:
+        """The column of some rows, or of all."""
+        return self if rows is None else Column(self.name, self.values[rows], self.is_number)
+
 
 @dataclass(frozen=True)
 class Target:
@@ -58,7 +62,7 @@ def read_table(estimator: Any, X: Any, *, reset: bool, as_category: Collection[A
     names = column_names(estimator)
     _known(as_category, names)
     return [
-        _column(name, values, name in as_category or j in as_category)
+        as_column(name, values, name in as_category or j in as_category)
         for j, (name, values) in enumerate(zip(names, raw, strict=True))
     ]
 
@@ -96,7 +100,7 @@ def _series(frame: Any, j: int) -> AnyArray:
     return series.astype(object).to_numpy()
 
 
-def _column(name: str, values: AnyArray, as_category: bool) -> Column:
+def as_column(name: str, values: AnyArray, as_category: bool) -> Column:
     kind = values.dtype.kind
     if kind == "c":
         raise ValueError(f"Complex data not supported: column {name!r}.")
@@ -119,9 +123,7 @@ def _column(name: str, values: AnyArray, as_category: bool) -> Column:
 def _refuse_containers(name: str, objects: AnyArray) -> None:
     bad = next((v for v in objects if isinstance(v, (dict, list, set, np.ndarray))), None)
     if bad is not None:
-        raise TypeError(
-            f"Column {name!r}: argument must be a string or a number, got {type(bad).__name__}."
-        )
+        raise TypeError(f"Column {name!r}: argument must be a string or a number, got {type(bad).__name__}.")
 
 
 def _to_float(objects: AnyArray) -> FloatArray:
@@ -142,7 +144,7 @@ def read_target(y: Any, n_rows: int, positive: Any, sample_weight: Any, who: str
             f"The type of the target is {kind}: {len(classes)} classes."
         )
     if len(classes) < 2:
-        raise ValueError(f"Two classes are needed, y has only the class {classes[0]!r}.")
+        raise ValueError(f"Two classes are needed, but y has one class: {classes[0]}.")
     if len(labels) != n_rows:
         check_consistent_length(labels, np.empty(n_rows))
     if positive is not None and positive not in classes.tolist():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ class BinSettings:
     n_prebins: int
     categories: str
     rare_share: float
+    min_events: float
     smoothing: float
     specials: tuple[Any, ...] = ()
     edges: Any = None
@@ -48,7 +50,19 @@ class Rows:
     weight: FloatArray
     given: FloatArray | None
 
-    @property
+    @cached_property
+    def counted(self) -> BoolArray | None:
+        """Rows of positive weight, or None for all: a row of weight 0 is not there."""
+        return None if self.weight.all() else self.weight > 0
+
+    @cached_property
+    def only_counted(self) -> Rows:
+        keep = self.counted
+        if keep is None:
+            return self
+        return Rows(self.event[keep], self.weight[keep], None if self.given is None else self.given[keep])
+
+    @cached_property
     def totals(self) -> tuple[float, float]:
         inside = float(self.weight[self.event].sum())
         return inside, float(self.weight.sum()) - inside
@@ -114,7 +128,8 @@ def _choose(counts: FloatArray, rows: Rows, settings: BinSettings) -> IntArray:
     all_events, all_nonevents = rows.totals
     optimal = settings.method == "optimal"
     min_weight = settings.min_share * (all_events + all_nonevents)
-    if not optimal and counts.shape[1] <= settings.max_bins and counts.sum(axis=0).min() >= min_weight:
+    enough = counts.sum(axis=0).min() >= min_weight and counts.min() >= settings.min_events
+    if not optimal and counts.shape[1] <= settings.max_bins and enough:
         return np.arange(1, counts.shape[1] + 1)
     problem = PartitionProblem(
         events=counts[0],
@@ -123,7 +138,7 @@ def _choose(counts: FloatArray, rows: Rows, settings: BinSettings) -> IntArray:
         all_nonevents=all_nonevents,
         min_weight=min_weight,
         max_bins=settings.max_bins,
-        both_classes=optimal,
+        min_events=settings.min_events,
         smoothing=settings.smoothing,
     )
     return optimal_partition(problem, settings.trend if optimal else "none")
@@ -151,6 +166,10 @@ def _event_rate(counts: FloatArray) -> float:
     return float(events / (events + nonevents))
 
 
+def _too_pure(cells: FloatArray, settings: BinSettings) -> bool:
+    return settings.categories != "group" and float(cells.min()) < settings.min_events
+
+
 def _merge_rare(
     atoms: list[list[int]], counts: FloatArray, rows: Rows, settings: BinSettings
 ) -> list[list[int]]:
@@ -159,7 +178,7 @@ def _merge_rare(
     grouped = settings.categories == "group"
     share = settings.rare_share if grouped else max(settings.rare_share, settings.min_share)
     weight = {atom[0]: float(counts[:, atom].sum()) for atom in atoms}
-    rare = {k for k, w in weight.items() if w < share * total}
+    rare = {k for k, w in weight.items() if w < share * total or _too_pure(counts[:, k], settings)}
     if not grouped and len(atoms) - len(rare) + bool(rare) > settings.max_bins:
         kept = sorted(weight, key=lambda k: -weight[k])[: settings.max_bins - 1]
         rare = set(weight) - set(kept)
@@ -183,7 +202,7 @@ def _merge_neighbours(
         all_nonevents=all_nonevents,
         min_weight=settings.min_share * (all_events + all_nonevents),
         max_bins=settings.max_bins,
-        both_classes=True,
+        min_events=settings.min_events,
         smoothing=settings.smoothing,
     )
     ends = optimal_partition(problem, "none")

@@ -26,8 +26,7 @@ class PartitionProblem:
     all_events, all_nonevents : totals that shares refer to (rows outside the pre-bins count too).
     min_weight : smallest weight of a bin.
     max_bins : largest number of bins.
-    both_classes : every bin must hold events and non-events (else its evidence is only as large as the
-        smoothing rule makes it, and the maximum would chase pure bins).
+    min_events : smallest weight of events, and of non-events, in a bin.
     smoothing : see `weight_of_evidence`.
     """
 
@@ -37,7 +36,7 @@ class PartitionProblem:
     all_nonevents: float
     min_weight: float
     max_bins: int
-    both_classes: bool
+    min_events: float
     smoothing: float
 
 
@@ -67,7 +66,7 @@ def optimal_partition(problem: PartitionProblem, trend: str) -> IntArray:
         problem.min_weight * (1 - _RATE_SLACK),
         most,
         _DIRECTION[trend],
-        problem.both_classes,
+        problem.min_events * (1 - _RATE_SLACK),
         problem.smoothing,
     )
     return ends
@@ -100,7 +99,7 @@ def _follows(p: float, w: float, p_next: float, w_next: float, direction: int) -
 
 @jit
 def _bin_values(
-    P: FloatArray, N: FloatArray, all_p: float, all_n: float, least: float, both: bool, smoothing: float
+    P: FloatArray, N: FloatArray, all_p: float, all_n: float, least: float, fewest: float, smoothing: float
 ) -> FloatArray:
     """IV of every bin (i, j], of shape (K + 1, K + 1); minus infinity where a rule forbids the bin."""
     K = len(P) - 1
@@ -108,7 +107,7 @@ def _bin_values(
     for i in range(K):
         for j in range(i + 1, K + 1):
             p, n = P[j] - P[i], N[j] - N[i]
-            if p + n < least or (both and (p <= 0.0 or n <= 0.0)):
+            if p + n < least or min(p, n) < fewest:
                 continue
             value[i, j] = bin_evidence(p, n, all_p, all_n, smoothing)[1]
     return value
@@ -123,11 +122,11 @@ def _best_partition(
     least: float,
     most: int,
     direction: int,
-    both: bool,
+    fewest: float,
     smoothing: float,
 ) -> IntArray:
     K = len(P) - 1
-    value = _bin_values(P, N, all_p, all_n, least, both, smoothing)
+    value = _bin_values(P, N, all_p, all_n, least, fewest, smoothing)
     best = np.full((most + 1, K + 1, K + 1), -np.inf)
     before = np.zeros((most + 1, K + 1, K + 1), dtype=np.int64)
     best[1, 0] = value[0]

@@ -98,7 +98,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         min_events: float = 0,
         trend: str | Mapping[str, str] = "auto",
         prebinning: str = "quantile",
-        n_prebins: int = 50,
+        n_prebins: int = 100,
         categories: str = "group",
         rare_share: float = 0.01,
         categorical_features: Any = (),

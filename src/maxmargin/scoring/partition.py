@@ -49,7 +49,7 @@ def optimal_partition(problem: PartitionProblem, trend: str) -> IntArray:
 
     Method: f(b, i, j) is the best value of the first j pre-bins in b bins of which the last is (i, j];
     f(b, i, j) = iv(i, j) + max over h with rate(h, i) <= rate(i, j) of f(b - 1, h, i).
-    Cost O(B K^3 / 6) for K pre-bins and at most B bins: under a millisecond for K = 50.
+    Cost O(B K^3 / 6) for K pre-bins and at most B bins: about a millisecond for K = 100.
     """
     if trend == "auto":
         up, down = optimal_partition(problem, "ascending"), optimal_partition(problem, "descending")

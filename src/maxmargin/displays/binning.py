@@ -30,18 +30,27 @@ class BinDisplay:
 
     table: pd.DataFrame
     variable: str
+    n_regular: int
     line: str
     event: str
 
     @classmethod
     def from_estimator(cls, model: Any, variable: str | int, *, line: str = "event_rate") -> Self:
-        """From a fitted `Binning` or a model with one (WOEEncoder, Scorecard); bins without rows are left out."""
+        """From a fitted `Binning` or a model with one (WOEEncoder, Scorecard); empty bins are left out."""
         if line not in _LINES:
             raise ValueError(f"line={line!r} is not known: use one of {', '.join(_LINES)}.")
         binning: Binning = model if isinstance(model, Binning) else model.binning_
         table = binning.table(variable)
-        filled = table[table["count"] > 0].reset_index(drop=True)
-        return cls(table=filled, variable=table["variable"][0], line=line, event=str(binning.event_))
+        name = str(table["variable"][0])
+        filled = table["count"] > 0
+        regular = next(bins for bins in binning.bins_ if bins.name == name).n_regular
+        return cls(
+            table=table[filled].reset_index(drop=True),
+            variable=name,
+            n_regular=int(filled[:regular].sum()),
+            line=line,
+            event=str(binning.event_),
+        )
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure; the Axes are in ``ax_``, those of the line in ``line_ax_``."""
@@ -53,7 +62,10 @@ class BinDisplay:
         iv = self.table["iv"].sum()
         ax.set_title(f"{self.variable} (information value {iv:.3f})")
         twin = ax.twinx()
-        twin.plot(places, self.table[self.line], color=POSITIVE, marker="o")
+        values, k = self.table[self.line], self.n_regular
+        twin.plot(places[:k], values[:k], color=POSITIVE, marker="o")
+        # special and missing bins have no place in the order, so no line leads to them
+        twin.plot(places[k:], values[k:], color=POSITIVE, marker="D", linestyle="none")
         named = f" (event: {self.event})" if self.line == "event_rate" else ""
         twin.set_ylabel(_LINES[self.line] + named, color=POSITIVE)
         self.ax_, self.line_ax_, self.figure_ = ax, twin, ax.figure

@@ -82,10 +82,10 @@ def table_of_numbers(n_rows: int, n_columns: int, peer: bool) -> None:
     ours(X.head(2000), y[:2000], Binning())
     rows = []
     for name, binning in {
-        "maxmargin, optimal, 100 quantile pre-bins": Binning(),
-        "maxmargin, optimal, tree pre-bins (20)": Binning(prebinning="tree", n_prebins=20),
-        "maxmargin, quantile": Binning("quantile"),
-        "maxmargin, MDL": Binning("mdl"),
+        "maxmargin, optimal, 100 quantile pre-bins": Binning(max_bins=20),
+        "maxmargin, optimal, 20 tree pre-bins": Binning(max_bins=20, prebinning="tree", n_prebins=20),
+        "maxmargin, quantile": Binning("quantile", max_bins=20),
+        "maxmargin, MDL": Binning("mdl", max_bins=20),
     }.items():
         repeats = 3 if binning.method != "mdl" and binning.prebinning == "quantile" else 1
         rows.append((name, seconds(lambda b=binning: ours(X, y, b), repeats), ours(X, y, binning)[0]))

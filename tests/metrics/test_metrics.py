@@ -216,6 +216,15 @@ def test_several_classes():
     assert named.cells == (2, 1, 0, 4)
 
 
+def test_tables_say_which_class_is_positive():
+    y, p = ["g", "b", "g", "b"], [0.1, 0.8, 0.3, 0.6]
+    for table in (
+        mm.gains(y, p, positive="b", names=["bad", "good"]),
+        mm.calibration_table(y, p, positive="b", names=["bad", "good"]),
+    ):
+        assert table.attrs == {"positive": "bad", "negative": "good"}
+
+
 def test_calibration_groups():
     rng = np.random.default_rng(4)
     p = rng.integers(0, 5, 500) / 5

@@ -307,3 +307,31 @@ def test_tables_are_checked(table):
         Binning().fit(X, np.arange(len(y)) % 3)
     with pytest.raises(ValueError, match="sample_weight leaves one"):
         Binning().fit(X, y, sample_weight=y)
+
+
+def test_pandas_categories_of_numbers_are_categories():
+    X = pd.DataFrame({"code": pd.Categorical([1, 2, 2, 3] * 5), "flag": [True, False] * 10})
+    binning = Binning(categories="each").fit(X, [0, 1] * 10)
+    assert not binning.is_number("code")
+    assert binning.is_number("flag")
+    plain = X.assign(code=X["code"].astype(int))
+    np.testing.assert_array_equal(binning.transform(plain), binning.transform(X))
+
+
+def test_names_of_columns():
+    X = pd.DataFrame(np.arange(20.0).reshape(10, 2))  # names are numbers, so scikit-learn has none
+    assert Binning().fit(X, np.arange(10) % 2).table()["variable"].unique().tolist() == ["x0", "x1"]
+    twice = pd.DataFrame(np.arange(20.0).reshape(10, 2), columns=["a", "a"])
+    with pytest.raises(
+        ValueError, match=r"unique column names|differ from each other"
+    ):  # scikit-learn's or ours
+        Binning().fit(twice, np.arange(10) % 2)
+
+
+def test_special_values_of_another_type_are_ignored_by_a_column(table):
+    X, y = table
+    binning = Binning(special_values=["b", -999.0]).fit(X, y)
+    counts = binning.table().set_index(["variable", "bin"])["count"]
+    assert counts["age", "special b"] == 0
+    assert counts["city", "special b"] == (X["city"] == "b").sum()
+    assert counts["income", "special -999.0"] == (X["income"] == -999).sum()

@@ -1,6 +1,7 @@
 """Measures of a classifier: confusion table, ROC, AUC, KS, Gini, gains, calibration.
 
-Every function takes ``positive`` (which label counts as positive) and ``names`` (what to call the classes).
+Every function takes ``positive`` (which label counts as positive); those that return more than a number take
+``names`` (what to call the classes) and say which is positive.
 """
 
 from maxmargin.metrics.calibration import calibration_table

@@ -26,7 +26,7 @@ def calibration_table(
 
     Columns: rows, events, predicted (mean probability of the group), observed (share of positive rows) and
     its Wilson interval low, high. Rows with the same probability are never separated, so there may be fewer
-    groups.
+    groups. ``attrs`` of the table name the positive and the negative class.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def calibration_table(
     rows = np.bincount(group)
     events = np.bincount(group, weights=target.is_positive).astype(np.int64)
     intervals = [wilson_interval(int(k), int(n), confidence) for k, n in zip(events, rows, strict=True)]
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "rows": rows,
             "events": events,
@@ -62,6 +62,8 @@ def calibration_table(
             "high": [high for _, high in intervals],
         }
     )
+    table.attrs.update(positive=target.positive, negative=target.negative)
+    return table
 
 
 def _equal_groups(p: FloatArray, n_groups: int) -> np.ndarray[Any, np.dtype[np.int64]]:

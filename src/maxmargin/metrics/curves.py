@@ -90,18 +90,11 @@ def roc(
     )
 
 
-def gini(
-    y: Any,
-    score: Any,
-    *,
-    positive: Any = None,
-    names: Sequence[str] | None = None,
-    sample_weight: Any = None,
-) -> float:
+def gini(y: Any, score: Any, *, positive: Any = None, sample_weight: Any = None) -> float:
     """Gini coefficient 2 AUC - 1 of a score (see `roc` for the parameters).
 
     >>> from maxmargin.metrics import gini
     >>> gini([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.5
     """
-    return roc(y, score, positive=positive, names=names, sample_weight=sample_weight).gini
+    return roc(y, score, positive=positive, sample_weight=sample_weight).gini

@@ -15,13 +15,13 @@ from maxmargin.typing import FloatArray
 
 
 def _capture(
-    y: Any, score: Any, shares: FloatArray, positive: Any, names: Sequence[str] | None, sample_weight: Any
+    y: Any, score: Any, shares: FloatArray, positive: Any, sample_weight: Any
 ) -> tuple[FloatArray, float, float]:
     """Share of the positives among the top ``shares`` of all rows, share of positives, and total weight.
 
     Between two distinct scores the curve is straight: tied rows are taken in random order, on average.
     """
-    curve = roc(y, score, positive=positive, names=names, sample_weight=sample_weight)
+    curve = roc(y, score, positive=positive, sample_weight=sample_weight)
     is_positive = binary_target(y, positive=positive).is_positive
     weight = _check_sample_weight(sample_weight, is_positive)
     total = float(weight.sum())
@@ -44,7 +44,7 @@ def gains(
     Columns: group (1 holds the highest scores), share of rows up to and with this group, rows, events
     (positive rows), event_rate, lift (event_rate over that of all rows), captured (share of all events up to
     here), cumulative_lift. Tied scores are shared out evenly, so the table does not depend on the order of
-    rows and counts need not be whole.
+    rows and counts need not be whole. ``attrs`` of the table name the positive and the negative class.
 
     Examples
     --------
@@ -56,9 +56,10 @@ def gains(
     if n_groups < 1:
         raise ValueError(f"n_groups={n_groups} must be at least 1.")
     shares = np.arange(1, n_groups + 1) / n_groups
-    captured, base_rate, total = _capture(y, score, shares, positive, names, sample_weight)
+    target = binary_target(y, positive=positive, names=names)
+    captured, base_rate, total = _capture(y, score, shares, positive, sample_weight)
     gained = np.diff(captured, prepend=0.0)
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "group": np.arange(1, n_groups + 1),
             "share": shares,
@@ -70,6 +71,8 @@ def gains(
             "cumulative_lift": captured / shares,
         }
     )
+    table.attrs.update(positive=target.positive, negative=target.negative)
+    return table
 
 
 def lift(
@@ -78,7 +81,6 @@ def lift(
     *,
     share: float = 0.1,
     positive: Any = None,
-    names: Sequence[str] | None = None,
     sample_weight: Any = None,
 ) -> float:
     """Event rate among the top ``share`` of rows by score, over the event rate of all rows.
@@ -89,5 +91,5 @@ def lift(
     """
     if not 0.0 < share <= 1.0:
         raise ValueError(f"share={share!r} must lie in (0, 1], for example 0.1 for the top tenth.")
-    captured, _, _ = _capture(y, score, np.array([share]), positive, names, sample_weight)
+    captured, _, _ = _capture(y, score, np.array([share]), positive, sample_weight)
     return float(captured[0]) / share

@@ -60,9 +60,11 @@ def read_table(estimator: Any, X: Any, *, reset: bool, as_category: Collection[A
         X = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
         raw = [X[:, j] for j in range(X.shape[1])]
     names = column_names(estimator)
+    if len(set(names)) < len(names):
+        raise ValueError(f"Column names must differ from each other, got {', '.join(names)}.")
     _known(as_category, names)
     return [
-        as_column(name, values, name in as_category or j in as_category)
+        as_column(name, values, name in as_category or j in as_category or _is_categorical(X, j))
         for j, (name, values) in enumerate(zip(names, raw, strict=True))
     ]
 
@@ -87,6 +89,11 @@ def position(name: Any, names: list[str]) -> int:
 def _known(wanted: Collection[Any], names: list[str]) -> None:
     for name in wanted:
         position(name, names)
+
+
+def _is_categorical(X: Any, j: int) -> bool:
+    """Whether a pandas column says itself that its values are categories, be they numbers."""
+    return isinstance(X, pd.DataFrame) and isinstance(X.dtypes.iloc[j], pd.CategoricalDtype)
 
 
 def _series(frame: Any, j: int) -> AnyArray:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin.scoring import Binning, IVSelector, Scorecard, WOEEncoder, information_value
+from maxmargin.scoring.cuts import cut_points
 
 METHODS = ("optimal", "quantile", "width", "mdl", "tree")
 
@@ -116,13 +120,17 @@ def test_width_cuts():
 
 
 def test_tree_cuts_are_the_trees():
-    from sklearn.tree import DecisionTreeClassifier
-
     X, y = load_breast_cancer(return_X_y=True)
-    tree = DecisionTreeClassifier(max_leaf_nodes=6, min_samples_leaf=0.05, random_state=0).fit(X[:, :1], y)
-    expected = np.sort(tree.tree_.threshold[tree.tree_.children_left != -1])
-    found = Binning("tree", max_bins=6).fit(X[:, :1], y).bins_[0].edges
-    np.testing.assert_allclose(found, expected, rtol=1e-6)  # the tree itself rounds to float32
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    for j, n_leaves, sample_weight in product(range(0, 30, 3), (2, 6, 20), (None, weight)):
+        x = X[:, j : j + 1].astype(np.float32)  # a tree of scikit-learn rounds to float32
+        leaf = {"min_samples_leaf": 0.05} if sample_weight is None else {"min_weight_fraction_leaf": 0.05}
+        tree = DecisionTreeClassifier(max_leaf_nodes=n_leaves, random_state=0, **leaf).fit(
+            x, y, sample_weight
+        )
+        expected = np.sort(tree.tree_.threshold[tree.tree_.children_left != -1])
+        found = cut_points("tree", x[:, 0].astype(float), y == 1, sample_weight, n_leaves, 0.05)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_a_value_on_an_edge_lies_below_it():

@@ -116,10 +116,15 @@ def test_the_label_of_the_event_only_names_it(table, card):
         Scorecard(positive="good", binning=Binning(positive="bad")).fit(X, y)
 
 
+def test_the_regression_is_certified(card):
+    assert card.certificate_.relative_gap <= card.estimator_.tol
+
+
 def test_another_estimator(table):
     X, y = table
     card = Scorecard(positive="bad", estimator=SklearnLogistic(C=0.5)).fit(X, y)
     assert np.isnan(card.summary()["std_error"]).all()
+    assert card.certificate_ is None
     assert card.summary()["coefficient"].notna().all()
 
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.linear import LogisticRegression
+from maxmargin.problems import Certificate
 from maxmargin.scoring.binning import Binning, binary_table_tags
 from maxmargin.scoring.iv import iv_table
 from maxmargin.scoring.woe import WOEEncoder, adopt_names, known_codes
@@ -55,6 +56,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
     dropped_ : DataFrame of variables left out, with the reason.
     notes_ : sentences that were also given as `ScorecardWarning`.
     binning_, encoder_, estimator_ : the fitted parts.
+    certificate_ : proof of the regression's optimum, where the estimator gives one, else None.
     factor_, offset_, base_points_ : of the scale.
 
     Notes
@@ -117,6 +119,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         self.estimator_ = LogisticRegression() if self.estimator is None else clone(self.estimator)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.estimator_.fit(frame, y, **weights)
+        self.certificate_: Certificate | None = getattr(self.estimator_, "certificate_", None)
         towards_event = 1.0 if self.binning_.event_ == self.classes_[1] else -1.0
         self.coef_: FloatArray = towards_event * self.estimator_.coef_[0]
         self.intercept_ = towards_event * float(self.estimator_.intercept_[0])

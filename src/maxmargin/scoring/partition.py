@@ -129,7 +129,8 @@ def _best_partition(
     value = _bin_values(P, N, all_p, all_n, least, fewest, smoothing)
     best = np.full((most + 1, K + 1, K + 1), -np.inf)
     before = np.zeros((most + 1, K + 1, K + 1), dtype=np.int64)
-    best[1, 0] = value[0]
+    for j in range(K + 1):  # a row assignment made this almost four times slower to compile
+        best[1, 0, j] = value[0, j]
     n_bins, last, top = 1, 0, best[1, 0, K]
     for b in range(2, most + 1):
         _extend(P, N, value, best[b - 1], best[b], before[b], direction)

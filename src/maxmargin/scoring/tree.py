@@ -25,14 +25,14 @@ def tree_gaps(
     ends = np.flatnonzero(np.append(ordered[1:] > ordered[:-1], True))  # the last row of each value
     P = np.append(0.0, np.cumsum(np.where(event, w, 0.0))[ends])
     W = np.append(0.0, np.cumsum(w)[ends])
-    splits = _grow(P, W, n_leaves, min_share * W[-1] * (1 - _SLACK))
+    splits = np.sort(_grow(P, W, n_leaves, min_share * W[-1] * (1 - _SLACK)))
     found: IntArray = ends[splits - 1]
     return found
 
 
 @jit
 def _grow(P: FloatArray, W: FloatArray, n_leaves: int, least: float) -> IntArray:
-    """Starts of the leaves but the first, ascending; always the leaf with the largest gain is split next."""
+    """Starts of the leaves but the first; always the leaf with the largest gain is split next."""
     start = np.zeros(n_leaves, dtype=np.int64)
     stop = np.full(n_leaves, len(P) - 1)
     gain = np.full(n_leaves, -np.inf)
@@ -47,7 +47,7 @@ def _grow(P: FloatArray, W: FloatArray, n_leaves: int, least: float) -> IntArray
         gain[k], at[k] = _best_split(P, W, start[k], stop[k], least)
         gain[n], at[n] = _best_split(P, W, start[n], stop[n], least)
         n += 1
-    return np.sort(start[1:n])
+    return start[1:n]
 
 
 @jit

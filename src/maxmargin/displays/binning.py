@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from maxmargin.displays._style import NEUTRAL, POSITIVE, axes
+from maxmargin.displays._roles import NEUTRAL, POSITIVE
+from maxmargin.displays._style import axes
 from maxmargin.scoring import Binning
 
 _LINES = {"event_rate": "event rate", "woe": "weight of evidence"}

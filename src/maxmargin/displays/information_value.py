@@ -8,16 +8,9 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from maxmargin.displays._style import NEUTRAL, OKABE_ITO, axes
+from maxmargin.displays._roles import READING
+from maxmargin.displays._style import axes
 from maxmargin.scoring import Binning, iv_table
-
-_COLOURS = {
-    "useless": NEUTRAL,
-    "weak": OKABE_ITO[2],
-    "medium": OKABE_ITO[5],
-    "strong": OKABE_ITO[3],
-    "suspicious": OKABE_ITO[6],
-}
 
 
 @dataclass
@@ -51,7 +44,7 @@ class IVDisplay:
         ax = axes(ax)
         shown = self.table.head(max_variables).iloc[::-1]
         places = np.arange(len(shown))
-        bars = ax.barh(places, shown["iv"], color=[_COLOURS[word] for word in shown["reading"]])
+        bars = ax.barh(places, shown["iv"], color=[READING[word] for word in shown["reading"]])
         ax.bar_label(bars, labels=shown["reading"], padding=3, fontsize="small")
         ax.set_yticks(places, shown["variable"])
         ax.margins(x=0.15)

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import pandas as pd
 
-from maxmargin.displays._scored import ScoredDisplay
 from maxmargin.displays._roles import NEUTRAL, POSITIVE
+from maxmargin.displays._scored import ScoredDisplay
 from maxmargin.displays._style import axes
 from maxmargin.metrics import calibration_table
 from maxmargin.metrics.labels import BinaryTarget

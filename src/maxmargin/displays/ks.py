@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from maxmargin.displays._scored import ScoredDisplay
 from maxmargin.displays._roles import NEGATIVE, POSITIVE
+from maxmargin.displays._scored import ScoredDisplay
 from maxmargin.displays._style import axes
 from maxmargin.metrics import KsResult, ks_statistic
 from maxmargin.metrics.labels import BinaryTarget

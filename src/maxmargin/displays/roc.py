@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from maxmargin.displays._scored import ScoredDisplay
 from maxmargin.displays._roles import NEUTRAL, POSITIVE
+from maxmargin.displays._scored import ScoredDisplay
 from maxmargin.displays._style import axes
 from maxmargin.metrics import AucResult, KsResult, RocCurve, auc, ks_statistic, roc
 from maxmargin.metrics.labels import BinaryTarget

@@ -19,6 +19,7 @@ from maxmargin._compute.jit import inline, jit, jit_finite, jit_sums
 MAX_BLOCK = 4096  # variables in a block: their index travels in the last 12 bits of a float
 BIG = 1e300
 SMALLEST_CURVATURE = 1e-12
+ROUNDING = 1e-13
 
 _INDEX_BITS = np.int64(MAX_BLOCK - 1)
 _VALUE_BITS = ~_INDEX_BITS
@@ -179,6 +180,17 @@ def _partner(g, gi, down, Bi, curvature, cii):  # type: ignore[no-untyped-def]  
 
 
 @jit
+def _snapped(value, lo, hi):  # type: ignore[no-untyped-def]  # jitted
+    """A value within rounding of a bound is on it: what rounding leaves must not count as free."""
+    slack = ROUNDING * (hi - lo) if hi - lo < np.inf else 0.0
+    if value >= hi - slack:
+        return hi
+    if value <= lo + slack:
+        return lo
+    return value
+
+
+@jit
 def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):  # type: ignore[no-untyped-def]  # jitted
     """Sequential minimal optimisation on one block that stays in the cache; changes ``g`` and ``t``.
 
@@ -218,8 +230,8 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):  # type: ignore
         room_up = hi[i] - t[i]
         room_down = t[j] - lo[j]
         delta = min(delta, min(room_up, room_down))
-        t[i] = hi[i] if delta == room_up else t[i] + delta
-        t[j] = lo[j] if delta == room_down else t[j] - delta
+        t[i] = _snapped(t[i] + delta, lo[i], hi[i])
+        t[j] = _snapped(t[j] - delta, lo[j], hi[j])
         up[i] = 0.0 if t[i] < hi[i] else BIG
         down[i] = 0.0 if t[i] > lo[i] else -BIG
         up[j] = 0.0 if t[j] < hi[j] else BIG

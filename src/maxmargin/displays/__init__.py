@@ -10,6 +10,7 @@ from typing import Any
 
 # public name -> module that defines it
 _HOMES: dict[str, str] = {
+    "TuneDisplay": "maxmargin.displays.tune",
     "BinDisplay": "maxmargin.displays.binning",
     "IVDisplay": "maxmargin.displays.information_value",
     "RocDisplay": "maxmargin.displays.roc",

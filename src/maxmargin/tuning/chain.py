@@ -148,6 +148,7 @@ def start_from_fold(signed: Signed, before: State) -> tuple[FloatArray, FloatArr
     t[arriving] = _alone(signed, before, arriving)
     if not _repair(signed, t, arriving):
         return None
+    t = _on_bounds(t, signed.lo, signed.hi)
     new = _by_point(signed.tau * t, signed.point, n, copies).sum(axis=0)
     old_weights = _by_point(before.tau * before.t, before.point, n, copies).sum(axis=0)
     change = new - old_weights
@@ -214,5 +215,6 @@ def _best_multiple(signed: Signed, t: FloatArray, v: FloatArray) -> float:
 
 def _on_bounds(t: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
     """Values within rounding of a bound are put on it, so that they count as bounded."""
-    t = np.where((hi > 0) & (t >= hi * (1 - 1e-12)), hi, t)
-    return np.where((lo < 0) & (t <= lo * (1 - 1e-12)), lo, t)
+    slack = dual.ROUNDING * np.minimum(hi - lo, np.abs(t).max(initial=0.0))
+    t = np.where(t >= hi - slack, hi, t)
+    return np.where(t <= lo + slack, lo, t)

@@ -237,9 +237,10 @@ def _classify(
     machine: _Classifier = chain[0].machine
     n_classes = len(targets.classes)
     for train, _ in folds:
-        missing = n_classes - len(np.unique(targets.codes[train]))
+        counted = train[targets.weight[train] > 0]
+        missing = n_classes - len(np.unique(targets.codes[counted]))
         if missing:
-            reason = f"{missing} of the {n_classes} classes have no training row in a fold"
+            reason = f"{missing} of the {n_classes} classes have no training row of positive weight in a fold"
             return [[Answer(cell.index, None, None, 0.0, reason) for cell in chain] for _ in folds]
     weights = [_training_weights(machine, targets, train) for train, _ in folds]
     tasks = [

@@ -10,14 +10,14 @@ from typing import Any
 import joblib
 import numpy as np
 from joblib.parallel import get_active_backend
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin._compute.threads import effective_threads
 from maxmargin.tuning.errors import ErrorMeasure
 from maxmargin.tuning.fast import Answer, FastCell, Targets, answer_folds
-from maxmargin.tuning.folds import Fold, is_leave_one_out, make_folds, n_rows
+from maxmargin.tuning.folds import Fold, as_rows, as_targets, is_leave_one_out, make_folds, n_rows
 from maxmargin.tuning.grid import Grid, cells_of, default_grid
 from maxmargin.tuning.leave_one_out import answer_without_each
 from maxmargin.tuning.plan import ROWS, SCIKIT, SHARED, Plan, make_plan
@@ -82,12 +82,15 @@ def tune(
     began = time.perf_counter()
     cells = cells_of(default_grid(estimator) if grid is None else grid)
     measure = ErrorMeasure(estimator, scoring)
+    X, y = as_rows(X), as_targets(estimator, y)
     folds = make_folds(cv, estimator, X, y, random_state)
     work = Search(estimator, cells, measure, folds, X, y, sample_weight, n_jobs, verbose)
     errors, seconds, interrupted = work.run()
     params, errors, seconds = _finished(cells, errors, seconds, interrupted)
     if np.isnan(errors).all():
         raise ValueError(f"no cell could be evaluated: {work.notes[0] if work.notes else 'all errors are NaN'}")
+    if work.notes:
+        warnings.warn(f"{len(work.notes)} cells failed and have no error. {work.notes[0]}", stacklevel=2)
     result = TuneResult(
         table=make_table(params, errors, seconds),
         folds=errors,
@@ -145,7 +148,7 @@ class Search:
         self.folds = folds
         self.X = X
         self.y = y
-        self.n = n_rows(X)
+        self.n = n_rows(self.X)
         self.weight = None
         if sample_weight is not None:
             self.weight = _check_sample_weight(sample_weight, np.empty((self.n, 0)), dtype=np.float64)
@@ -177,8 +180,6 @@ class Search:
                 interrupted = True
         for cell, failure in failures.items():
             self.notes.append(f"{self.cells[cell]} failed: {failure}")
-        if failures:
-            warnings.warn(f"{len(failures)} cells failed and have no error. {self.notes[0]}", stacklevel=3)
         return errors, seconds, interrupted
 
     def _batches(self) -> Iterator[list[Entry]]:
@@ -272,7 +273,7 @@ class Search:
         weight = np.ones(self.n) if self.weight is None else self.weight
         order = np.arange(self.n)
         if not is_classifier(machine):
-            values = np.zeros(self.n) if self.y is None else np.asarray(self.y, dtype=np.float64)
+            values = machine._target(self.y, self.n) if is_regressor(machine) else np.zeros(self.n)
             return Targets(None, np.zeros(self.n, dtype=np.int64), values, weight), order
         classes, codes = machine._encode(self.y, self.n)
         if len(classes) > 2:

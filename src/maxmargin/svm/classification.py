@@ -19,7 +19,7 @@ from maxmargin.formulations import Classification, Formulation, NuClassification
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.problems.solution import Solution
-from maxmargin.svm.base import KernelMachine
+from maxmargin.svm.base import KernelMachine, columns_of
 from maxmargin.svm.machine import Machine, fit_machine, progress_printer
 from maxmargin.svm.parameters import check_choice, check_positive, check_share
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -48,19 +48,20 @@ class _Classifier(ClassifierMixin, KernelMachine):
         y : labels of shape (n_samples,), two classes or more
         sample_weight : array of shape (n_samples,), factors on C; rows of weight zero are left out
         """
-        self._check_parameters()
-        kernel, points = self._prepare(X)
-        classes, codes = self._encode(y, len(points))
-        weight = self._weights(sample_weight, points)
-        weight = weight * self._class_factors(classes, codes, y)
-        tasks = self._tasks(codes, weight, classes)
-        machines = self._fit_machines(kernel, points, tasks, weight)
-        self.classes_ = classes
-        self.machines_ = machines
-        self._codes = codes
-        self._tasks_ = tasks
-        self._assemble(kernel, points, X, codes)
-        self._fit_probabilities(X, y, sample_weight)
+        with self._all_or_nothing():
+            self._check_parameters()
+            kernel, points = self._prepare(X)
+            classes, codes = self._encode(y, len(points))
+            weight = self._weights(sample_weight, points)
+            weight = weight * self._class_factors(classes, codes, y)
+            tasks = self._tasks(codes, weight, classes)
+            machines = self._fit_machines(kernel, points, tasks, weight)
+            self.classes_ = classes
+            self.machines_ = machines
+            self._codes = codes
+            self._tasks_ = tasks
+            self._assemble(kernel, points, X, codes)
+            self._fit_probabilities(X, y, sample_weight)
         return self
 
     # -- the binary problems -------------------------------------------------------------------------
@@ -254,6 +255,14 @@ class _Classifier(ClassifierMixin, KernelMachine):
                 decisions[:, machines] += self._sums(points, block, weights)
         return decisions
 
+    def _linear_coefficients(self) -> AnyArray:
+        """Weights of the columns for every machine; the compact layout of pairs is spread out first."""
+        n_classes = len(self.classes_)
+        if n_classes == 2 or self.multiclass == "ovr":
+            return super()._linear_coefficients()
+        codes = np.repeat(np.arange(n_classes), self.n_support_)
+        return columns_of(_spread(self.dual_coef_, codes, n_classes) @ self._support_points.X)
+
     def decision_function(self, X: Any) -> FloatArray:
         """f(x) of shape (n_samples,) for two classes; else one column per class ("ovr") or pair ("ovo")."""
         decisions = self._decisions(X)
@@ -332,6 +341,16 @@ def _compact(betas: FloatArray, codes: IntArray, n_classes: int) -> FloatArray:
         compact[j - 1, codes == i] = betas[pair, codes == i]
         compact[i, codes == j] = betas[pair, codes == j]
     return compact
+
+
+def _spread(compact: FloatArray, codes: IntArray, n_classes: int) -> FloatArray:
+    """The reverse of `_compact`: coefficients of shape (n_pairs, n_SV)."""
+    pairs = list(combinations(range(n_classes), 2))
+    betas = np.zeros((len(pairs), compact.shape[1]))
+    for pair, (i, j) in enumerate(pairs):
+        betas[pair, codes == i] = compact[j - 1, codes == i]
+        betas[pair, codes == j] = compact[i, codes == j]
+    return betas
 
 
 class SVC(_Classifier):

@@ -28,8 +28,9 @@ class _Regressor(RegressorMixin, SingleMachine):
                 )
             return values
 
-        machine = self._fit_single(X, target, sample_weight)
-        self.epsilon_ = machine.epsilon
+        with self._all_or_nothing():
+            machine = self._fit_single(X, target, sample_weight)
+            self.epsilon_ = machine.epsilon
         return self
 
     def predict(self, X: Any) -> FloatArray:

@@ -98,8 +98,8 @@ class _Run:
         self.improved_at = 0
 
     def _nearly_singular(self) -> bool:
-        """Do the ridges of a squared loss drown in the rounding of float32 kernel values?"""
-        ridges = self.d[self.d > 0]
+        """Where no bound holds a variable, does its ridge drown in the rounding of float32 kernel values?"""
+        ridges = self.d[np.isinf(self.problem.C)]
         largest = float(np.abs(self.kernel.diagonal(self.problem.Q.points)).max(initial=0.0))
         return len(ridges) > 0 and float(ridges.min()) < _SMALLEST_RIDGE * largest
 

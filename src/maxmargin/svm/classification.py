@@ -12,7 +12,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import _check_y, check_is_fitted
 
 from maxmargin._compute.threads import run
 from maxmargin.formulations import Classification, Formulation, NuClassification
@@ -77,7 +77,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
     def _encode(y: Any, n: int) -> tuple[AnyArray, IntArray]:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
+        y = _check_y(y, estimator="the classifier")
         check_classification_targets(y)
         if len(y) != n:
             raise ValueError(f"X has {n} rows, but y has {len(y)}: found inconsistent numbers of samples.")

@@ -99,7 +99,8 @@ def test_one_versus_rest_is_each_class_against_the_rest() -> None:
     X, y = data(3)
     model = mm.SVC(multiclass="ovr", tol=TIGHT).fit(X, y)
     columns = [
-        svm.SVC(tol=TIGHT).fit(X, np.where(y == label, 1, -1)).decision_function(X) for label in model.classes_
+        svm.SVC(tol=TIGHT).fit(X, np.where(y == label, 1, -1)).decision_function(X)
+        for label in model.classes_
     ]
     np.testing.assert_allclose(model.decision_function(X), np.column_stack(columns), **CLOSE)
     np.testing.assert_array_equal(model.predict(X), model.classes_[np.argmax(columns, axis=0)])

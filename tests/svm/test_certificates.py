@@ -87,9 +87,7 @@ def test_nu_svc(path: str, data: Any, problem: Problem, kernel: Kernel, share: f
     assert_certified(model, problem.X, problem.y, TOL, problem.weight)
 
 
-@given(
-    data=st.data(), problem=problems(), kernel=kernels(), C=prices(), nu=st.sampled_from([0.1, 0.5, 1.0])
-)
+@given(data=st.data(), problem=problems(), kernel=kernels(), C=prices(), nu=st.sampled_from([0.1, 0.5, 1.0]))
 def test_nu_svr(path: str, data: Any, problem: Problem, kernel: Kernel, C: float, nu: float) -> None:
     model = mm.NuSVR(nu=nu, C=C, kernel=kernel, tol=TOL, **engine(path, data.draw))
     model.fit(problem.X, problem.target, problem.weight)
@@ -111,7 +109,11 @@ def test_svdd(path: str, data: Any, problem: Problem, kernel: Kernel, factor: fl
     assert_certified(model, problem.X, None, TOL, problem.weight)
 
 
-@given(data=st.data(), problem=problems(shapes=("separable",)), kernel=st.sampled_from([Linear(), RBF(gamma=0.5)]))
+@given(
+    data=st.data(),
+    problem=problems(shapes=("separable",)),
+    kernel=st.sampled_from([Linear(), RBF(gamma=0.5)]),
+)
 def test_hard_margin(path: str, data: Any, problem: Problem, kernel: Kernel) -> None:
     model = mm.HardMarginSVC(kernel=kernel, tol=TOL, **engine(path, data.draw)).fit(problem.X, problem.y)
     certificate = assert_certified(model, problem.X, problem.y, TOL)
@@ -133,7 +135,9 @@ MACHINES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", MACHINES)
-@pytest.mark.parametrize("kernel", [Linear(), RBF(gamma=0.5), Polynomial(gamma=0.5, coef0=1.0, degree=2)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [Linear(), RBF(gamma=0.5), Polynomial(gamma=0.5, coef0=1.0, degree=2)], ids=repr
+)
 def test_objective_is_that_of_an_interior_point_solver(path: str, name: str, kernel: Kernel) -> None:
     shape = "separable" if name == "hard_margin" else "overlapping"
     weights = "equal" if name in ("hard_margin", "nu_svc") else "spread"

@@ -100,7 +100,9 @@ def test_not_separable_comes_with_a_proof() -> None:
         assert weights.sum() == pytest.approx(1.0, abs=1e-9)
     assert set(y[proof.positive_rows]) == {"yes"}
     assert set(y[proof.negative_rows]) == {"no"}
-    difference = proof.positive_weights @ X[proof.positive_rows] - proof.negative_weights @ X[proof.negative_rows]
+    difference = (
+        proof.positive_weights @ X[proof.positive_rows] - proof.negative_weights @ X[proof.negative_rows]
+    )
     assert np.linalg.norm(difference) == pytest.approx(proof.distance, abs=1e-8)
     assert np.linalg.norm(difference) < 1e-4 * np.abs(X).max()
     mm.HardMarginSVC(kernel=RBF(gamma=1.0)).fit(X, y)  # a richer space separates different rows

@@ -1,4 +1,4 @@
-"""Every machine, on every kind of problem and on both paths of the engine, ends with a certificate that holds."""
+"""Every machine, on every kind of problem and both paths of the engine, has a certificate that holds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
 
 import maxmargin as mm
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial
@@ -82,7 +83,8 @@ def test_nu_svc(path: str, data: Any, problem: Problem, kernel: Kernel, share: f
     try:
         model.fit(problem.X, problem.y, problem.weight)
     except ValueError as error:
-        assert "leaves no margin" in str(error)
+        if "leaves no margin" not in str(error):
+            raise
         assume(False)
     assert_certified(model, problem.X, problem.y, TOL, problem.weight)
 
@@ -205,7 +207,6 @@ def test_certify_refuses_other_rows_and_other_classes() -> None:
         mm.certify(model, X[1:], y[1:])
     with pytest.raises(ValueError, match="fitted on the classes"):
         mm.certify(model, X, y + 1)
+    other = Ridge().fit(X, y)
     with pytest.raises(TypeError, match="has no certificate"):
-        from sklearn.linear_model import Ridge
-
-        mm.certify(Ridge().fit(X, y), X, y)
+        mm.certify(other, X, y)

@@ -75,7 +75,7 @@ def test_kinds_of_the_squared_hinge_follow_the_margin() -> None:
 
 @pytest.mark.parametrize("C", [1e-4, 1e-3])
 def test_bias_without_free_vectors_is_the_middle_of_the_optimal_interval(C: float) -> None:
-    """With a tiny C and balanced classes every alpha is at its bound; b minimises the primal in one dimension."""
+    """With a tiny C and balanced classes every alpha is at its bound: b alone minimises the primal."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(-1, 1, (10, 2)), rng.normal(1, 1, (10, 2))])
     y = np.repeat([-1.0, 1.0], 10)

@@ -243,7 +243,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
         return self._pairwise_decisions(points, n_classes)
 
     def _pairwise_decisions(self, points: Any, n_classes: int) -> FloatArray:
-        """Each support vector takes part in n_classes - 1 machines only: class by class, no zero is multiplied."""
+        """A support vector takes part in n_classes - 1 machines only: class by class no zero is multiplied."""
         decisions = np.tile(self.intercept_, (len(points), 1))
         pairs = list(combinations(range(n_classes), 2))
         stops = np.cumsum(self.n_support_)
@@ -480,7 +480,7 @@ class SVC(_Classifier):
 
 
 class HardMarginSVC(SVC):
-    """The hard margin: SVC(C=inf). Data that no hyperplane separates raise NotSeparableError with the proof."""
+    """The hard margin, SVC(C=inf). Data that no hyperplane separates raise NotSeparableError with a proof."""
 
     def __init__(
         self,

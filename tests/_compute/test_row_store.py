@@ -25,7 +25,9 @@ def store_of(capacity: int, at_least: int = 1) -> RowStore:
 
 @given(
     capacity=st.integers(4, WIDTH),
-    requests=st.lists(st.lists(st.integers(0, WIDTH - 1), min_size=1, max_size=4, unique=True), min_size=8, max_size=30),
+    requests=st.lists(
+        st.lists(st.integers(0, WIDTH - 1), min_size=1, max_size=4, unique=True), min_size=8, max_size=30
+    ),
 )
 def test_rows_are_right_whatever_was_evicted(capacity: int, requests: list[list[int]]) -> None:
     store = store_of(capacity)

@@ -1,4 +1,4 @@
-"""Every machine, on every kind of problem and on both paths of the engine, ends with a certificate that holds."""
+"""Every machine, on every kind of problem and both paths of the engine, has a certificate that holds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
 
 import maxmargin as mm
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial
@@ -82,14 +83,13 @@ def test_nu_svc(path: str, data: Any, problem: Problem, kernel: Kernel, share: f
     try:
         model.fit(problem.X, problem.y, problem.weight)
     except ValueError as error:
-        assert "leaves no margin" in str(error)
+        if "leaves no margin" not in str(error):
+            raise
         assume(False)
     assert_certified(model, problem.X, problem.y, TOL, problem.weight)
 
 
-@given(
-    data=st.data(), problem=problems(), kernel=kernels(), C=prices(), nu=st.sampled_from([0.1, 0.5, 1.0])
-)
+@given(data=st.data(), problem=problems(), kernel=kernels(), C=prices(), nu=st.sampled_from([0.1, 0.5, 1.0]))
 def test_nu_svr(path: str, data: Any, problem: Problem, kernel: Kernel, C: float, nu: float) -> None:
     model = mm.NuSVR(nu=nu, C=C, kernel=kernel, tol=TOL, **engine(path, data.draw))
     model.fit(problem.X, problem.target, problem.weight)
@@ -111,7 +111,11 @@ def test_svdd(path: str, data: Any, problem: Problem, kernel: Kernel, factor: fl
     assert_certified(model, problem.X, None, TOL, problem.weight)
 
 
-@given(data=st.data(), problem=problems(shapes=("separable",)), kernel=st.sampled_from([Linear(), RBF(gamma=0.5)]))
+@given(
+    data=st.data(),
+    problem=problems(shapes=("separable",)),
+    kernel=st.sampled_from([Linear(), RBF(gamma=0.5)]),
+)
 def test_hard_margin(path: str, data: Any, problem: Problem, kernel: Kernel) -> None:
     model = mm.HardMarginSVC(kernel=kernel, tol=TOL, **engine(path, data.draw)).fit(problem.X, problem.y)
     certificate = assert_certified(model, problem.X, problem.y, TOL)
@@ -133,7 +137,9 @@ MACHINES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", MACHINES)
-@pytest.mark.parametrize("kernel", [Linear(), RBF(gamma=0.5), Polynomial(gamma=0.5, coef0=1.0, degree=2)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [Linear(), RBF(gamma=0.5), Polynomial(gamma=0.5, coef0=1.0, degree=2)], ids=repr
+)
 def test_objective_is_that_of_an_interior_point_solver(path: str, name: str, kernel: Kernel) -> None:
     shape = "separable" if name == "hard_margin" else "overlapping"
     weights = "equal" if name in ("hard_margin", "nu_svc") else "spread"
@@ -201,7 +207,6 @@ def test_certify_refuses_other_rows_and_other_classes() -> None:
         mm.certify(model, X[1:], y[1:])
     with pytest.raises(ValueError, match="fitted on the classes"):
         mm.certify(model, X, y + 1)
+    other = Ridge().fit(X, y)
     with pytest.raises(TypeError, match="has no certificate"):
-        from sklearn.linear_model import Ridge
-
-        mm.certify(Ridge().fit(X, y), X, y)
+        mm.certify(other, X, y)

@@ -53,7 +53,11 @@ FOLDS = StratifiedKFold(4, shuffle=True, random_state=0)
     [
         (mm.SVC(tol=TOL), sk.SVC(tol=TOL), {"C": C, "gamma": [0.01, 0.1, 10.0]}),
         (mm.SVC(tol=TOL), sk.SVC(tol=TOL), {"C": C, "gamma": ["scale", "auto"]}),
-        (mm.SVC(tol=TOL), sk.SVC(tol=TOL), [{"kernel": ["linear"], "C": C}, {"kernel": ["poly"], "degree": [2]}]),
+        (
+            mm.SVC(tol=TOL),
+            sk.SVC(tol=TOL),
+            [{"kernel": ["linear"], "C": C}, {"kernel": ["poly"], "degree": [2]}],
+        ),
         (mm.SVC(tol=TOL, class_weight="balanced"), sk.SVC(tol=TOL, class_weight="balanced"), {"C": C}),
         (mm.NuSVC(tol=TOL), sk.NuSVC(tol=TOL), {"nu": [0.2, 0.4], "gamma": [0.01, 0.1]}),
     ],
@@ -111,7 +115,9 @@ def test_scalers_are_fitted_inside_each_fold():
 def test_scorers_read_stored_decisions(scoring, binary):
     if scoring == "neg_brier_score":  # needs probabilities: goes the long way, and says so
         X, y = binary
-        result = mm.tune(mm.SVC(probability=True), X[:80], y[:80], {"C": [1.0]}, cv=2, scoring=scoring, refit=False)
+        result = mm.tune(
+            mm.SVC(probability=True), X[:80], y[:80], {"C": [1.0]}, cv=2, scoring=scoring, refit=False
+        )
         assert "scikit-learn" in result.path
         assert "probabilities" in result.path
         return
@@ -132,7 +138,10 @@ def test_sample_weights_reach_every_fold(binary):
 
 def test_kernels_and_their_parameters_are_cells(binary):
     X, y = binary
-    grid = [{"kernel": [RBF(0.1), Linear() + RBF(0.01)]}, {"kernel": [RBF(0.5)], "kernel__gamma": [0.1, 0.02]}]
+    grid = [
+        {"kernel": [RBF(0.1), Linear() + RBF(0.01)]},
+        {"kernel": [RBF(0.5)], "kernel__gamma": [0.1, 0.02]},
+    ]
     result = mm.tune(mm.SVC(tol=TOL), X, y, grid, cv=FOLDS)
     assert result.path == "shared Gram matrices"
     assert result.table["error"].iloc[0] == result.table["error"].iloc[2]  # the same kernel twice

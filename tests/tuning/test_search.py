@@ -66,7 +66,11 @@ def test_default_grids_are_those_of_the_texts():
     assert (len(C_VALUES), C_VALUES[0], C_VALUES[-1]) == (11, 2.0**-5, 2.0**15)
     assert (len(GAMMA_VALUES), GAMMA_VALUES[0], GAMMA_VALUES[-1]) == (10, 2.0**-15, 2.0**3)
     assert (EPSILON_VALUES[0], EPSILON_VALUES[-1]) == (2.0**-8, 2.0**-1)
-    assert set(default_grid(make_pipeline(StandardScaler(), mm.SVR()))) == {"svr__C", "svr__gamma", "svr__epsilon"}
+    assert set(default_grid(make_pipeline(StandardScaler(), mm.SVR()))) == {
+        "svr__C",
+        "svr__gamma",
+        "svr__epsilon",
+    }
     assert set(default_grid(mm.SVC(kernel="linear"))) == {"C"}
     with pytest.raises(ValueError, match="no default grid"):
         default_grid(mm.NuSVC())
@@ -101,7 +105,11 @@ def test_leave_one_out_of_regression_is_exact():
     result = mm.tune(model, X, y, {"C": [2.0], "epsilon": [0.05, 0.3]}, cv="loo", refit=False)
     for k, epsilon in enumerate([0.05, 0.3]):
         plain = cross_val_score(
-            mm.SVR(C=2.0, gamma=0.05, tol=1e-8, epsilon=epsilon), X, y, cv=LeaveOneOut(), scoring="neg_mean_squared_error"
+            mm.SVR(C=2.0, gamma=0.05, tol=1e-8, epsilon=epsilon),
+            X,
+            y,
+            cv=LeaveOneOut(),
+            scoring="neg_mean_squared_error",
         )
         np.testing.assert_allclose(result.folds[k], -plain, atol=1e-5)
 
@@ -210,7 +218,8 @@ def test_bad_input():
 
 def test_shuffled_folds_follow_random_state(data):
     first, second, other = (
-        mm.tune(mm.SVC(), *data, {"C": [0.1, 1.0]}, cv=3, random_state=seed, refit=False) for seed in (0, 0, 1)
+        mm.tune(mm.SVC(), *data, {"C": [0.1, 1.0]}, cv=3, random_state=seed, refit=False)
+        for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(first.folds, second.folds)
     assert (first.folds != other.folds).any()

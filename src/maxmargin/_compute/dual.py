@@ -70,7 +70,7 @@ def _sift_down(keys, items, root, size):  # type: ignore[no-untyped-def]  # jitt
 
 @jit
 def smallest(values, allowed, k):  # type: ignore[no-untyped-def]  # jitted
-    """Indices of the ``k`` smallest values among the allowed ones, in no particular order: one pass, one heap."""
+    """Indices of the ``k`` smallest values among the allowed, in no particular order: one pass, one heap."""
     keys = np.empty(k, np.float64)
     items = np.empty(k, np.int64)
     size = 0
@@ -136,7 +136,7 @@ def _ordered(value, index):  # type: ignore[no-untyped-def]  # jitted
 
 @jit_finite
 def _scan(g, up, down):  # type: ignore[no-untyped-def]  # jitted
-    """Which variable has the smallest g of those that can go up, and the largest of those that can go down."""
+    """The variable with the smallest g that can go up, and the one with the largest that can go down."""
     lowest = _INT64_MAX
     highest = -_INT64_MAX
     for k in range(len(g)):

@@ -1,7 +1,7 @@
 """Element-wise maps from inner products to kernel values, in place and vectorised.
 
 ``np.exp`` inside jitted code is a scalar call. Range reduction, a polynomial and an exponent field written as
-an integer are all operations that LLVM vectorises. The error is 2e-7 relative in float32 and 4e-16 in float64.
+an integer are all operations that LLVM vectorises. The relative error is 2e-7 in float32, 4e-16 in float64.
 """
 
 from __future__ import annotations

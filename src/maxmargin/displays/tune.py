@@ -46,7 +46,9 @@ class TuneDisplay:
     @classmethod
     def from_result(cls, result: TuneResult, x: str | None = None, y: str | None = None) -> Self:
         """From what ``mm.tune`` returned; ``x`` and ``y`` name the parameters on the axes."""
-        names = [name for name in result.params[0] if len(_values(result, name)) > 1] or list(result.params[0])
+        names = [name for name in result.params[0] if len(_values(result, name)) > 1] or list(
+            result.params[0]
+        )
         x = x or next((n for n in names if n.rpartition("__")[2] == "C"), names[0])
         y = y or next((n for n in names if n != x), None)
         x_values = _values(result, x)
@@ -91,7 +93,9 @@ class TuneDisplay:
 
     def _curve(self) -> None:
         where = self.x_values if _numeric(self.x_values) else list(range(len(self.x_values)))
-        self.ax_.errorbar(where, self.errors[0], yerr=self.spread[0], color=OKABE_ITO[0], marker="o", capsize=3)
+        self.ax_.errorbar(
+            where, self.errors[0], yerr=self.spread[0], color=OKABE_ITO[0], marker="o", capsize=3
+        )
         for (_, j), colour, label in self._marks():
             self.ax_.plot(
                 [where[j]], [self.errors[0, j]], "o", ms=13, mfc="none", mec=colour, mew=2.5, label=label
@@ -107,7 +111,9 @@ class TuneDisplay:
     def _map(self) -> None:
         image = self.ax_.imshow(self.errors, origin="lower", aspect="auto", cmap="cividis")
         self.figure_.colorbar(image, ax=self.ax_, label=self.measure)
-        self.ax_.set_xticks(range(len(self.x_values)), [_tick(v) for v in self.x_values], rotation=45, ha="right")
+        self.ax_.set_xticks(
+            range(len(self.x_values)), [_tick(v) for v in self.x_values], rotation=45, ha="right"
+        )
         self.ax_.set_yticks(range(len(self.y_values)), [_tick(v) for v in self.y_values])
         self.ax_.set_xlabel(self._axis_name(self.x, self.x_values))
         self.ax_.set_ylabel(self._axis_name(str(self.y), self.y_values))
@@ -115,13 +121,17 @@ class TuneDisplay:
             self._write_values(image)
         for (i, j), colour, label in self._marks():
             self.ax_.plot([j], [i], "s", ms=24, mfc="none", mec=colour, mew=2.5, label=label)
-        self.figure_.legend(*self.ax_.get_legend_handles_labels(), loc="outside lower center", ncols=2, markerscale=0.5)
+        self.figure_.legend(
+            *self.ax_.get_legend_handles_labels(), loc="outside lower center", ncols=2, markerscale=0.5
+        )
 
     def _write_values(self, image: Any) -> None:
         for (i, j), value in np.ndenumerate(self.errors):
             if not np.isnan(value):
                 dark = image.norm(value) < 0.5
-                self.ax_.text(j, i, f"{value:.3g}", ha="center", va="center", fontsize=7, color="w" if dark else "k")
+                self.ax_.text(
+                    j, i, f"{value:.3g}", ha="center", va="center", fontsize=7, color="w" if dark else "k"
+                )
 
     def _marks(self) -> list[tuple[tuple[int, int], str, str]]:
         return [

@@ -199,8 +199,8 @@ def choose_columns(X: Any, features: Any) -> Any:
         columns = getattr(X, "columns", None)
         if columns is None:
             raise ValueError(
-                f"the kernel's features={names!r} are names, but X is a {type(X).__name__} without column names: "
-                "pass a dataframe, or give positions."
+                f"the kernel's features={names!r} are names, but X is a {type(X).__name__} without column "
+                "names: pass a dataframe, or give positions."
             )
         missing = [name for name in names if name not in list(columns)]
         if missing:

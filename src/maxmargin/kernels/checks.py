@@ -31,7 +31,8 @@ class MercerCheck:
 
     def __str__(self) -> str:
         if self.holds:
-            return f"positive semidefinite on these {len(self.spectrum)} points (smallest eigenvalue {self.smallest:.3g})"
+            n = len(self.spectrum)
+            return f"positive semidefinite on these {n} points (smallest eigenvalue {self.smallest:.3g})"
         if self.asymmetry > self.tolerance:
             return f"not symmetric: |K(x, z) - K(z, x)| reaches {self.asymmetry:.3g}"
         return (

@@ -84,7 +84,8 @@ class ScaledByGamma(VectorKernel):
         if isinstance(self.gamma, str):
             if self.gamma not in ("scale", "auto"):
                 raise ValueError(
-                    f"{type(self).__name__}: gamma={self.gamma!r} is unknown: use a number > 0, 'scale' or 'auto'."
+                    f"{type(self).__name__}: gamma={self.gamma!r} is unknown: "
+                    "use a number > 0, 'scale' or 'auto'."
                 )
         else:
             number("gamma", self.gamma, owner=type(self).__name__)
@@ -367,7 +368,8 @@ class QuadraticForm(VectorKernel):
         smallest = float(np.linalg.eigvalsh(B)[0])
         if smallest < -1e-10 * max(1.0, float(np.abs(B).max())):
             raise ValueError(
-                f"QuadraticForm: B must be positive semidefinite, but its smallest eigenvalue is {smallest:.3g}."
+                "QuadraticForm: B must be positive semidefinite, but its smallest eigenvalue is "
+                f"{smallest:.3g}."
             )
 
     @cached_property

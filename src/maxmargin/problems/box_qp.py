@@ -86,7 +86,9 @@ class BoxQP:
         The mean over the free variables of the value that makes their condition an equality; where none is
         free, the middle of the interval of values that satisfy all conditions.
         """
-        margin = _ROUNDING * np.minimum(self.C, a.max(initial=0.0))  # a difference that rounding left is no freedom
+        margin = _ROUNDING * np.minimum(
+            self.C, a.max(initial=0.0)
+        )  # a difference that rounding left is no freedom
         free = (a > margin) & (a < self.C - margin)
         can_rise, can_fall = self._sides(a)
         result = np.empty(len(self.delta))

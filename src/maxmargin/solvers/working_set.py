@@ -98,18 +98,15 @@ class _Run:
         self.improved_at = 0
 
     def _nearly_singular(self) -> bool:
-        """Do the ridges of a squared loss drown in the rounding of float32 kernel values?"""
-        ridges = self.d[self.d > 0]
+        """Where no bound holds a variable, does its ridge drown in the rounding of float32 kernel values?"""
+        ridges = self.d[np.isinf(self.problem.C)]
         largest = float(np.abs(self.kernel.diagonal(self.problem.Q.points)).max(initial=0.0))
         return len(ridges) > 0 and float(ridges.min()) < _SMALLEST_RIDGE * largest
 
     # -- the two ways --------------------------------------------------------------------------------
 
     def go(self) -> Solution:
-        if self._gram_fits():
-            status = self._solve_on_gram()
-        else:
-            status = self._solve_by_rows()
+        status = self._solve_on_gram() if self._gram_fits() else self._solve_by_rows()
         a = np.abs(self.t)
         g = np.empty(len(a))
         dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, g)
@@ -135,8 +132,9 @@ class _Run:
         everything = np.array([[0, len(self.v)]])
         while True:
             steps, violation = dual.solve_on_gram(
-                K, self.row, everything, self.tau, self.d, self.c, self.lo, self.hi, self.group, len(problem.delta),
-                self.t, self.v, self._size(), self.target, self.budget.steps_left(self.n_iter, _STEPS_AT_ONCE),
+                K, self.row, everything, self.tau, self.d, self.c, self.lo, self.hi, self.group,
+                len(problem.delta), self.t, self.v, self._size(), self.target,
+                self.budget.steps_left(self.n_iter, _STEPS_AT_ONCE),
             )  # fmt: skip
             self.n_iter += steps
             status = self._judge(violation, len(self.v), steps)
@@ -338,7 +336,8 @@ class _Active:
         t_block = self.t[ws]
         steps: int = dual.solve_block(
             B, self.g[ws], t_block, self.lo[ws], self.hi[ws], starts, stops,
-            max(0.5 * whole.target, 0.1 * violation), whole.budget.steps_left(whole.n_iter, 4 * _STEPS_AT_ONCE),
+            max(0.5 * whole.target, 0.1 * violation),
+            whole.budget.steps_left(whole.n_iter, 4 * _STEPS_AT_ONCE),
         )  # fmt: skip
         self._move(ws, t_block)
         self.kept = np.concatenate([fresh, self.kept])[: size // 2]

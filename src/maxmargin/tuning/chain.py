@@ -85,7 +85,9 @@ class Signed:
 
     def weights_of(self, t: FloatArray) -> FloatArray:
         """Coefficients of the rows of the view."""
-        beta: FloatArray = np.bincount(self.problem.Q.row, weights=self.tau * t, minlength=len(self.view.rows))
+        beta: FloatArray = np.bincount(
+            self.problem.Q.row, weights=self.tau * t, minlength=len(self.view.rows)
+        )
         return beta
 
 

@@ -108,7 +108,11 @@ class _Link:
 
 
 def _follow(
-    gram: SharedGram, chain: list[FastCell], settings: list[_Setting], segments: IntArray, tests: list[IntArray]
+    gram: SharedGram,
+    chain: list[FastCell],
+    settings: list[_Setting],
+    segments: IntArray,
+    tests: list[IntArray],
 ) -> list[list[_Link]]:
     """Solve a chain of cells on one fold after the other; one list of links per fold."""
     links = []
@@ -166,7 +170,11 @@ def _solve_cell(
             state, more = signed.solve(state.t, signed.sums_of(state.t), machine.tol, machine.max_iter)
             steps += more
         solution = Solution(
-            x=np.abs(state.t), multipliers=state.multipliers, status=Status.CONVERGED, n_iter=steps, seconds=0.0
+            x=np.abs(state.t),
+            multipliers=state.multipliers,
+            status=Status.CONVERGED,
+            n_iter=steps,
+            seconds=0.0,
         )
         expansion = form.recover(problem, solution)
     except ValueError as error:
@@ -199,7 +207,8 @@ def _follow_all(
     done = run(jobs, n_threads)
     width = len(runs)
     return [
-        [links for found in done[k * width : (k + 1) * width] for links in found] for k in range(len(problems))
+        [links for found in done[k * width : (k + 1) * width] for links in found]
+        for k in range(len(problems))
     ]
 
 
@@ -257,7 +266,9 @@ def _classify(
     segments = [_segments(gram, targets, task, machine.multiclass, n_classes) for task in tasks[0]]
     links = _follow_all(gram, chain, problems, segments, [test for _, test in folds], n_threads)
     votes = [
-        partial(_vote, gram, chain, targets, [p[f].rows for p in problems], [found[f] for found in links], test)
+        partial(
+            _vote, gram, chain, targets, [p[f].rows for p in problems], [found[f] for found in links], test
+        )
         for f, (_, test) in enumerate(folds)
     ]
     answers: list[list[Answer]] = run(votes, n_threads)

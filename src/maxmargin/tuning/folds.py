@@ -23,7 +23,9 @@ def make_folds(cv: Any, estimator: Any, X: Any, y: Any, random_state: Any, group
     """
     if isinstance(cv, str):
         if cv != "loo":
-            raise ValueError(f"cv={cv!r} is unknown: use a number of folds, 'loo', a splitter or pairs of rows.")
+            raise ValueError(
+                f"cv={cv!r} is unknown: use a number of folds, 'loo', a splitter or pairs of rows."
+            )
         splitter: Any = LeaveOneOut()
     elif isinstance(cv, int) and random_state is not None:
         kind = StratifiedKFold if is_classifier(estimator) else KFold

@@ -68,7 +68,9 @@ def _decisions(
     target, weight = targets.values, targets.weight
     if is_classifier(machine):
         target = np.where(targets.codes == 1, 1.0, -1.0)
-        weight = weight * machine._class_factors(targets.classes, targets.codes, targets.classes[targets.codes])  # type: ignore[index]  # a classifier has classes
+        weight = weight * machine._class_factors(
+            targets.classes, targets.codes, targets.classes[targets.codes]
+        )  # type: ignore[index]  # a classifier has classes
     rows = np.flatnonzero(weight > 0)
     everything = np.array([[0, n]])
     problem = machine._formulation().build(None, rows, target[rows], weight[rows])

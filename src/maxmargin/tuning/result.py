@@ -86,7 +86,9 @@ class TuneResult:
             self.table.to_string(),
         ]
         if edges := self.edges():
-            lines.append(f"Note: the best cell lies on the edge of the grid in {', '.join(edges)}: extend it there.")
+            lines.append(
+                f"Note: the best cell lies on the edge of the grid in {', '.join(edges)}: extend it there."
+            )
         lines += [f"Note: {note}" for note in self.notes]
         return "\n".join(lines)
 

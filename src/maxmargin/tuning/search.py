@@ -88,7 +88,9 @@ def tune(
     errors, seconds, interrupted = work.run()
     params, errors, seconds = _finished(cells, errors, seconds, interrupted)
     if np.isnan(errors).all():
-        raise ValueError(f"no cell could be evaluated: {work.notes[0] if work.notes else 'all errors are NaN'}")
+        raise ValueError(
+            f"no cell could be evaluated: {work.notes[0] if work.notes else 'all errors are NaN'}"
+        )
     if work.notes:
         warnings.warn(f"{len(work.notes)} cells failed and have no error. {work.notes[0]}", stacklevel=2)
     result = TuneResult(
@@ -283,7 +285,11 @@ class Search:
 
 def _depends_on_rows(machine: Any) -> bool:
     """True when the kernel takes a number from the training rows, such as gamma="scale"."""
-    return any(value in ("scale", "auto") for value in machine._kernel().get_params().values() if isinstance(value, str))
+    return any(
+        value in ("scale", "auto")
+        for value in machine._kernel().get_params().values()
+        if isinstance(value, str)
+    )
 
 
 class SharedData:

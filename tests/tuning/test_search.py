@@ -33,7 +33,7 @@ def test_the_result_tells_all(data):
     np.testing.assert_allclose(result.table["error"], result.folds.mean(axis=1))
     np.testing.assert_allclose(result.table["dispersion"], result.folds.std(axis=1, ddof=1))
     assert result.best_error == result.table["error"].min()
-    assert result.best_estimator.C == result.best_params["C"]
+    assert result.best_params["C"] == result.best_estimator.C
     near = result.best_error + result.table["dispersion"].iloc[result.best_index] / 2
     assert result.table["error"].iloc[result.one_standard_error_index] <= near
     assert "best parameters" in str(result)
@@ -48,13 +48,12 @@ def test_an_edge_is_said(data):
 
 
 def test_the_picture_holds_the_errors(data):
-    result = mm.tune(mm.SVC(), *data, {"C": [0.1, 10.0, 1.0], "gamma": [0.01, 1e-3, 0.1]}, cv=3, refit=False)
-    display = mm.displays.TuneDisplay.from_result(result) if not result.edges() else None
-    if display is None:
-        with pytest.warns(UserWarning):
-            display = mm.displays.TuneDisplay.from_result(result)
+    result = mm.tune(
+        mm.SVC(), *data, {"C": [0.01, 0.1, 1e3, 1.0], "gamma": [0.02, 1e-5, 10.0]}, cv=3, refit=False
+    )
+    display = mm.displays.TuneDisplay.from_result(result)
     display.plot()
-    assert display.x_values == [0.1, 1.0, 10.0]
+    assert display.x_values == [0.01, 0.1, 1.0, 1e3]
     assert display.errors[display.best] == result.best_error
     np.testing.assert_array_equal(display.ax_.images[0].get_array(), display.errors)
     labels = [text.get_text() for text in display.figure_.legends[0].get_texts()]

@@ -32,14 +32,14 @@ _SMALLEST_32 = np.float32(SMALLEST_CURVATURE)
 
 
 @jit_sums
-def gradient(v, row, tau, d, t, c, g):  # type: ignore[no-untyped-def]  # jitted
+def gradient(v, row, tau, d, t, c, g):
     """g = tau * v[row] + d * t + c."""
     for i in range(len(g)):
         g[i] = tau[i] * v[row[i]] + d[i] * t[i] + c[i]
 
 
 @jit
-def extremes(g, t, lo, hi, group, n_groups):  # type: ignore[no-untyped-def]  # jitted
+def extremes(g, t, lo, hi, group, n_groups):
     """Smallest g that can go up and largest g that can go down, for every group."""
     smallest_up = np.full(n_groups, BIG)
     largest_down = np.full(n_groups, -BIG)
@@ -53,7 +53,7 @@ def extremes(g, t, lo, hi, group, n_groups):  # type: ignore[no-untyped-def]  # 
 
 
 @jit
-def _sift_down(keys, items, root, size):  # type: ignore[no-untyped-def]  # jitted
+def _sift_down(keys, items, root, size):
     """Restore the heap (largest key on top) below ``root``."""
     while True:
         child = 2 * root + 1
@@ -69,7 +69,7 @@ def _sift_down(keys, items, root, size):  # type: ignore[no-untyped-def]  # jitt
 
 
 @jit
-def smallest(values, allowed, k):  # type: ignore[no-untyped-def]  # jitted
+def smallest(values, allowed, k):
     """Indices of the ``k`` smallest values among the allowed, in no particular order: one pass, one heap."""
     keys = np.empty(k, np.float64)
     items = np.empty(k, np.int64)
@@ -92,7 +92,7 @@ def smallest(values, allowed, k):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit
-def choose(g, t, lo, hi, group, smallest_up, largest_down, kept, n_new):  # type: ignore[no-untyped-def]  # jitted
+def choose(g, t, lo, hi, group, smallest_up, largest_down, kept, n_new):
     """The next working set: ``kept`` and the ``n_new`` worst violators, half of each side, of all groups.
 
     A variable violates when it could go up and lies below the largest that could go down, or the reverse.
@@ -124,7 +124,7 @@ def choose(g, t, lo, hi, group, smallest_up, largest_down, kept, n_new):  # type
 
 
 @inline
-def _ordered(value, index):  # type: ignore[no-untyped-def]  # jitted
+def _ordered(value, index):
     """A float64 as an int64 in the same order, its last bits replaced by ``index``.
 
     A minimum over such integers is a vectorised argmin: the compiler vectorises integer minima, but no float
@@ -135,7 +135,7 @@ def _ordered(value, index):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit_finite
-def _scan(g, up, down):  # type: ignore[no-untyped-def]  # jitted
+def _scan(g, up, down):
     """The variable with the smallest g that can go up, and the one with the largest that can go down."""
     lowest = _INT64_MAX
     highest = -_INT64_MAX
@@ -148,7 +148,7 @@ def _scan(g, up, down):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit_finite
-def _move_and_scan(g, delta, Bi, Bj, up, down):  # type: ignore[no-untyped-def]  # jitted
+def _move_and_scan(g, delta, Bi, Bj, up, down):
     """g += delta (Bi - Bj), fused with `_scan`: one pass over the block for a whole step."""
     lowest = _INT64_MAX
     highest = -_INT64_MAX
@@ -163,7 +163,7 @@ def _move_and_scan(g, delta, Bi, Bj, up, down):  # type: ignore[no-untyped-def] 
 
 
 @jit_finite
-def _partner(g, gi, down, Bi, curvature, cii):  # type: ignore[no-untyped-def]  # jitted
+def _partner(g, gi, down, Bi, curvature, cii):
     """The variable that can go down and promises the largest decrease with i (second-order choice).
 
     Gains are compared in float32 with 11 bits of mantissa: a partner within 0.05 % of the best is as good.
@@ -180,7 +180,7 @@ def _partner(g, gi, down, Bi, curvature, cii):  # type: ignore[no-untyped-def]  
 
 
 @jit
-def _snapped(value, lo, hi):  # type: ignore[no-untyped-def]  # jitted
+def _snapped(value, lo, hi):
     """A value within rounding of a bound is on it: what rounding leaves must not count as free."""
     slack = ROUNDING * (hi - lo) if hi - lo < np.inf else 0.0
     if value >= hi - slack:
@@ -191,7 +191,7 @@ def _snapped(value, lo, hi):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit
-def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):  # type: ignore[no-untyped-def]  # jitted
+def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
     """Sequential minimal optimisation on one block that stays in the cache; changes ``g`` and ``t``.
 
     The variables of group k stand in starts[k] ... stops[k]. Returns the number of steps.
@@ -247,7 +247,7 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):  # type: ignore
 
 
 @jit_sums
-def add_rows(v, rows, slots, weights, start, stop):  # type: ignore[no-untyped-def]  # jitted
+def add_rows(v, rows, slots, weights, start, stop):
     """v[start:stop] += sum_k weights[k] rows[slots[k], start:stop], four rows at a time in float64."""
     n = len(slots)
     for base in range(start, stop, 1024):
@@ -275,7 +275,7 @@ def add_rows(v, rows, slots, weights, start, stop):  # type: ignore[no-untyped-d
 
 
 @jit
-def group_layout(group, n_groups):  # type: ignore[no-untyped-def]  # jitted
+def group_layout(group, n_groups):
     """Order that puts the variables of each group together, with the start and stop of every group."""
     m = len(group)
     starts = np.zeros(n_groups, np.int64)
@@ -293,7 +293,7 @@ def group_layout(group, n_groups):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit
-def scale_block(B, tau, d):  # type: ignore[no-untyped-def]  # jitted
+def scale_block(B, tau, d):
     """Kernel values of a working set become B: times tau on both sides, plus d on the diagonal."""
     plain = True
     for i in range(len(tau)):
@@ -307,7 +307,7 @@ def scale_block(B, tau, d):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit
-def _free_residual(free, g, group, n_groups, r):  # type: ignore[no-untyped-def]  # jitted
+def _free_residual(free, g, group, n_groups, r):
     """r = -(g - mean of g over the free variables of the group); returns r'r and the largest |r|."""
     total = np.zeros(n_groups)
     count = np.zeros(n_groups)
@@ -325,7 +325,7 @@ def _free_residual(free, g, group, n_groups, r):  # type: ignore[no-untyped-def]
 
 
 @jit
-def move_free_together(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, g, tol, max_passes):  # type: ignore[no-untyped-def]  # jitted
+def move_free_together(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, g, tol, max_passes):
     """Conjugate gradients over all free variables at once; changes ``t``, ``v`` and ``g``.
 
     Pairs move one after the other, so when nearly every variable is free and all are a little off (narrow
@@ -389,7 +389,7 @@ def move_free_together(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, 
 
 
 @jit
-def _most_free_are_off(g, t, lo, hi, group, smallest_up, largest_down, tol, at_least):  # type: ignore[no-untyped-def]  # jitted
+def _most_free_are_off(g, t, lo, hi, group, smallest_up, largest_down, tol, at_least):
     """True when more than ``at_least`` variables are free and at least half of them violate."""
     n_free = 0
     n_off = 0
@@ -402,7 +402,7 @@ def _most_free_are_off(g, t, lo, hi, group, smallest_up, largest_down, tol, at_l
 
 
 @jit
-def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q, tol, max_steps):  # type: ignore[no-untyped-def]  # jitted
+def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q, tol, max_steps):
     """The whole solve on a Gram matrix in memory, without Python: for small problems and for tuning.
 
     ``K`` may hold more points than the problem: ``row`` says which are its own, and ``v`` is kept up to date

@@ -172,7 +172,7 @@ class BoxQP:
         v_points = self.Q.times(a, n_threads=n_threads)
         v = v_points[self.Q.row]
         g = self.signed_gradient(a, v)
-        fields = {
+        fields: dict[str, Any] = {
             "kkt": self._violation(g, a, np.arange(len(a))),
             "infeasibility": self._infeasibility(a),
             "n_checked": len(self.Q.points),

@@ -19,7 +19,7 @@ _STEPS_AT_ONCE = 200_000
 
 @dataclass(frozen=True)
 class GramView:
-    """A Gram matrix over all rows, the rows of one problem, and the segments of columns it keeps up to date."""
+    """A Gram matrix over all rows, the rows of one problem, and the columns that it keeps up to date."""
 
     K: AnyArray
     rows: IntArray
@@ -176,7 +176,7 @@ def _alone(signed: Signed, before: State, which: AnyArray) -> FloatArray:
 
 
 def _repair(signed: Signed, t: FloatArray, arriving: AnyArray) -> bool:
-    """Bring the sum of each group back to its value: arriving rows give or take first, then free ones, then any."""
+    """Bring the sum of each group back to its value: arriving rows give or take first, then free ones."""
     sums = np.bincount(signed.group, weights=t, minlength=signed.n_groups)
     free = (t > signed.lo) & (t < signed.hi)
     for k in range(signed.n_groups):

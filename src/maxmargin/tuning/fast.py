@@ -290,7 +290,7 @@ def _counted(task: BinaryTask, weight: FloatArray) -> BinaryTask:
 def _segments(
     gram: SharedGram, targets: Targets, task: BinaryTask, strategy: str, n_classes: int
 ) -> IntArray:
-    """Columns that a problem keeps up to date: all, or those of its two classes where rows are sorted by class."""
+    """Columns that a problem keeps up to date: all, or those of its two classes (rows stand by class)."""
     if n_classes == 2 or strategy == "ovr":
         return np.array([[0, len(gram.narrow)]])
     return np.array([_class_range(targets.codes, k) for k in (task.positive, task.negative)])

@@ -37,7 +37,7 @@ def make_folds(cv: Any, estimator: Any, X: Any, y: Any, random_state: Any, group
 
 
 def as_rows(X: Any) -> Any:
-    """Something that can be cut by rows: tables and strings as they are, sparse as CSR, the rest as an array."""
+    """Something that can be cut by rows: tables and strings as they are, sparse as CSR, else an array."""
     if sp.issparse(X):
         return sp.csr_array(X)
     if hasattr(X, "columns") or (isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], str)):

@@ -67,10 +67,10 @@ def _decisions(
     n = len(gram.narrow)
     target, weight = targets.values, targets.weight
     if is_classifier(machine):
+        assert targets.classes is not None
         target = np.where(targets.codes == 1, 1.0, -1.0)
-        weight = weight * machine._class_factors(
-            targets.classes, targets.codes, targets.classes[targets.codes]
-        )  # type: ignore[index]  # a classifier has classes
+        labels = targets.classes[targets.codes]
+        weight = weight * machine._class_factors(targets.classes, targets.codes, labels)
     rows = np.flatnonzero(weight > 0)
     everything = np.array([[0, n]])
     problem = machine._formulation().build(None, rows, target[rows], weight[rows])
@@ -87,7 +87,7 @@ def _decisions(
 
 
 def _to_solve_again(problem: BoxQP, state: State, rows: IntArray) -> IntArray:
-    """Points with a multiplier; all of them where no variable is free, because the bias then depends on all."""
+    """Points with a multiplier; all points where no variable is free: the bias then depends on all."""
     free = (state.t > state.lo) & (state.t < state.hi)
     if not free.any():
         return rows

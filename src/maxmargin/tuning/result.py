@@ -53,7 +53,7 @@ class TuneResult:
     def one_standard_error_index(self) -> int:
         """The simplest cell whose error is within one standard error of the best.
 
-        Simplest: the smallest C, then the smallest gamma, then the largest epsilon or nu, where the grid has them.
+        Simplest: the smallest C, then the smallest gamma, then the largest epsilon or nu.
         """
         errors = self.table["error"].to_numpy()
         standard_error = self.table["dispersion"].iloc[self.best_index] / np.sqrt(self.folds.shape[1])

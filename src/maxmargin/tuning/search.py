@@ -116,7 +116,7 @@ def _finished(
     """After Ctrl-C only the cells that have all their folds."""
     if not interrupted:
         return cells, errors, seconds
-    done = ~np.isnan(errors).any(axis=1)
+    done = np.asarray(~np.isnan(errors).any(axis=1))
     if not done.any():
         raise KeyboardInterrupt("no cell was finished")
     return [cell for cell, ok in zip(cells, done, strict=True) if ok], errors[done], seconds[done]
@@ -210,8 +210,8 @@ class Search:
         weight = None if self.weight is None else self.weight[train]
         try:
             fit_with_weight(model, _safe_indexing(self.X, train), self._targets_of(train), weight)
-        except ValueError as error:
-            return c, f, np.nan, time.perf_counter() - began, str(error)
+        except ValueError as refused:
+            return c, f, np.nan, time.perf_counter() - began, str(refused)
         spent = time.perf_counter() - began
         error = self.measure.of_model(model, _safe_indexing(self.X, test), self._targets_of(test))
         return c, f, error, spent, ""

@@ -36,6 +36,9 @@ OUTSIDE = {
     "io",
 }  # they only use the public names, or no room at all
 
+# a result object that opens its own picture when asked to plot; loaded then, never before
+KNOWN = {"tuning/result.py": "tuning imports displays"}
+
 
 def room_of(path: Path) -> str:
     return path.relative_to(SOURCES).parts[0].removesuffix(".py")
@@ -77,7 +80,10 @@ def test_imports_go_leftward(path: Path) -> None:
     if room in OUTSIDE:
         return
     assert room in RANK, f"{path.name} does not know its room"
-    assert violations(path.read_text(), room) == []
+    found = violations(path.read_text(), room)
+    known = KNOWN.get(path.relative_to(SOURCES).as_posix(), "")
+    assert [line for line in found if not (known and line.endswith(known))] == []
+    assert found or not known, "this exception is not needed any more: remove it"
 
 
 def test_no_relative_imports() -> None:

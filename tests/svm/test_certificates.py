@@ -52,7 +52,9 @@ def test_svc(path: str, loss: str, data: Any, problem: Problem, kernel: Kernel, 
 def test_svr(
     path: str, loss: str, data: Any, problem: Problem, kernel: Kernel, C: float, epsilon: float
 ) -> None:
-    C = C if loss == "epsilon_insensitive" else min(C, 1.0)  # see test_squared_losses_with_huger_prices
+    C = (
+        C / problem.weight.max() if loss == "epsilon_insensitive" else min(C, 1.0)
+    )  # see the huger prices below
     model = mm.SVR(C=C, kernel=kernel, epsilon=epsilon, loss=loss, tol=TOL, **engine(path, data.draw))
     model.fit(problem.X, problem.target, problem.weight)
     assert_certified(model, problem.X, problem.target, TOL, problem.weight)
@@ -77,6 +79,16 @@ def test_squared_losses_with_huger_prices(path: str) -> None:
     model.fit(problem.X, problem.y, problem.weight)
 
 
+@pytest.mark.xfail(
+    reason="bounds of 1e6 on a low rank: 5e7 pairwise steps are needed, the engine gives up after 1e6 idle ones",
+    raises=ConvergenceWarning,
+    strict=True,
+)
+def test_regression_with_huger_prices(path: str) -> None:
+    problem = make_problem("constant_columns", 32, 5, seed=0, weights="imbalanced")
+    mm.SVR(C=1e4, kernel="linear", tol=TOL).fit(problem.X, problem.target, problem.weight)
+
+
 @given(data=st.data(), problem=problems(), kernel=kernels(), share=st.sampled_from([0.2, 0.7]))
 def test_nu_svc(path: str, data: Any, problem: Problem, kernel: Kernel, share: float) -> None:
     model = mm.NuSVC(nu=share * problem.largest_nu, kernel=kernel, tol=TOL, **engine(path, data.draw))
@@ -91,7 +103,7 @@ def test_nu_svc(path: str, data: Any, problem: Problem, kernel: Kernel, share: f
 
 @given(data=st.data(), problem=problems(), kernel=kernels(), C=prices(), nu=st.sampled_from([0.1, 0.5, 1.0]))
 def test_nu_svr(path: str, data: Any, problem: Problem, kernel: Kernel, C: float, nu: float) -> None:
-    model = mm.NuSVR(nu=nu, C=C, kernel=kernel, tol=TOL, **engine(path, data.draw))
+    model = mm.NuSVR(nu=nu, C=C / problem.weight.max(), kernel=kernel, tol=TOL, **engine(path, data.draw))
     model.fit(problem.X, problem.target, problem.weight)
     assert_certified(model, problem.X, problem.target, TOL, problem.weight)
 

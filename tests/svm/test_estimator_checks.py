@@ -17,7 +17,7 @@ EQUIVALENCE = {
     "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
     "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
 }
-ILL = "random labels with a wide kernel: multipliers near 1e6, where pairwise steps stall and warn"
+ILL = "random labels, wide kernel: multipliers near 1e6, where pairwise steps stall and warn"
 EXPECTED: dict[str, dict[str, str]] = {
     "SVC": EQUIVALENCE,
     "SVR": EQUIVALENCE,

@@ -98,7 +98,7 @@ def test_ctrl_c_stops_within_a_second(n: int, classes: int) -> None:
             raise
         seconds = time.perf_counter() - begin
     assert answer.split() == ["interrupted", "False"]
-    assert seconds < 2.0  # one for the fit, one for the interpreter to leave
+    assert seconds < 3.0  # one for the fit, the rest for the interpreter to leave on a busy machine
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

@@ -25,8 +25,13 @@ _HOMES: dict[str, str] = {
     "GridSearch": "maxmargin.tuning",
     "TuneResult": "maxmargin.tuning",
     "nested_error": "maxmargin.tuning",
+    "evaluate": "maxmargin.metrics",
+    "Binning": "maxmargin.scoring",
+    "WOEEncoder": "maxmargin.scoring",
+    "Scorecard": "maxmargin.scoring",
+    "LogisticRegression": "maxmargin.linear",
 }
-_MODULES = {"kernels"}
+_MODULES = {"kernels", "metrics", "scoring", "displays"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -61,7 +61,7 @@ FORMULAS: list[tuple[Kernel, Callable[[AnyArray, AnyArray], AnyArray]]] = [
     (Rank1(first_column), lambda A, C: np.outer(A[:, 0], C[:, 0])),
     (sigmoid(gamma=0.2, coef0=-1.0), lambda A, C: np.tanh(0.2 * A @ C.T - 1.0)),
 ]
-IDS = [repr(kernel)[:40] for kernel, _ in FORMULAS]
+IDS = [type(kernel).__name__ for kernel, _ in FORMULAS]
 
 
 @pytest.mark.parametrize(("kernel", "formula"), FORMULAS, ids=IDS)

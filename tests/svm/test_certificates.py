@@ -52,9 +52,7 @@ def test_svc(path: str, loss: str, data: Any, problem: Problem, kernel: Kernel, 
 def test_svr(
     path: str, loss: str, data: Any, problem: Problem, kernel: Kernel, C: float, epsilon: float
 ) -> None:
-    C = (
-        C / problem.weight.max() if loss == "epsilon_insensitive" else min(C, 1.0)
-    )  # see the huger prices below
+    C = C / problem.weight.max() if loss == "epsilon_insensitive" else min(C, 1.0)
     model = mm.SVR(C=C, kernel=kernel, epsilon=epsilon, loss=loss, tol=TOL, **engine(path, data.draw))
     model.fit(problem.X, problem.target, problem.weight)
     assert_certified(model, problem.X, problem.target, TOL, problem.weight)

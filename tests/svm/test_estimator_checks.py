@@ -26,7 +26,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     "SVDD": EQUIVALENCE,
     "NuSVC": {
         **EQUIVALENCE,
-        "check_class_weight_classifiers": "its class weights (1000 to 0.0001) make every nu > 2e-7 infeasible",
+        "check_class_weight_classifiers": "its class weights (1000, 0.0001) make every nu > 2e-7 infeasible",
     },
     "HardMarginSVC": {
         "check_estimator_sparse_array": "its random sparse rows repeat in two classes: not separable",

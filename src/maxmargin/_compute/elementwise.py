@@ -37,7 +37,7 @@ def _flat(K: FloatArray) -> tuple[FloatArray, int]:
 
 
 @jit_finite
-def _rbf_32(K, step, row_norms, column_norms, gamma, variance):  # type: ignore[no-untyped-def]  # jitted
+def _rbf_32(K, step, row_norms, column_norms, gamma, variance):
     for i in range(len(row_norms)):
         norm = row_norms[i]
         row = K[i * step :]
@@ -52,7 +52,7 @@ def _rbf_32(K, step, row_norms, column_norms, gamma, variance):  # type: ignore[
 
 
 @jit_finite
-def _rbf_64(K, step, row_norms, column_norms, gamma, variance):  # type: ignore[no-untyped-def]  # jitted
+def _rbf_64(K, step, row_norms, column_norms, gamma, variance):
     for i in range(len(row_norms)):
         norm = row_norms[i]
         row = K[i * step :]
@@ -68,7 +68,7 @@ def _rbf_64(K, step, row_norms, column_norms, gamma, variance):  # type: ignore[
 
 
 @jit_finite
-def _squared_distances(K, step, row_norms, column_norms):  # type: ignore[no-untyped-def]  # jitted
+def _squared_distances(K, step, row_norms, column_norms):
     zero = K.dtype.type(0.0)
     for i in range(len(row_norms)):
         norm = row_norms[i]

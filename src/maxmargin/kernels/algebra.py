@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -138,7 +138,7 @@ class Scaled(_Wrapper):
 
     scale: float
     kernel: Kernel
-    precedence: ClassVar[int] = 2
+    precedence = 2
 
     def __post_init__(self) -> None:
         number("the coefficient of a kernel", self.scale, owner=type(self).__name__)
@@ -157,7 +157,7 @@ class Power(_Wrapper):
 
     kernel: Kernel
     degree: int
-    precedence: ClassVar[int] = 3
+    precedence = 3
 
     def __post_init__(self) -> None:
         _check_kernels("Power", self.kernel)

@@ -69,7 +69,7 @@ class VectorKernel(Kernel):
 
 def number(name: str, value: Any, *, positive: bool = True, owner: str) -> None:
     """Refuse what is not a finite number, and with ``positive`` what is not > 0."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(value):
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(float(value)):
         raise ValueError(f"{owner}: {name}={value!r} must be a finite number.")
     if positive and value <= 0:
         raise ValueError(f"{owner}: {name}={value!r} must be > 0.")

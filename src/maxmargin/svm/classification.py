@@ -243,7 +243,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
         return self._pairwise_decisions(points, n_classes)
 
     def _pairwise_decisions(self, points: Any, n_classes: int) -> FloatArray:
-        """A support vector takes part in n_classes - 1 machines only: by class no zero is multiplied."""
+        """Class by class: a support vector takes part in n_classes - 1 machines only."""
         decisions = np.tile(self.intercept_, (len(points), 1))
         pairs = list(combinations(range(n_classes), 2))
         stops = np.cumsum(self.n_support_)

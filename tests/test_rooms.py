@@ -36,9 +36,6 @@ OUTSIDE = {
     "io",
 }  # they only use the public names, or no room at all
 
-# a result object that opens its own picture when asked to plot; loaded then, never before
-KNOWN = {"tuning/result.py": "tuning imports displays"}
-
 
 def room_of(path: Path) -> str:
     return path.relative_to(SOURCES).parts[0].removesuffix(".py")
@@ -80,10 +77,7 @@ def test_imports_go_leftward(path: Path) -> None:
     if room in OUTSIDE:
         return
     assert room in RANK, f"{path.name} does not know its room"
-    found = violations(path.read_text(), room)
-    known = KNOWN.get(path.relative_to(SOURCES).as_posix(), "")
-    assert [line for line in found if not (known and line.endswith(known))] == []
-    assert found or not known, "this exception is not needed any more: remove it"
+    assert violations(path.read_text(), room) == []
 
 
 def test_no_relative_imports() -> None:

@@ -78,7 +78,7 @@ def test_squared_losses_with_huger_prices(path: str) -> None:
 
 
 @pytest.mark.xfail(
-    reason="bounds of 1e6 on a low rank: 5e7 pairwise steps are needed, the engine gives up after 1e6 idle ones",
+    reason="bounds of 1e6 on a low rank need 5e7 pairwise steps, the engine gives up after 1e6 idle ones",
     raises=ConvergenceWarning,
     strict=True,
 )

@@ -155,7 +155,9 @@ def test_objective_is_that_of_an_interior_point_solver(path: str, name: str, ker
     weights = "equal" if name in ("hard_margin", "nu_svc") else "spread"
     problem = make_problem(shape, 80, 3, seed=1, weights=weights)
     model = MACHINES[name].set_params(kernel=kernel, tol=1e-8)
-    y = {"nu_svr": problem.target, "svr": problem.target, "squared_svr": problem.target}.get(name, problem.y)
+    y: Any = {"nu_svr": problem.target, "svr": problem.target, "squared_svr": problem.target}.get(
+        name, problem.y
+    )
     y = None if name in ("one_class", "svdd") else y
     if name == "hard_margin":
         model.fit(problem.X, y)

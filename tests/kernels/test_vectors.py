@@ -139,14 +139,14 @@ def test_periodic_by_distance_warns_on_several_columns() -> None:
         (lambda: RBF(gamma=0.0), "gamma=0.0"),
         (lambda: RBF(gamma=-2.0), "gamma=-2.0"),
         (lambda: RBF(gamma=float("nan")), "finite"),
-        (lambda: RBF(gamma="big"), "'scale' or 'auto'"),
+        (lambda: RBF(gamma="big"), "'scale' or 'auto'"),  # type: ignore[arg-type]  # a wrong value is what is tested
         (lambda: RBF(gamma=1.0, length_scale=1.0), "not both"),
         (lambda: RBF(variance=-1.0), "variance"),
         (lambda: Polynomial(degree=0), "degree=0"),
-        (lambda: Polynomial(degree=2.5), "whole number"),
+        (lambda: Polynomial(degree=2.5), "whole number"),  # type: ignore[arg-type]  # a wrong value is what is tested
         (lambda: Polynomial(coef0=float("inf")), "coef0"),
         (lambda: Periodic(period=0.0), "period"),
-        (lambda: Periodic(form="round"), "form"),
+        (lambda: Periodic(form="round"), "form"),  # type: ignore[arg-type]  # a wrong value is what is tested
         (lambda: QuadraticForm(np.diag([1.0, -1.0])), "smallest eigenvalue is -1"),
         (lambda: QuadraticForm(np.array([[1.0, 2.0], [0.0, 1.0]])), "symmetric"),
         (lambda: QuadraticForm(np.ones((2, 3))), "square"),

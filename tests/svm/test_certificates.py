@@ -52,9 +52,7 @@ def test_svc(path: str, loss: str, data: Any, problem: Problem, kernel: Kernel, 
 def test_svr(
     path: str, loss: str, data: Any, problem: Problem, kernel: Kernel, C: float, epsilon: float
 ) -> None:
-    C = (
-        C / problem.weight.max() if loss == "epsilon_insensitive" else min(C, 1.0)
-    )  # see the huger prices below
+    C = C / problem.weight.max() if loss == "epsilon_insensitive" else min(C, 1.0)
     model = mm.SVR(C=C, kernel=kernel, epsilon=epsilon, loss=loss, tol=TOL, **engine(path, data.draw))
     model.fit(problem.X, problem.target, problem.weight)
     assert_certified(model, problem.X, problem.target, TOL, problem.weight)
@@ -80,7 +78,7 @@ def test_squared_losses_with_huger_prices(path: str) -> None:
 
 
 @pytest.mark.xfail(
-    reason="bounds of 1e6 on a low rank: 5e7 pairwise steps are needed, the engine gives up after 1e6 idle ones",
+    reason="bounds of 1e6 on a low rank need 5e7 pairwise steps, the engine gives up after 1e6 idle ones",
     raises=ConvergenceWarning,
     strict=True,
 )
@@ -157,7 +155,9 @@ def test_objective_is_that_of_an_interior_point_solver(path: str, name: str, ker
     weights = "equal" if name in ("hard_margin", "nu_svc") else "spread"
     problem = make_problem(shape, 80, 3, seed=1, weights=weights)
     model = MACHINES[name].set_params(kernel=kernel, tol=1e-8)
-    y = {"nu_svr": problem.target, "svr": problem.target, "squared_svr": problem.target}.get(name, problem.y)
+    y: Any = {"nu_svr": problem.target, "svr": problem.target, "squared_svr": problem.target}.get(
+        name, problem.y
+    )
     y = None if name in ("one_class", "svdd") else y
     if name == "hard_margin":
         model.fit(problem.X, y)

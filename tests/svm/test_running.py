@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import joblib
@@ -43,6 +44,12 @@ def test_max_iter(small: int, max_iter: int, monkeypatch: pytest.MonkeyPatch) ->
     assert model.n_iter_[0] == max_iter
     assert model.certificate_.kkt > 1e-6
     assert mm.certify(model, X, Y).kkt == pytest.approx(model.certificate_.kkt)
+
+
+@pytest.mark.xfail(reason="the hull problem and the dual after it each get the whole max_iter", strict=True)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_max_iter_of_the_hard_margin() -> None:
+    assert mm.HardMarginSVC(max_iter=7).fit(X, Y).n_iter_[0] <= 7
 
 
 def test_time_limit() -> None:
@@ -190,7 +197,7 @@ def test_numbers_of_threads() -> None:
     assert effective_threads(3) == 3
     assert effective_threads(-1) == cores
     assert effective_threads(-cores - 5) == 1
-    assert run([lambda k=k: k for k in range(5)], 2) == list(range(5))
+    assert run([partial(int, k) for k in range(5)], 2) == list(range(5))
     parts = split(100, 3)
     assert [part.start for part in parts] == [0, 48, 96]
     assert parts[-1].stop == 100

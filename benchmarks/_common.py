@@ -51,7 +51,7 @@ def synthetic(n: int, p: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 def best_of(task: Callable[[], Any], repeats: int, *, at_most: float = 60.0) -> tuple[float, Any]:
-    """Best time of several runs and the last answer; slow tasks are not repeated beyond ``at_most`` seconds."""
+    """Best time of several runs and the last answer; nothing is repeated beyond ``at_most`` seconds."""
     times: list[float] = []
     answer = None
     while len(times) < repeats and sum(times) <= at_most:

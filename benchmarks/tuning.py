@@ -41,8 +41,8 @@ def compare(
         else f"at most {(apart * sizes).max():.0f} rows apart"
     )
     print(
-        f"{name:34}{t:8.2f}{t_sk:9.2f}{t_sk / t:8.1f} x   same best cell: {result.best_params == search.best_params_}, "
-        f"{agreement}, error {result.best_error:.5f}",
+        f"{name:34}{t:8.2f}{t_sk:9.2f}{t_sk / t:8.1f} x   "
+        f"same best cell: {result.best_params == search.best_params_}, {agreement}, error {result.best_error:.5f}",
         flush=True,
     )
 
@@ -90,10 +90,10 @@ def loo() -> None:
     heading("leave-one-out beside cross_val_score(LeaveOneOut())")
     header()
     vertebral, labels = load("vertebral_2c")
-    X, y = spambase_split()
+    spam, spam_y = spambase_split()
     for name, X, y, gamma in (
         ("vertebral, 310 rows", standardised(vertebral), labels, 0.1),
-        ("spambase, 1000 rows", X[:1000], y[:1000], 0.01),
+        ("spambase, 1000 rows", spam[:1000], spam_y[:1000], 0.01),
     ):
         ours = mm.SVC(gamma=gamma)
         mm.tune(ours, X, y, {"C": [1.0]}, cv="loo", refit=False)

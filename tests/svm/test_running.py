@@ -46,7 +46,6 @@ def test_max_iter(small: int, max_iter: int, monkeypatch: pytest.MonkeyPatch) ->
     assert mm.certify(model, X, Y).kkt == pytest.approx(model.certificate_.kkt)
 
 
-@pytest.mark.xfail(reason="the hull problem and the dual after it each get the whole max_iter", strict=True)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_max_iter_of_the_hard_margin() -> None:
     assert mm.HardMarginSVC(max_iter=7).fit(X, Y).n_iter_[0] <= 7

@@ -172,7 +172,7 @@ def _partner(g, gi, down, Bi, curvature, cii):
     for k in range(len(g)):
         difference = np.float32(g[k] + down[k] - gi)
         difference = difference if difference > _ZERO_32 else _ZERO_32
-        eta = cii + curvature[k] - np.float32(2.0) * np.float32(Bi[k])
+        eta = np.float32(cii + curvature[k] - (Bi[k] + Bi[k]))
         eta = eta if eta > _SMALLEST_32 else _SMALLEST_32
         key = (bits_f32(difference * (difference / eta)) & _VALUE_BITS_32) | np.int32(k)
         best = key if key > best else best
@@ -199,7 +199,7 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
     size = len(g)
     up = np.empty(size)
     down = np.empty(size)
-    curvature = np.empty(size, np.float32)
+    curvature = np.empty(size, B.dtype)
     for k in range(size):
         up[k] = 0.0 if t[k] < hi[k] else BIG
         down[k] = 0.0 if t[k] > lo[k] else -BIG

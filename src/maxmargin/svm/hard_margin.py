@@ -40,8 +40,10 @@ class NotSeparableError(ValueError):
 
 def hard_margin_start(
     kernel: Kernel, points: Any, signs: FloatArray, solver: WorkingSet, rows: IntArray
-) -> tuple[FloatArray, int]:
-    """A start for the hard-margin dual that already is its solution up to tol, and the steps it took.
+) -> tuple[FloatArray, WorkingSet, int]:
+    """A start for the hard-margin dual that already is its solution up to tol.
+
+    Also the settings with what is left of max_iter and time_limit, and the steps made.
 
     With w = sum a_i y_i phi(x_i) between the nearest points of the hulls, the hard-margin multipliers are
     2 a / ||w||^2. A violation of the hull problem counts 2 / ||w||^2 times in the hard-margin problem, so the
@@ -51,17 +53,26 @@ def hard_margin_start(
     zero = _ZERO * float(np.abs(kernel.diagonal(points)).max(initial=1e-300))
     tol = 0.1 * max(_squared_distance(problem.start, problem), zero)
     start: FloatArray = problem.start
+    left = solver
     n_iter = 0
     while True:
-        solution: Solution = replace(solver, tol=tol).solve(problem, start=start)
+        solution: Solution = replace(left, tol=tol).solve(problem, start=start)
+        left = _spend(left, solution)
         start = solution.x
         n_iter += solution.n_iter
         square = _squared_distance(start, problem)
         if square <= zero:
             raise NotSeparableError(rows, start, signs, float(np.sqrt(max(square, 0.0))))
         if 2 * tol / square <= solver.tol or solution.status is not Status.CONVERGED:
-            return 2 * start / square, n_iter
+            return 2 * start / square, left, n_iter
         tol = 0.4 * min(solver.tol * square, 2 * tol)
+
+
+def _spend(solver: WorkingSet, solution: Solution) -> WorkingSet:
+    """The same settings with what a solve has left of max_iter and time_limit."""
+    steps = max(0, solver.max_iter - solution.n_iter) if solver.max_iter >= 0 else solver.max_iter
+    seconds = None if solver.time_limit is None else max(0.0, solver.time_limit - solution.seconds)
+    return replace(solver, max_iter=steps, time_limit=seconds)
 
 
 def _squared_distance(a: FloatArray, problem: Any) -> float:

@@ -68,7 +68,7 @@ def fit_machine(
     problem = form.build(kernel, points, target, weight)
     extra = 0
     if isinstance(form, Classification) and np.isinf(form.C) and form.loss == "hinge":
-        start, extra = hard_margin_start(kernel, points, target, solver, rows)
+        start, solver, extra = hard_margin_start(kernel, points, target, solver, rows)
     solution, certificate = solve_certified(problem, solver, full=full, start=start, callback=callback)
     _warn_if_loose(certificate, solution, solver.tol)
     expansion: Expansion = form.recover(problem, solution)

@@ -1,32 +1,36 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint bench docs clean
 
-$(STAMP): pyproject.toml
+# each command installs the extras it needs, once
+$(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -e ".[all]"
-	touch $(STAMP)
+	touch $@
 
-demo: $(STAMP)
+$(VENV)/.with-%: pyproject.toml $(VENV)/.made
+	$(BIN)/pip install --quiet -e ".[$*]"
+	touch $@
+
+demo: $(VENV)/.with-plot
 	$(BIN)/python -m maxmargin.demo
 
-test: $(STAMP)
+test: $(VENV)/.with-test
 	$(BIN)/python -m pytest -n auto
 
-lint: $(STAMP)
+lint: $(VENV)/.with-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(STAMP)
+bench: $(VENV)/.with-bench
 	$(BIN)/python -m benchmarks
 
-docs: $(STAMP)
-	$(BIN)/python docs/build.py
+docs: $(VENV)/.with-docs
+	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+	@echo "The documentation is in docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache docs/_build

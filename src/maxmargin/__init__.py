@@ -21,6 +21,7 @@ _HOMES: dict[str, str] = {
     "SVDD": "maxmargin.svm",
     "certify": "maxmargin.svm",
     "LogisticRegression": "maxmargin.linear",
+    "LinearSVC": "maxmargin.linear",
 }
 _MODULES = {"kernels"}
 

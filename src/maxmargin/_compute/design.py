@@ -160,7 +160,7 @@ class SparseDesign:
         self.threads = threads if X.nnz > 20_000 else 1
         self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
         self.density = X.nnz / max(1, X.shape[0] * X.shape[1])
-        self._csr = (X.data, X.indices, X.indptr)
+        self._csr = (X.data, X.indices, X.indptr.astype(X.indices.dtype, copy=False))
 
     def _parts(self) -> list[slice]:
         return split(self.shape[0], self.threads)

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
@@ -90,7 +91,7 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
         )
         check_classification_targets(y)
         weights = row_weights(self, X, sample_weight)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        codes, self.classes_ = pd.factorize(y, sort=True)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs two classes or more; y holds one class, {self.classes_[0]!r}."

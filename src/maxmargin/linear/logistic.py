@@ -25,6 +25,7 @@ from maxmargin.problems.multinomial import Multinomial
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal_multinomial import MultinomialNewton, multinomial_hessian
 from maxmargin.solvers.primal_newton import Newton, hessian
+from maxmargin.solvers.primal_warm import solve_nested
 from maxmargin.typing import FloatArray, IntArray
 
 
@@ -165,7 +166,7 @@ class LogisticRegression(LinearClassifier):
             used = problem.c > 0
             stop = lambda theta, f: strictly_separated(f[used], task.signs[used])  # noqa: E731  # a one-line closure
         solver = Newton(tol=self.tol, max_iter=self.max_iter, stop=stop)
-        solution = solver.solve(problem, callback=self._report)
+        solution = solve_nested(problem, solver, callback=self._report)
         certificate = problem.certify(solution.x, solution.multipliers)
         if l2 == 0 and (
             not solved(certificate, self.tol) or np.max(task.signs * problem.scores(solution.x)) > 6

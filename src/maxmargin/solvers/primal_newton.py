@@ -122,33 +122,66 @@ def reached(problem: LossPenalty, state: NewtonState, tol: float) -> bool:
 
 
 def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bool:
-    """One Newton step with backtracking, in place; False when no decrease was possible."""
+    """One Newton step with line search, in place; False when no decrease was possible."""
     l2 = problem.penalty.l2
-    u, d = terms.slope(state.f), terms.curvature(state.f)
-    gradient = np.append(problem.X.adjoint(u) + l2 * state.theta[:-1], u.sum() * problem.fit_intercept)
+    slope, d = terms.slope(state.f), terms.curvature(state.f)
+    gradient = np.append(
+        problem.X.adjoint(slope) + l2 * state.theta[:-1], slope.sum() * problem.fit_intercept
+    )
     direction = newton_direction(problem.X, d, l2, gradient, problem.fit_intercept)
     along = problem.X.scores(direction[:-1]) + direction[-1]
-    slope = float(gradient @ direction)
-    state.decrement = -0.5 * slope
-    if not slope < 0:
-        state.u = u
+    descent = float(gradient @ direction)
+    state.decrement = -0.5 * descent
+    state.u = slope + d * along
+    if not descent < 0:
         return False
     w, v = state.theta[:-1], direction[:-1]
-    quadratic = (0.5 * l2 * float(w @ w), l2 * float(w @ v), 0.5 * l2 * float(v @ v))
-    t = 1.0
-    for _ in range(30):
-        f = state.f + t * along
-        value = terms.value(f) + quadratic[0] + t * quadratic[1] + t * t * quadratic[2]
-        if value <= state.value + 1e-4 * t * slope + 1e-15 * abs(state.value):
-            break
-        t *= 0.5
-    else:
-        state.u = u
+    line = Line(terms, state.f, along, l2 * float(w @ v), l2 * float(v @ v), descent)
+    t = line.search()
+    f = state.f + t * along
+    theta = state.theta + t * direction
+    value = terms.value(f) + problem.penalty.value(theta[:-1])
+    if not value <= state.value + 1e-14 * abs(state.value):
         return False
-    state.theta = state.theta + t * direction
-    state.f, state.value = f, value
-    state.u = u + d * along if t == 1.0 else terms.slope(f)
+    state.theta, state.f, state.value = theta, f, value
     return True
+
+
+@dataclass(frozen=True)
+class Line:
+    """The objective along a direction: convex, with derivative ``slope(t)``, which is ``descent`` < 0 at 0."""
+
+    terms: RowTerms
+    f: FloatArray
+    along: FloatArray
+    linear: float
+    quadratic: float
+    descent: float
+
+    def slope(self, t: float) -> float:
+        rows = float(self.along @ self.terms.slope(self.f + t * self.along))
+        return rows + self.linear + t * self.quadratic
+
+    def search(self) -> float:
+        """A step where the derivative has fallen to a third of its size; the full step where that will do.
+
+        Losses with corners need this: halving until the value falls makes Newton's method creep or cycle.
+        """
+        low, low_slope, high, high_slope = 0.0, self.descent, np.inf, np.inf
+        t = 1.0
+        for _ in range(40):
+            slope = self.slope(t)
+            if abs(slope) <= -self.descent / 3.0:
+                return t
+            if slope < 0:
+                low, low_slope = t, slope
+            else:
+                high, high_slope = t, slope
+            if np.isinf(high):
+                t = 2.0 * low
+            else:  # the secant's root, kept off the ends of the bracket
+                t = low + (high - low) * min(max(low_slope / (low_slope - high_slope), 0.1), 0.9)
+        return low
 
 
 def newton_direction(

@@ -70,7 +70,10 @@ def _real(folder: Path) -> dict[str, Any]:
         found["a9a"] = (X.astype(np.float64), np.where(parts["y"] > 0, 1.0, -1.0))
     if (folder / "spambase.npz").exists():
         parts = np.load(folder / "spambase.npz", allow_pickle=False)
-        found["spambase"] = (_standardised(parts["X"].astype(float)), np.where(parts["y"] == "spam", 1.0, -1.0))
+        found["spambase"] = (
+            _standardised(parts["X"].astype(float)),
+            np.where(parts["y"] == "spam", 1.0, -1.0),
+        )
     if (folder / "usps_train.npz").exists():
         parts = np.load(folder / "usps_train.npz", allow_pickle=False)
         found["usps 5-9"] = (parts["X"].astype(float), np.where(parts["y"].astype(int) >= 5, 1.0, -1.0))

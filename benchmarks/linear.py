@@ -78,7 +78,9 @@ def scikit_fits(loss: str, X: Any, y: np.ndarray) -> list[tuple[str, bool, Calla
             (
                 f"sklearn {solver}",
                 False,
-                lambda tol, solver=solver: lambda: fit(SklearnLogistic(solver=solver, tol=tol, max_iter=2000)),
+                lambda tol, solver=solver: (
+                    lambda: fit(SklearnLogistic(solver=solver, tol=tol, max_iter=2000))
+                ),
             )
             for solver in solvers
         ]
@@ -128,9 +130,14 @@ def liblinear_fits(loss: str, X: Any, y: np.ndarray) -> list[tuple[str, bool, Ca
 
 
 def peer_time(
-    loss: str, X: Any, y: np.ndarray, peer: tuple[str, bool, Callable[[float], Fit]], goal: float, limit: float
+    loss: str,
+    X: Any,
+    y: np.ndarray,
+    peer: tuple[str, bool, Callable[[float], Fit]],
+    goal: float,
+    limit: float,
 ) -> float:
-    """Seconds of the loosest tolerance that reaches the goal; infinite when none does in ``limit`` seconds."""
+    """Seconds of the loosest tolerance that reaches the goal; infinite when none does in time."""
     _, penalised, make = peer
     for tol in TOLERANCES:
         seconds, (w, b) = best_time(make(tol), 3)
@@ -148,7 +155,9 @@ def compare(loss: str, name: str, X: Any, y: np.ndarray) -> tuple[float, float]:
     seconds, _ = best_time(lambda: (ours(loss, X, y).coef_.ravel(), 0.0), 5)
     model = ours(loss, X, y)
     best = optimum(loss, X, y, with_bias=False)
-    excess = objective(loss, X, y, model.coef_.ravel(), float(model.intercept_[0]), with_bias=False) / best - 1
+    excess = (
+        objective(loss, X, y, model.coef_.ravel(), float(model.intercept_[0]), with_bias=False) / best - 1
+    )
     peers = [*liblinear_fits(loss, X, y), *scikit_fits(loss, X, y)]
     goals = {False: best, True: optimum(loss, X, y, with_bias=True) if any(p[1] for p in peers) else best}
     times = {peer[0]: peer_time(loss, X, y, peer, goals[peer[1]], 30 * seconds + 5) for peer in peers}

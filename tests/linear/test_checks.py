@@ -10,8 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin as mm
 
-ESTIMATORS = [mm.LogisticRegression()]
-MODULES = ["losses", "penalties", "linear.logistic"]
+ESTIMATORS = [mm.LogisticRegression(), mm.LinearSVC()]
+MODULES = ["losses", "penalties", "linear.logistic", "linear.svc"]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # separable toy data, few passes

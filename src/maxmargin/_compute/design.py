@@ -40,6 +40,9 @@ class Design(Protocol):
     def take(self, rows: IntArray) -> Design:
         """The design of some rows."""
 
+    def columns(self, chosen: IntArray) -> Design:
+        """The design of some columns."""
+
     def squared_norms(self) -> FloatArray:
         """||x_i||^2, of shape (n_samples,)."""
 
@@ -144,6 +147,9 @@ class DenseDesign:
     def take(self, rows: IntArray) -> DenseDesign:
         return DenseDesign(self.X[rows], self.threads)
 
+    def columns(self, chosen: IntArray) -> DenseDesign:
+        return DenseDesign(np.ascontiguousarray(self.X[:, chosen]), self.threads)
+
     def squared_norms(self) -> FloatArray:
         norms: FloatArray = np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
         return norms
@@ -160,6 +166,7 @@ class SparseDesign:
         self.threads = threads if X.nnz > 20_000 else 1
         self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
         self.density = X.nnz / max(1, X.shape[0] * X.shape[1])
+        self._csc: Any = None  # made when columns are first asked for
         self._csr = (X.data, X.indices, X.indptr.astype(X.indices.dtype, copy=False))
 
     def _parts(self) -> list[slice]:
@@ -209,6 +216,11 @@ class SparseDesign:
 
     def take(self, rows: IntArray) -> SparseDesign:
         return SparseDesign(self.X[rows], self.threads)
+
+    def columns(self, chosen: IntArray) -> SparseDesign:
+        if self._csc is None:
+            self._csc = self.X.tocsc()
+        return SparseDesign(self._csc[:, chosen].tocsr(), self.threads)
 
     def squared_norms(self) -> FloatArray:
         squared = self.X.multiply(self.X)

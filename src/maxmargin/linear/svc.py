@@ -42,8 +42,8 @@ class LinearSVC(LinearClassifier):
     penalty : see the table.
     sparsity : the weight nu of the l1 or l0 part.
     l0_alpha : alpha of the concave approximation of the number of non-zero weights.
-    solver : "auto", or one of "newton", "augmented", "dual_coordinate", "proximal_coordinate", "linear_program",
-        "successive"; a solver that cannot solve the problem asked for is an error.
+    solver : "auto", or one of "newton", "augmented", "dual_coordinate", "proximal_coordinate",
+        "linear_program", "successive"; a solver that cannot solve the problem asked for is an error.
     fit_intercept : whether b is free or 0. It is never penalised.
     multiclass : "ovr" or "ovo".
     class_weight : dict, "balanced" or None.
@@ -63,8 +63,8 @@ class LinearSVC(LinearClassifier):
 
     Notes
     -----
-    Cost with "auto": n p^2 per Newton step while p <= 1500, about 5 steps for the squared hinge and 30 for the
-    hinge, of which the hinge's only see the rows near the margin; n p per pass of dual coordinate descent above.
+    Cost with "auto": n p^2 per Newton step while p <= 1500, about 5 steps for the squared hinge and 30 for
+    the hinge, whose steps only see the rows near the margin; n p per pass of coordinate descent above.
 
     Examples
     --------
@@ -128,9 +128,7 @@ class LinearSVC(LinearClassifier):
         warn_unsolved(self.certificate_, self.tol, "LinearSVC", f"raise max_iter={self.max_iter} or scale X")
         return self
 
-    def _fit_task(
-        self, table: Design, weights: FloatArray, task: BinaryTask
-    ) -> tuple[Solution, Certificate]:
+    def _fit_task(self, table: Design, weights: FloatArray, task: BinaryTask) -> tuple[Solution, Certificate]:
         whole = len(task.rows) == table.shape[0]
         problem = LossPenalty(
             X=table if whole else table.take(task.rows),

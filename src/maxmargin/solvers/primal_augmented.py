@@ -12,12 +12,13 @@ from maxmargin.losses import Loss
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal_newton import NewtonState, first_state, newton_step
+from maxmargin.solvers.primal_proximal_coordinate import proximal_step
 from maxmargin.typing import FloatArray
 
 
 @dataclass(frozen=True)
 class Envelope:
-    """A smooth lower bound of sum_i c_i L(y_i, f_i) that touches it where the slopes are ``v`` (per unit of c).
+    """A smooth lower bound of sum_i c_i L(y_i, f_i), exact where the slopes are ``v`` (per unit of c).
 
         psi_i(f) = c_i min over s of L(y_i, s) + v_i (f - s) + sigma/2 (f - s)^2
 
@@ -29,6 +30,10 @@ class Envelope:
     c: FloatArray
     v: FloatArray
     sigma: float
+
+    @property
+    def bias_floor(self) -> float:
+        return float(self.c.mean())
 
     def _corner(self, f: FloatArray) -> tuple[FloatArray, FloatArray]:
         shifted = f + self.v / self.sigma
@@ -50,9 +55,10 @@ class Envelope:
 
 @dataclass(frozen=True, kw_only=True)
 class AugmentedLagrangian:
-    """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + l2/2 ||w||^2   for hinge-like losses.
+    """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + l2/2 ||w||^2 + l1 ||w||_1   for hinge-like losses.
 
-    Outer steps move the multipliers v and raise sigma; inner steps are Newton's on the `Envelope`, whose
+    Outer steps move the multipliers v and raise sigma; inner steps are Newton's (proximal Newton's with an
+    l1 part) on the `Envelope`, whose
     Hessian only sees the rows near a corner. The intercept is free: its optimality condition sum u = 0 is
     one more row of the Newton system. Cost of an inner step: two products with X and p^2 times the rows near
     a corner. Reference: Yan & Li 2020 (semismooth Newton augmented Lagrangian for support vector machines).
@@ -67,7 +73,7 @@ class AugmentedLagrangian:
     gentle: float = 1.4
 
     def can_solve(self, problem: LossPenalty) -> bool:
-        return problem.penalty.smooth and problem.penalty.l2 > 0
+        return problem.penalty.convex and problem.penalty.l2 > 0
 
     def solve(
         self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
@@ -101,7 +107,8 @@ class AugmentedLagrangian:
         goal = min(0.02 * gap.relative, 3e-4)
         while iteration < self.max_iter:
             iteration += 1
-            moved = newton_step(problem, terms, state)
+            step = newton_step if problem.penalty.smooth else proximal_step
+            moved = step(problem, terms, state)
             if not moved or state.decrement <= max(goal, 0.01 * self.tol) * abs(state.value):
                 break
         gap.update(state)

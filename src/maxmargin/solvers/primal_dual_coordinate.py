@@ -102,7 +102,7 @@ def _passes(
             i = active[k]
             f = row_dot(data, indices, indptr, p, i, w) + state[0]
             before = a[i]
-            if kind == _HINGE or kind == _SQUARED_HINGE:
+            if kind <= _SQUARED_HINGE:
                 g = y[i] * f - 1.0
                 asleep = before == 0.0 and g > threshold
                 asleep = asleep or (kind == _HINGE and y[i] * before == c[i] and g < -threshold)
@@ -131,8 +131,8 @@ class DualCoordinateDescent:
     Cost of a pass: one product with X.
 
     The dual of the free intercept is the constraint sum a_i = 0, which single coordinates cannot keep. It is
-    reached by proximal steps on b: between the passes b <- b + step * sum a_i, and inside a pass b follows the
-    variables with the same step. At a fixed point sum a_i = 0, so that the intercept is not penalised.
+    reached by proximal steps on b: between the passes b <- b + step * sum a_i, and inside a pass b follows
+    the variables with the same step. At a fixed point sum a_i = 0, so that the intercept is not penalised.
 
     References: Hsieh et al. 2008 (algorithm 1 and shrinking), Ho & Lin 2012 (regression), Yu et al. 2011
     (logistic), Rockafellar 1976 (proximal steps).
@@ -151,8 +151,9 @@ class DualCoordinateDescent:
     ) -> Solution:
         began = perf_counter()
         sweep = _Sweep(problem, self.random_state)
-        status, best, theta, u = Status.MAX_ITER, inf, sweep.theta(), sweep.a
-        dual = -inf
+        status, best, dual = Status.MAX_ITER, inf, -inf
+        theta: FloatArray = sweep.theta()
+        u: FloatArray = -sweep.a
         passes, batch = 0, 2
         while passes < self.max_iter:
             sweep.run(batch)
@@ -170,9 +171,7 @@ class DualCoordinateDescent:
                 break
             sweep.wake()
             batch = min(batch + 1, 10)
-        return Solution(
-            x=theta, multipliers=u, status=status, n_iter=passes, seconds=perf_counter() - began
-        )
+        return Solution(x=theta, multipliers=u, status=status, n_iter=passes, seconds=perf_counter() - began)
 
 
 class _Sweep:

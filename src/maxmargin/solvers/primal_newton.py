@@ -20,8 +20,14 @@ _EXPLICIT_COLUMNS = 1500  # up to here a p x p Hessian is formed and factored
 
 
 class RowTerms(Protocol):
-    """A separable smooth function of the scores f: sum_i psi_i(f_i)."""
+    """A separable smooth function of the scores f: sum_i psi_i(f_i).
 
+    ``bias_floor`` is the least curvature that the intercept is given: where no row is curved its gradient
+    need not vanish, and Newton's step would be infinite.
+    """
+
+    @property
+    def bias_floor(self) -> float: ...
     def value(self, f: FloatArray) -> float: ...
     def slope(self, f: FloatArray) -> FloatArray: ...
     def curvature(self, f: FloatArray) -> FloatArray: ...
@@ -34,6 +40,7 @@ class WeightedLoss:
     loss: Loss
     y: FloatArray
     c: FloatArray
+    bias_floor: float = 0.0
 
     def value(self, f: FloatArray) -> float:
         return float(self.c @ self.loss.value(f, self.y))
@@ -128,7 +135,8 @@ def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bo
     gradient = np.append(
         problem.X.adjoint(slope) + l2 * state.theta[:-1], slope.sum() * problem.fit_intercept
     )
-    direction = newton_direction(problem.X, d, l2, gradient, problem.fit_intercept)
+    floor = max(0.0, terms.bias_floor - float(d.sum()))
+    direction = newton_direction(problem.X, d, l2, gradient, problem.fit_intercept, floor)
     along = problem.X.scores(direction[:-1]) + direction[-1]
     descent = float(gradient @ direction)
     state.decrement = -0.5 * descent
@@ -149,7 +157,7 @@ def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bo
 
 @dataclass(frozen=True)
 class Line:
-    """The objective along a direction: convex, with derivative ``slope(t)``, which is ``descent`` < 0 at 0."""
+    """The objective along a direction: convex, with derivative ``slope(t)``, ``descent`` < 0 at 0."""
 
     terms: RowTerms
     f: FloatArray
@@ -185,12 +193,14 @@ class Line:
 
 
 def newton_direction(
-    X: Design, d: FloatArray, l2: float, gradient: FloatArray, fit_intercept: bool
+    X: Design, d: FloatArray, l2: float, gradient: FloatArray, fit_intercept: bool, bias: float = 0.0
 ) -> FloatArray:
-    """Solve ([X 1]' diag(d) [X 1] + l2 diag(1, ..., 1, 0)) step = -gradient."""
+    """Solve ([X 1]' diag(d) [X 1] + diag(l2, ..., l2, bias)) step = -gradient."""
     if X.shape[1] <= _EXPLICIT_COLUMNS:
-        return solve_symmetric(hessian(X, d, l2, fit_intercept), -gradient)
-    return _conjugate_gradients(X, d, l2, gradient, fit_intercept)
+        H = hessian(X, d, l2, fit_intercept)
+        H[-1, -1] += bias
+        return solve_symmetric(H, -gradient)
+    return _conjugate_gradients(X, d, l2, gradient, fit_intercept, bias)
 
 
 def hessian(X: Design, d: FloatArray, l2: float, fit_intercept: bool) -> FloatArray:
@@ -225,9 +235,9 @@ def solve_symmetric(H: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _conjugate_gradients(
-    X: Design, d: FloatArray, l2: float, gradient: FloatArray, fit_intercept: bool
+    X: Design, d: FloatArray, l2: float, gradient: FloatArray, fit_intercept: bool, bias: float
 ) -> FloatArray:
-    """Steihaug-free conjugate gradients, stopped at a tenth of the gradient's length (or its square root)."""
+    """Conjugate gradients, stopped at a tenth of the gradient's length (or its square root)."""
     step = np.zeros_like(gradient)
     residual = -gradient
     search = residual.copy()
@@ -237,7 +247,7 @@ def _conjugate_gradients(
         if size <= limit:
             break
         product, last = X.hessian_product(d, search[:-1], search[-1])
-        product = np.append(product + l2 * search[:-1], last * fit_intercept)
+        product = np.append(product + l2 * search[:-1], (last + bias * search[-1]) * fit_intercept)
         curvature = float(search @ product)
         if curvature <= 0:
             break

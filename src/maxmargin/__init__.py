@@ -22,6 +22,14 @@ _HOMES: dict[str, str] = {
     "certify": "maxmargin.svm",
     "LogisticRegression": "maxmargin.linear",
     "LinearSVC": "maxmargin.linear",
+    "LinearSVR": "maxmargin.linear",
+    "LeastSquares": "maxmargin.linear",
+    "Ridge": "maxmargin.linear",
+    "FisherDiscriminant": "maxmargin.linear",
+    "Perceptron": "maxmargin.linear",
+    "PassiveAggressive": "maxmargin.linear",
+    "Pegasos": "maxmargin.linear",
+    "SubgradientDescent": "maxmargin.linear",
 }
 _MODULES = {"kernels"}
 

@@ -19,6 +19,7 @@ _HOMES: dict[str, str] = {
     "NuSVR": "maxmargin.svm",
     "OneClassSVM": "maxmargin.svm",
     "SVDD": "maxmargin.svm",
+    "NotSeparableError": "maxmargin.svm",
     "certify": "maxmargin.svm",
     "LogisticRegression": "maxmargin.linear",
     "LinearSVC": "maxmargin.linear",
@@ -30,6 +31,12 @@ _HOMES: dict[str, str] = {
     "PassiveAggressive": "maxmargin.linear",
     "Pegasos": "maxmargin.linear",
     "SubgradientDescent": "maxmargin.linear",
+    "KernelRidge": "maxmargin.kernel_machines",
+    "KernelPerceptron": "maxmargin.kernel_machines",
+    "tune": "maxmargin.tuning",
+    "GridSearch": "maxmargin.tuning",
+    "TuneResult": "maxmargin.tuning",
+    "nested_error": "maxmargin.tuning",
 }
 _MODULES = {"kernels"}
 

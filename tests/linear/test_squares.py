@@ -70,7 +70,7 @@ def test_ridge_by_stochastic_gradients_comes_close():
 @pytest.mark.parametrize("options", [{"alpha": -1.0}, {"alphas": [0.0, 1.0]}, {"solver": "qr"}])
 def test_ridge_errors(options):
     X, y, _ = _data()
-    with pytest.raises(ValueError, match="must be|unknown"):
+    with pytest.raises(ValueError, match=r"must be|unknown"):
         mm.Ridge(**options).fit(X, y)
 
 

@@ -22,9 +22,9 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         max over v   v'F v / v'W v
 
     F is the scatter between the classes' means, W the pooled scatter inside the classes. The axes are the
-    eigenvectors of W^-1 F in falling order of their eigenvalues, at most n_classes - 1, scaled to v'Wv = n - K
-    so that scores have unit variance inside classes. A row belongs to the class of the nearest centroid
-    in these scores. SPEC section 8; [1, section 6].
+    eigenvectors of W^-1 F in falling order of their eigenvalues, at most n_classes - 1, scaled to
+    v'Wv = n - K so that scores have unit variance inside classes. A row belongs to the class of the
+    nearest centroid in these scores. SPEC section 8; [1, section 6].
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
 
     Attributes
     ----------
-    axes_ : of shape (n_features, n_components). With two classes axis 1 is oriented so that the first class has
-        the smaller mean score; with more, so that its largest entry is positive.
+    axes_ : of shape (n_features, n_components). With two classes axis 1 is oriented so that the first class
+        has the smaller mean score; with more, so that its largest entry is positive.
     eigenvalues_ : of shape (n_components,); ``explained_ratio_`` is their share of the sum.
     centroids_ : mean scores of shape (n_classes, n_components).
     cut_points_ : with two classes (D_I + D_II)/2, of shape (1,); else the midpoints of neighbouring centroids
@@ -110,7 +110,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
             raise ValueError(f"shrinkage={self.shrinkage!r} must lie between 0 and 1, or be 'auto'.")
         self.shrinkage_ = float(share)
         p = len(within)
-        return (1 - share) * within + share * np.trace(within) / p * np.eye(p)
+        return np.asarray((1 - share) * within + share * np.trace(within) / p * np.eye(p))
 
     def _axes(self, within: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues (between over within sums of squares per degree of freedom) and axes with v'Wv = 1."""
@@ -118,8 +118,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         positive = scatter > 1e-10 * max(float(scatter[-1]), 1e-300)
         if not positive.all():
             warnings.warn(
-                f"the scatter inside the classes is singular ({np.count_nonzero(~positive)} directions without "
-                "any): they are left out; give shrinkage a value to use them.",
+                f"the scatter inside the classes is singular ({np.count_nonzero(~positive)} directions have "
+                "none): they are left out; shrinkage would use them.",
                 stacklevel=4,
             )
         white = principal[:, positive] / np.sqrt(scatter[positive])
@@ -149,7 +149,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         return np.asarray((X - self.xbar_) @ self.axes_)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Two classes: score minus cut point, of shape (n_samples,); else minus half the squared distances."""
+        """Two classes: score minus cut point, of shape (n_samples,); else minus half squared distances."""
         scores = self.transform(X)
         if len(self.classes_) == 2:
             return np.asarray(scores[:, 0] - self.cut_points_[0])

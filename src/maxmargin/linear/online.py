@@ -37,14 +37,15 @@ class Perceptron(OnlineClassifier):
     ----------
     coef_, intercept_ : of shape (n_machines, n_features) and (n_machines,).
     n_mistakes_ : mistakes made in all passes, of shape (n_machines,).
-    R_, margin_, bound_ : R, the margin gamma reached by the last iterate (NaN where not separated), (R/gamma)^2.
+    R_, margin_, bound_ : R, the margin gamma of the last iterate (NaN where not separated), (R/gamma)^2.
     converged_ : whether every machine's last pass was without a mistake; ``stopped_`` says it in words.
     history_ : table of pass, mistakes and mean loss.
 
     Examples
     --------
     >>> import maxmargin as mm
-    >>> model = mm.Perceptron(shuffle=False).fit([[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.0]], [1, 1, 0, 0])
+    >>> X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.0]], [1, 1, 0, 0]
+    >>> model = mm.Perceptron(shuffle=False).fit(X, y)
     >>> model.converged_, bool(model.n_mistakes_[0] <= model.bound_[0])
     (True, True)
     """
@@ -110,8 +111,8 @@ class Perceptron(OnlineClassifier):
         self.stopped_ = (
             f"stopped after pass {self.n_iter_}: all points are right"
             if self.converged_
-            else f"gave up after {self.n_iter_} passes with {int(self._last_mistakes.sum())} mistakes in the last: "
-            "the data may not be separable"
+            else f"gave up after {self.n_iter_} passes with {int(self._last_mistakes.sum())} mistakes in the "
+            "last: the data may not be separable"
         )
         if not self.converged_ and self.max_iter > 1:
             self._gave_up(f"{self.stopped_}; raise max_iter={self.max_iter} or use LinearSVC.")

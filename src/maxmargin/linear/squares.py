@@ -122,7 +122,7 @@ class Ridge(_Squares):
     alpha_ : the penalty in use.
     n_iter_ : passes of "sgd"; 1 for the closed form.
     path_ : `RidgePath` with all models and their leave-one-out residuals (solver "closed").
-    certificate_ : the duality gap of the answer; the distance from the optimum that "sgd" reached is told here.
+    certificate_ : the duality gap of the answer; it tells how far "sgd" came.
 
     Examples
     --------

@@ -22,8 +22,8 @@ class SubgradientDescent(OnlineClassifier):
                                                              bound rho^2 (1 + log T)/(2 lambda T)
 
     T is the number of steps (passes, times n when stochastic), rho a bound on the subgradients, B one on the
-    length of the optimal theta = (w, b). The bounds ([0, theorems 5.9 and 5.14]) hold for the average iterate,
-    in expectation when stochastic. Cost of a step: n p in batch mode, p when stochastic.
+    length of the optimal theta = (w, b). The bounds ([0, theorems 5.9 and 5.14]) hold for the average
+    iterate, in expectation when stochastic. Cost of a step: n p in batch mode, p when stochastic.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class SubgradientDescent(OnlineClassifier):
             raise ValueError(f"step={self.step!r} is unknown: use 'constant' or 'strongly_convex'.")
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """As in `Perceptron`; only for the stochastic mode with the strongly convex rule, which needs no T."""
+        """As in `Perceptron`; for the stochastic mode with the strongly convex rule, which needs no T."""
         if self.mode != "stochastic" or self.step != "strongly_convex":
             raise ValueError("partial_fit needs mode='stochastic' and step='strongly_convex'.")
         return super().partial_fit(X, y, classes, sample_weight)

@@ -125,7 +125,7 @@ def _one_pass(
 
 @dataclass
 class OnlineState:
-    """w = s v and b now; the sum of all iterates is tau v + z (and sum_b), so that an average costs O(1) a step.
+    """w = s v and b now; the sum of all iterates is tau v + z (and sum_b): an average costs O(1) a step.
 
     ``state`` is (s, tau, b, sum of b, steps, ||v||^2, mistakes, loss, first step).
     """

@@ -93,6 +93,17 @@ def test_loop_is_the_text(rule, options, as_sparse):
         assert mistakes == expected
 
 
+def test_average_survives_many_projections():
+    """A small lambda shrinks the scale of w thousands of times; the average must not lose its digits."""
+    X, y = _data(n=3000, noise=0.5)
+    options = {"schedule": "strongly_convex", "lam": 1e-3, "decay_bias": True, "radius": 1 / np.sqrt(1e-3)}
+    last, average, _ = _plain("hinge", X, y, np.ones(3000), **options)
+    model = mm.Pegasos(1e-3, max_iter=1, shuffle=False).fit(X, y)
+    np.testing.assert_allclose(np.append(model.coef_[0], model.intercept_), average, rtol=1e-8)
+    model = mm.Pegasos(1e-3, max_iter=1, shuffle=False, average=False).fit(X, y)
+    np.testing.assert_allclose(np.append(model.coef_[0], model.intercept_), last, rtol=1e-8)
+
+
 @pytest.mark.parametrize("average", [False, True])
 def test_perceptron_keeps_novikoffs_bound(average):
     X, y = _data()

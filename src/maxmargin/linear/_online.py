@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import validate_data
 
 from maxmargin.linear._base import LinearClassifier, row_weights
-from maxmargin.multiclass import binary_tasks, check_strategy
+from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy
 from maxmargin.solvers.online_loop import OnlineLoop, OnlineState
 from maxmargin.typing import FloatArray, IntArray
 
@@ -98,8 +98,7 @@ class OnlineClassifier(LinearClassifier):
         losses = []
         tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
-            whole = len(task.rows) == X.shape[0]
-            part = X if whole else X[task.rows]
+            part = rows_of_task(X, task)
             if part.shape[0] == 0:
                 continue
             mistakes, loss = loop.run(state, part, task.signs, weights[task.rows], shuffle=self.shuffle)
@@ -123,6 +122,11 @@ class OnlineClassifier(LinearClassifier):
 
     def _gave_up(self, why: str) -> None:
         warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=4)
+
+
+def rows_of_task(X: Any, task: BinaryTask) -> Any:
+    """The rows of one binary problem, without a copy when they are all rows."""
+    return X if len(task.rows) == X.shape[0] else X[task.rows]
 
 
 def table_radius(X: Any, fit_intercept: bool) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from maxmargin.linear._base import check_positive
-from maxmargin.linear._online import OnlineClassifier, table_radius
+from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
 from maxmargin.multiclass import binary_tasks
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
@@ -102,7 +102,7 @@ class Perceptron(OnlineClassifier):
         tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
             theta = state.theta(average=False)
-            f = np.asarray(X[task.rows] @ theta[:-1]).ravel() + theta[-1]
+            f = np.asarray(rows_of_task(X, task) @ theta[:-1]).ravel() + theta[-1]
             worst = float(np.min((task.signs * f)[weights[task.rows] > 0]))
             if worst > 0:
                 self.margin_[k] = worst / float(np.linalg.norm(theta))
@@ -283,7 +283,7 @@ class Pegasos(OnlineClassifier):
         self.objective_ = np.array(
             [
                 0.5 * decay * float(w @ w + b * b)
-                + _mean_hinge(X[task.rows], task.signs, weights[task.rows], w, b)
+                + _mean_hinge(rows_of_task(X, task), task.signs, weights[task.rows], w, b)
                 for task, w, b in zip(
                     binary_tasks(codes, len(self.classes_), self._strategy()),
                     self.coef_,

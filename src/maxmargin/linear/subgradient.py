@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from maxmargin.linear._base import check_positive
-from maxmargin.linear._online import OnlineClassifier, table_radius
+from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
 from maxmargin.multiclass import binary_tasks
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
@@ -130,7 +130,7 @@ class SubgradientDescent(OnlineClassifier):
         losses = []
         tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
-            rows, share = X[task.rows], weights[task.rows] / weights[task.rows].sum()
+            rows, share = rows_of_task(X, task), weights[task.rows] / weights[task.rows].sum()
             f = np.asarray(rows @ state.v).ravel() + state.state[2]
             m = task.signs * f
             self._last_mistakes[k] = np.count_nonzero((m <= 0) & (share > 0))
@@ -155,7 +155,7 @@ class SubgradientDescent(OnlineClassifier):
             self.bound_ = (2.0 * self._rho) ** 2 * (1.0 + log(T)) / (2.0 * self.lam * T)
         self.objective_ = np.array(
             [
-                self._objective(X[task.rows], task.signs, weights[task.rows], w, b)
+                self._objective(rows_of_task(X, task), task.signs, weights[task.rows], w, b)
                 for task, w, b in zip(
                     binary_tasks(codes, len(self.classes_), self._strategy()),
                     self.coef_,

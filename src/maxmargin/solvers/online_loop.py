@@ -23,13 +23,10 @@ def _rescale(v: FloatArray, z: FloatArray, state: FloatArray) -> None:
     """Put the scale s back into v without moving w = s v or the sum of iterates tau v + z."""
     s = state[_S]
     for j in range(len(v)):
-        if s == 0.0:
-            z[j] += state[_TAU] * v[j]
-            v[j] = 0.0
-        else:
-            v[j] *= s
-    state[_TAU] = 0.0 if s == 0.0 else state[_TAU] / s
-    state[_NORM] = 0.0 if s == 0.0 else state[_NORM] * s * s
+        z[j] += state[_TAU] * v[j]  # rather than tau / s, which would grow without end
+        v[j] *= s
+    state[_TAU] = 0.0
+    state[_NORM] *= s * s
     state[_S] = 1.0
 
 
@@ -100,8 +97,8 @@ def _one_pass(
             if decay_bias:
                 state[_B] *= factor
             if state[_S] < 1e-9:
+                dot *= state[_S]  # v takes the scale in, and with it <v, x>
                 _rescale(v, z, state)
-                dot = 0.0 if factor == 0.0 else f
         if g != 0.0:
             step = eta * g / state[_S]
             row_add(data, indices, indptr, p, i, step, v)

@@ -154,7 +154,7 @@ class DualCoordinateDescent:
         status, best, dual = Status.MAX_ITER, inf, -inf
         theta: FloatArray = sweep.theta()
         u: FloatArray = -sweep.a
-        passes, batch = 0, 2
+        passes, batch = 0, 6  # a check costs as much as two or three passes
         while passes < self.max_iter:
             sweep.run(batch)
             passes += batch
@@ -170,7 +170,7 @@ class DualCoordinateDescent:
                 status = Status.CONVERGED
                 break
             sweep.wake()
-            batch = min(batch + 1, 10)
+            batch = 4 if passes < 40 else 10
         return Solution(x=theta, multipliers=u, status=status, n_iter=passes, seconds=perf_counter() - began)
 
 
@@ -184,7 +184,8 @@ class _Sweep:
         n, p = problem.X.shape
         l2 = problem.penalty.l2
         norms = problem.X.squared_norms() / l2
-        self.bias_step = float(norms.mean()) if problem.fit_intercept else 0.0
+        # a tenth of a typical row's step: larger ones make the intercept swing, smaller ones make it slow
+        self.bias_step = 0.1 * float(norms.mean()) if problem.fit_intercept else 0.0
         self.norms = np.maximum(norms + self.bias_step, 1e-12)
         self.a, self.w = np.zeros(n), np.zeros(p)
         self.state = np.array([0.0, 0.0, np.inf])

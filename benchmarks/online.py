@@ -63,7 +63,9 @@ def epochs(sets: dict[str, Any]) -> None:
 
 
 def ridge_paths() -> None:
-    print("\na path of 50 penalties with exact leave-one-out, in units of one scikit-learn fit (goal: below 3)")
+    print(
+        "\na path of 50 penalties with exact leave-one-out, in units of one scikit-learn fit (goal: below 3)"
+    )
     alphas = np.logspace(-3, 3, 50)
     rng = np.random.default_rng(0)
     for n, p in ((2_000, 50), (20_000, 100), (2_000, 500), (500, 2_000)):

@@ -161,10 +161,8 @@ class LogisticRegression(LinearClassifier):
             penalty=Penalty(l2=l2),
             fit_intercept=self.fit_intercept,
         )
-        stop = None
-        if l2 == 0:
-            used = problem.c > 0
-            stop = lambda theta, f: strictly_separated(f[used], task.signs[used])  # noqa: E731  # a one-line closure
+        # penalised problems have an optimum, separated or not
+        stop = strictly_separated if l2 == 0 else None
         solver = Newton(tol=self.tol, max_iter=self.max_iter, stop=stop)
         solution = solve_nested(problem, solver, callback=self._report)
         certificate = problem.certify(solution.x, solution.multipliers)

@@ -77,7 +77,9 @@ class Newton:
 
     tol: float = 1e-4
     max_iter: int = 100
-    stop: Callable[[FloatArray, FloatArray], bool] | None = None  # (theta, f): give up, e.g. separation
+    stop: Callable[[LossPenalty, FloatArray], bool] | None = (
+        None  # (problem, scores): give up, e.g. separated
+    )
 
     def can_solve(self, problem: LossPenalty) -> bool:
         return problem.loss.smooth and problem.penalty.smooth
@@ -94,7 +96,7 @@ class Newton:
             moved = newton_step(problem, terms, state)
             if callback is not None:
                 callback(iteration, state.value)
-            if self.stop is not None and self.stop(state.theta, state.f):
+            if self.stop is not None and self.stop(problem, state.f):
                 status = Status.UNBOUNDED
                 break
             if reached(problem, state, self.tol):
@@ -121,7 +123,8 @@ def first_state(problem: LossPenalty, terms: RowTerms, start: FloatArray | None)
 
 def reached(problem: LossPenalty, state: NewtonState, tol: float) -> bool:
     """Whether the duality gap at the linearised slopes is below ``tol`` relative to the dual value."""
-    if not state.decrement <= tol * abs(state.value):
+    # the decrement is that of the step just made: where Newton converges quadratically the gap is far smaller
+    if not state.decrement <= 100.0 * tol * abs(state.value):
         return False
     dual, _, adjoint = problem.dual_value(state.u)
     hidden = 0.0 if problem.penalty.l2 else float(np.abs(adjoint) @ np.abs(state.theta[:-1]))

@@ -29,7 +29,7 @@ class Design(Protocol):
         """X w, of shape (n_samples,)."""
 
     def adjoint(self, u: FloatArray) -> FloatArray:
-        """X' u, of shape (n_features,)."""
+        """X' u, of shape (n_features,); for u of shape (2, n_samples) both rows in one pass over X."""
 
     def gram(self, d: FloatArray) -> FloatArray:
         """X' diag(d) X of shape (n_features, n_features) for d >= 0; rows with d = 0 cost nothing."""
@@ -99,9 +99,9 @@ class DenseDesign:
 
     def adjoint(self, u: FloatArray) -> FloatArray:
         def work(part: slice) -> FloatArray:
-            total = np.zeros(self.shape[1])
+            total = np.zeros((*u.shape[:-1], self.shape[1]))
             for rows in self._each_block(part):
-                total += u[rows] @ self._block(rows)
+                total += u[..., rows] @ self._block(rows)
             return total
 
         return self._sum(work)
@@ -195,6 +195,8 @@ class SparseDesign:
         return total
 
     def adjoint(self, u: FloatArray) -> FloatArray:
+        if u.ndim == 2:
+            return np.array([self._accumulate(csr.csr_adjoint, row, self.shape[1]) for row in u])
         return self._accumulate(csr.csr_adjoint, u, self.shape[1])
 
     def gram(self, d: FloatArray) -> FloatArray:

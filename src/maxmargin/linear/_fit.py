@@ -102,6 +102,6 @@ def solve_primal(
             f"solver={name!r} cannot solve a {type(problem.loss).__name__} loss with {problem.penalty}: "
             "use solver='auto'."
         )
-    nested = name in ("newton", "augmented")
+    nested = name == "newton"  # a sample of a hinge problem saves the other solvers nothing
     solution = (solve_nested if nested else _solve_plainly)(problem, chosen, callback=callback)
     return solution, problem.certify(solution.x, solution.multipliers)

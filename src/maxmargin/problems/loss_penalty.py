@@ -77,7 +77,7 @@ class LossPenalty:
 
         ``slopes`` are the multipliers u; where none are given the slopes of the losses at the answer are
         taken, which is exact at the optimum of a smooth loss. ``kkt`` is the larger of
-        |f_i - prox_L(f_i + u_i / c_i)| over rows and `Penalty.stationarity` over columns: both vanish at
+        |f_i - prox_L(f_i + u_i / c_i)| (|u_i / c_i - L'(f_i)| for smooth losses) over rows and `Penalty.stationarity` over columns: both vanish at
         an optimum and nowhere else. ``infeasibility`` (no penalty only) is <|X'u|, |w|> relative to the dual
         value: what slopes that are not quite orthogonal to X can hide. Cost: two products with X.
         """
@@ -108,6 +108,8 @@ class LossPenalty:
     def _row_residual(self, f: FloatArray, u: FloatArray) -> float:
         used = self.c > 0
         f, y, slope = f[used], self.y[used], u[used] / self.c[used]
+        if self.loss.smooth:
+            return float(np.max(np.abs(slope - self.loss.slope(f, y)), initial=0.0))
         return float(np.max(np.abs(f - self.loss.prox(f + slope, y, 1.0)), initial=0.0))
 
 

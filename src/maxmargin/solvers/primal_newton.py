@@ -135,11 +135,13 @@ def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bo
     """One Newton step with line search, in place; False when no decrease was possible."""
     l2 = problem.penalty.l2
     slope, d = terms.slope(state.f), terms.curvature(state.f)
-    gradient = np.append(
-        problem.X.adjoint(slope) + l2 * state.theta[:-1], slope.sum() * problem.fit_intercept
-    )
+    explicit = problem.X.shape[1] <= _EXPLICIT_COLUMNS and problem.fit_intercept
+    adjoints = problem.X.adjoint(np.stack([slope, d])) if explicit else problem.X.adjoint(slope)[None]
+    gradient = np.append(adjoints[0] + l2 * state.theta[:-1], slope.sum() * problem.fit_intercept)
     floor = max(0.0, terms.bias_floor - float(d.sum()))
-    direction = newton_direction(problem.X, d, l2, gradient, problem.fit_intercept, floor)
+    direction = newton_direction(
+        problem.X, d, l2, gradient, problem.fit_intercept, floor, adjoints[1] if explicit else None
+    )
     along = problem.X.scores(direction[:-1]) + direction[-1]
     descent = float(gradient @ direction)
     state.decrement = -0.5 * descent
@@ -196,24 +198,32 @@ class Line:
 
 
 def newton_direction(
-    X: Design, d: FloatArray, l2: float, gradient: FloatArray, fit_intercept: bool, bias: float = 0.0
+    X: Design,
+    d: FloatArray,
+    l2: float,
+    gradient: FloatArray,
+    fit_intercept: bool,
+    bias: float = 0.0,
+    border: FloatArray | None = None,
 ) -> FloatArray:
-    """Solve ([X 1]' diag(d) [X 1] + diag(l2, ..., l2, bias)) step = -gradient."""
+    """Solve ([X 1]' diag(d) [X 1] + diag(l2, ..., l2, bias)) step = -gradient; ``border`` is X'd if known."""
     if X.shape[1] <= _EXPLICIT_COLUMNS:
-        H = hessian(X, d, l2, fit_intercept)
+        H = hessian(X, d, l2, fit_intercept, border)
         H[-1, -1] += bias
         return solve_symmetric(H, -gradient)
     return _conjugate_gradients(X, d, l2, gradient, fit_intercept, bias)
 
 
-def hessian(X: Design, d: FloatArray, l2: float, fit_intercept: bool) -> FloatArray:
+def hessian(
+    X: Design, d: FloatArray, l2: float, fit_intercept: bool, border: FloatArray | None = None
+) -> FloatArray:
     """The (p + 1) x (p + 1) Hessian; the intercept's row is that of the identity when there is none."""
     p = X.shape[1]
     H = np.zeros((p + 1, p + 1))
     H[:p, :p] = X.gram(d)
     H[np.arange(p), np.arange(p)] += l2
     if fit_intercept:
-        H[p, :p] = H[:p, p] = X.adjoint(d)
+        H[p, :p] = H[:p, p] = X.adjoint(d) if border is None else border
         H[p, p] = d.sum()
     else:
         H[p, p] = 1.0

@@ -18,7 +18,7 @@ _SHARE = 8
 
 
 def solve_nested(problem: LossPenalty, solver: Any, *, callback: Any = None) -> Solution:
-    """Solve on an eighth of the rows (itself so started) and go on from there on all of them.
+    """Solve on an eighth of the rows and go on from there on all of them.
 
     With n much larger than p the first iterations on all rows only find what a sample knows already. The
     sample is solved to the accuracy that its size deserves, p / m for m rows.
@@ -40,4 +40,5 @@ def _start(problem: LossPenalty, solver: Any) -> FloatArray | None:
     if problem.loss.margin and len(np.unique(sample.y[c > 0])) < 2:
         return None
     rough = replace(solver, tol=max(solver.tol, 0.3 * p / m))
-    return solve_nested(sample, rough).x
+    solution: Solution = rough.solve(sample)
+    return solution.x

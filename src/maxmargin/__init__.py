@@ -37,8 +37,12 @@ _HOMES: dict[str, str] = {
     "GridSearch": "maxmargin.tuning",
     "TuneResult": "maxmargin.tuning",
     "nested_error": "maxmargin.tuning",
+    "evaluate": "maxmargin.metrics",
+    "Binning": "maxmargin.scoring",
+    "WOEEncoder": "maxmargin.scoring",
+    "Scorecard": "maxmargin.scoring",
 }
-_MODULES = {"kernels"}
+_MODULES = {"kernels", "metrics", "scoring", "displays"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -24,7 +24,7 @@ class Kernel(ABC):
     values). Subclasses are frozen dataclasses whose fields are the parameters.
     """
 
-    precedence = 3  # of the printed form: 1 sum, 2 product, 3 atom
+    precedence = 4  # of the printed form: 1 sum, 2 product, 3 power, 4 atom
 
     # -- what a subclass says ------------------------------------------------------------------------
 
@@ -111,7 +111,9 @@ class Kernel(ABC):
         for head, inner in nested.items():
             kernel = changes.get(head, known[head])
             if not isinstance(kernel, Kernel):
-                raise ValueError(f"{head}={kernel!r} is not a kernel and has no parameter {next(iter(inner))!r}.")
+                raise ValueError(
+                    f"{head}={kernel!r} is not a kernel and has no parameter {next(iter(inner))!r}."
+                )
             changes[head] = kernel.with_params(**inner)
         return replace(self, **changes)  # type: ignore[type-var]  # every subclass is a dataclass
 
@@ -197,8 +199,8 @@ def choose_columns(X: Any, features: Any) -> Any:
         columns = getattr(X, "columns", None)
         if columns is None:
             raise ValueError(
-                f"the kernel's features={names!r} are names, but X is a {type(X).__name__} without column names: "
-                "pass a dataframe, or give positions."
+                f"the kernel's features={names!r} are names, but X is a {type(X).__name__} without column "
+                "names: pass a dataframe, or give positions."
             )
         missing = [name for name in names if name not in list(columns)]
         if missing:

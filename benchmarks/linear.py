@@ -88,11 +88,12 @@ def scikit_fits(loss: str, X: Any, y: np.ndarray) -> list[tuple[str, bool, Calla
         liblinear = lambda tol: lambda: fit(SklearnLogistic(solver="liblinear", tol=tol, max_iter=2000))  # noqa: E731  # a row of the table
         return [*found, ("sklearn liblinear", True, liblinear)]
     duals = (True,) if loss == "hinge" else (True, False)
+    passes = 20_000 if sparse.issparse(X) or X.size < 5_000_000 else 100  # then a lower bound, in minutes
     return [
         (
             f"sklearn LinearSVC {'dual' if dual else 'primal'}",
             True,
-            lambda tol, dual=dual: lambda: fit(SklearnSVC(loss=loss, dual=dual, tol=tol, max_iter=20_000)),
+            lambda tol, dual=dual: lambda: fit(SklearnSVC(loss=loss, dual=dual, tol=tol, max_iter=passes)),
         )
         for dual in duals
     ]

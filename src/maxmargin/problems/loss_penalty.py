@@ -78,8 +78,9 @@ class LossPenalty:
         ``slopes`` are the multipliers u; where none are given the slopes of the losses at the answer are
         taken, which is exact at the optimum of a smooth loss. ``kkt`` is the larger of
         |f_i - prox_L(f_i + u_i / c_i)| over rows (|u_i / c_i - L'(f_i)| for smooth losses) and
-        `Penalty.stationarity` over columns: both vanish at an optimum and nowhere else. ``infeasibility`` (no penalty only) is <|X'u|, |w|> relative to the dual
-        value: what slopes that are not quite orthogonal to X can hide. Cost: two products with X.
+        `Penalty.stationarity` over columns: both vanish at an optimum and nowhere else.
+        ``infeasibility`` (no penalty only) is <|X'u|, |w|> relative to the dual value: what slopes that are
+        not quite orthogonal to X can hide. Cost: two products with X.
         """
         f = self.scores(theta)
         u = self.c * self.loss.slope(f, self.y) if slopes is None else slopes

@@ -97,7 +97,8 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
                 f"{type(self).__name__} needs two classes or more; y holds one class, {self.classes_[0]!r}."
             )
         check_strategy(self._strategy())
-        if not isinstance(X, np.ndarray):
+        if not isinstance(X, np.ndarray) and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
             X.sum_duplicates()
         return X, codes, weights * self._class_weights(codes)[codes]
 

@@ -14,14 +14,16 @@ from maxmargin._compute.jit import jit_sums
 from maxmargin.typing import FloatArray, IntArray
 
 Rows = tuple[FloatArray, IntArray, IntArray, int]
-_NOTHING = np.empty(0, dtype=np.int32)
+_NOTHING = np.empty(0, dtype=np.uint32)
 
 
 def rows_of(X: Any) -> Rows:
     """The (data, indices, indptr, p) of a dense array or a CSR matrix."""
     if isinstance(X, np.ndarray):
         return np.ascontiguousarray(X).reshape(-1), _NOTHING, _NOTHING, X.shape[1]
-    return X.data, X.indices, X.indptr.astype(X.indices.dtype, copy=False), X.shape[1]
+    unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64  # no test for negative positions
+    indptr = X.indptr.astype(X.indices.dtype, copy=False)
+    return X.data, X.indices.view(unsigned), indptr.view(unsigned), X.shape[1]
 
 
 @jit_sums

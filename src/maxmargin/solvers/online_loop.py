@@ -19,15 +19,11 @@ _S, _TAU, _B, _SUM_B, _T, _NORM, _MISTAKES, _LOSS, _ETA = range(9)
 
 
 @jit_sums
-def _rescale(v: FloatArray, z: FloatArray, state: FloatArray) -> None:
-    """Put the scale s back into v without moving w = s v or the sum of iterates tau v + z."""
-    s = state[_S]
+def _rescale(v: FloatArray, z: FloatArray, s: float, tau: float) -> None:
+    """Put the scale s back into v without moving w = s v or the sum of iterates tau v + z (tau is 0 then)."""
     for j in range(len(v)):
-        z[j] += state[_TAU] * v[j]  # rather than tau / s, which would grow without end
+        z[j] += tau * v[j]  # rather than tau / s, which would grow without end
         v[j] *= s
-    state[_TAU] = 0.0
-    state[_NORM] *= s * s
-    state[_S] = 1.0
 
 
 @jit_sums
@@ -54,14 +50,15 @@ def _one_pass(
 ) -> None:
     """One pass over the rows in ``order``. w = s v, so that decay costs O(1); see `OnlineState`."""
     one = 1.0 if fit_intercept else 0.0
+    s, tau, b, sum_b = state[_S], state[_TAU], state[_B], state[_SUM_B]
+    t, length2, mistakes, loss = state[_T], state[_NORM], state[_MISTAKES], state[_LOSS]
     for i in order:
         weight = weights[i]
         if weight == 0.0:
             continue
-        state[_T] += 1.0
-        t = state[_T]
+        t += 1.0
         dot = row_dot(data, indices, indptr, p, i, v)
-        f = state[_S] * dot + state[_B]
+        f = s * dot + b
         m = y[i] * f
         if schedule == 0:
             eta = eta0
@@ -74,12 +71,12 @@ def _one_pass(
         g = 0.0
         if rule == 4:
             g = weight * (y[i] - f)
-            state[_LOSS] += 0.5 * weight * (y[i] - f) ** 2
+            loss += 0.5 * weight * (y[i] - f) ** 2
         else:
             edge = 0.0 if rule == 0 else 1.0
             if m <= 0.0:
-                state[_MISTAKES] += 1.0
-            state[_LOSS] += weight * max(0.0, edge - m)
+                mistakes += 1.0
+            loss += weight * max(0.0, edge - m)
             if rule == 0 and m <= 0.0:
                 g = weight * y[i]
             elif rule != 0 and m < 1.0:
@@ -93,31 +90,35 @@ def _one_pass(
             eta = (1.0 - m) / (norm + one + 0.5 / (C * weight))
         if decay > 0.0:
             factor = max(0.0, 1.0 - eta * decay)
-            state[_S] *= factor
+            s *= factor
             if decay_bias:
-                state[_B] *= factor
-            if state[_S] < 1e-9:
-                dot *= state[_S]  # v takes the scale in, and with it <v, x>
-                _rescale(v, z, state)
+                b *= factor
+            if s < 1e-9:
+                dot *= s  # v takes the scale in, and with it <v, x>
+                _rescale(v, z, s, tau)
+                length2 *= s * s
+                s, tau = 1.0, 0.0
         if g != 0.0:
-            step = eta * g / state[_S]
+            step = eta * g / s
             row_add(data, indices, indptr, p, i, step, v)
             if average:
-                row_add(data, indices, indptr, p, i, -state[_TAU] * step, z)
-            state[_B] += one * eta * g
+                row_add(data, indices, indptr, p, i, -tau * step, z)
+            b += one * eta * g
             if radius > 0.0:
-                state[_NORM] += 2.0 * step * dot + step * step * norm
+                length2 += 2.0 * step * dot + step * step * norm
         if radius > 0.0:
             length = np.sqrt(
-                max(0.0, state[_NORM] * state[_S] ** 2 + (state[_B] ** 2 if decay_bias else 0.0))
+                max(0.0, length2 * s ** 2 + (b ** 2 if decay_bias else 0.0))
             )
             if length > radius:
-                state[_S] *= radius / length
+                s *= radius / length
                 if decay_bias:
-                    state[_B] *= radius / length
+                    b *= radius / length
         if average:
-            state[_TAU] += state[_S]
-            state[_SUM_B] += state[_B]
+            tau += s
+            sum_b += b
+    state[_S], state[_TAU], state[_B], state[_SUM_B] = s, tau, b, sum_b
+    state[_T], state[_NORM], state[_MISTAKES], state[_LOSS] = t, length2, mistakes, loss
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import linalg
 from sklearn.utils.validation import validate_data
 
 from maxmargin._compute.design import Design, design
+from maxmargin._compute.threads import single_threaded_blas
 from maxmargin.linear._base import LinearRegressor, check_positive, row_weights
 from maxmargin.losses import Squared
 from maxmargin.penalties import Penalty
@@ -165,7 +167,10 @@ class Ridge(_Squares):
             theta = self._descend(X, y, weights, alphas)
         else:
             self.n_iter_ = 1
-            self.path_: RidgePath = linear_path(table, y, weights, alphas, self.fit_intercept)
+            # several BLAS threads would only wait for each other on small matrices
+            small = min(table.shape) <= 300
+            with single_threaded_blas() if small else nullcontext():
+                self.path_: RidgePath = linear_path(table, y, weights, alphas, self.fit_intercept)
             best = self.path_.best if self.alphas is not None else 0
             self.alpha_ = float(alphas[best])
             theta = np.append(self.path_.coef[best], self.path_.intercept[best])

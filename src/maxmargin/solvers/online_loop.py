@@ -107,9 +107,7 @@ def _one_pass(
             if radius > 0.0:
                 length2 += 2.0 * step * dot + step * step * norm
         if radius > 0.0:
-            length = np.sqrt(
-                max(0.0, length2 * s ** 2 + (b ** 2 if decay_bias else 0.0))
-            )
+            length = np.sqrt(max(0.0, length2 * s**2 + (b**2 if decay_bias else 0.0)))
             if length > radius:
                 s *= radius / length
                 if decay_bias:

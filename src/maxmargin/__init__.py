@@ -21,6 +21,18 @@ _HOMES: dict[str, str] = {
     "SVDD": "maxmargin.svm",
     "NotSeparableError": "maxmargin.svm",
     "certify": "maxmargin.svm",
+    "LogisticRegression": "maxmargin.linear",
+    "LinearSVC": "maxmargin.linear",
+    "LinearSVR": "maxmargin.linear",
+    "LeastSquares": "maxmargin.linear",
+    "Ridge": "maxmargin.linear",
+    "FisherDiscriminant": "maxmargin.linear",
+    "Perceptron": "maxmargin.linear",
+    "PassiveAggressive": "maxmargin.linear",
+    "Pegasos": "maxmargin.linear",
+    "SubgradientDescent": "maxmargin.linear",
+    "KernelRidge": "maxmargin.kernel_machines",
+    "KernelPerceptron": "maxmargin.kernel_machines",
     "tune": "maxmargin.tuning",
     "GridSearch": "maxmargin.tuning",
     "TuneResult": "maxmargin.tuning",
@@ -29,7 +41,6 @@ _HOMES: dict[str, str] = {
     "Binning": "maxmargin.scoring",
     "WOEEncoder": "maxmargin.scoring",
     "Scorecard": "maxmargin.scoring",
-    "LogisticRegression": "maxmargin.linear",
 }
 _MODULES = {"kernels", "metrics", "scoring", "displays"}
 

@@ -36,12 +36,12 @@ class Penalty:
     """
 
     l2: float = 0.0
-    l1: float = 0.0
+    l1: float | FloatArray = 0.0  # an array of shape (n_features,) weighs the columns
     l0: float = 0.0
     alpha: float = 5.0
 
     def __post_init__(self) -> None:
-        if min(self.l2, self.l1, self.l0) < 0 or self.alpha <= 0:
+        if min(self.l2, float(np.min(self.l1)), self.l0) < 0 or self.alpha <= 0:
             raise ValueError(f"penalty weights must be >= 0 and alpha > 0, got {self}.")
 
     @property
@@ -50,11 +50,11 @@ class Penalty:
 
     @property
     def smooth(self) -> bool:
-        return self.l0 == 0 and self.l1 == 0
+        return self.l0 == 0 and not np.any(self.l1)
 
     def value(self, w: FloatArray) -> float:
         size = np.abs(w)
-        total = 0.5 * self.l2 * float(w @ w) + self.l1 * float(size.sum())
+        total = 0.5 * self.l2 * float(w @ w) + float(np.sum(self.l1 * size))
         return total + self.l0 * float(self._counted(size).sum())
 
     def _counted(self, size: FloatArray) -> FloatArray:
@@ -75,7 +75,16 @@ class Penalty:
         excess = np.maximum(np.abs(v) - self.l1, 0.0)
         if self.l2 > 0:
             return float(excess @ excess) / (2.0 * self.l2)
-        return 0.0 if float(excess.max(initial=0.0)) <= 1e-12 * max(self.l1, 1.0) else inf
+        return 0.0 if float(excess.max(initial=0.0)) <= 1e-12 * max(float(np.max(self.l1)), 1.0) else inf
+
+    def stationarity(self, w: FloatArray, adjoint: FloatArray) -> FloatArray:
+        """How far each w_j is from solving 0 in adjoint_j + dP(w)_j to first order; zero where it does.
+
+        One soft-thresholding step with the l1 norm that touches P at w: exact for convex penalties, and the
+        first-order condition for the concave part.
+        """
+        weights = self.l1 if self.convex else self.linearised(w)
+        return np.asarray(w - soft(w - adjoint - self.l2 * w, weights))
 
     def prox(self, v: FloatArray, t: float) -> FloatArray:
         """The minimiser over w of P(w) + ||w - v||^2 / (2 t)."""

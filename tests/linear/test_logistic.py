@@ -99,6 +99,17 @@ def test_one_binary_column_has_the_log_odds_ratio():
     assert row["std_err"] == pytest.approx(np.sqrt(1 / 30 + 1 / 10 + 1 / 20 + 1 / 40))
 
 
+def test_a_large_table_starts_from_a_sample():
+    """16 000 rows are enough for a nested start; zero weights must not confuse it."""
+    X, y = _data(n=16_500, p=3)
+    weights = np.ones(len(y))
+    weights[:300] = 0.0
+    model = mm.LogisticRegression().fit(X, y, sample_weight=weights)
+    rest = mm.LogisticRegression().fit(X[300:], y[300:])
+    np.testing.assert_allclose(model.coef_, rest.coef_, rtol=1e-8)
+    assert solved(model.certificate_, 1e-10)
+
+
 def test_complete_separation_is_said():
     frame = pd.DataFrame({"a": [1.0, 2, 3, 4, 5, 6], "b": [1.0, 0, 1, 0, 1, 0]})
     with pytest.warns(SeparationWarning, match="complete separation"):

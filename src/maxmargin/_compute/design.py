@@ -29,7 +29,7 @@ class Design(Protocol):
         """X w, of shape (n_samples,)."""
 
     def adjoint(self, u: FloatArray) -> FloatArray:
-        """X' u, of shape (n_features,)."""
+        """X' u, of shape (n_features,); for u of shape (2, n_samples) both rows in one pass over X."""
 
     def gram(self, d: FloatArray) -> FloatArray:
         """X' diag(d) X of shape (n_features, n_features) for d >= 0; rows with d = 0 cost nothing."""
@@ -39,6 +39,9 @@ class Design(Protocol):
 
     def take(self, rows: IntArray) -> Design:
         """The design of some rows."""
+
+    def columns(self, chosen: IntArray) -> Design:
+        """The design of some columns."""
 
     def squared_norms(self) -> FloatArray:
         """||x_i||^2, of shape (n_samples,)."""
@@ -96,9 +99,9 @@ class DenseDesign:
 
     def adjoint(self, u: FloatArray) -> FloatArray:
         def work(part: slice) -> FloatArray:
-            total = np.zeros(self.shape[1])
+            total = np.zeros((*u.shape[:-1], self.shape[1]))
             for rows in self._each_block(part):
-                total += u[rows] @ self._block(rows)
+                total += u[..., rows] @ self._block(rows)
             return total
 
         return self._sum(work)
@@ -144,6 +147,9 @@ class DenseDesign:
     def take(self, rows: IntArray) -> DenseDesign:
         return DenseDesign(self.X[rows], self.threads)
 
+    def columns(self, chosen: IntArray) -> DenseDesign:
+        return DenseDesign(np.ascontiguousarray(self.X[:, chosen]), self.threads)
+
     def squared_norms(self) -> FloatArray:
         norms: FloatArray = np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
         return norms
@@ -160,7 +166,8 @@ class SparseDesign:
         self.threads = threads if X.nnz > 20_000 else 1
         self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
         self.density = X.nnz / max(1, X.shape[0] * X.shape[1])
-        self._csr = (X.data, X.indices, X.indptr)
+        self._csc: Any = None  # made when columns are first asked for
+        self._csr = (X.data, X.indices, X.indptr.astype(X.indices.dtype, copy=False))
 
     def _parts(self) -> list[slice]:
         return split(self.shape[0], self.threads)
@@ -188,6 +195,8 @@ class SparseDesign:
         return total
 
     def adjoint(self, u: FloatArray) -> FloatArray:
+        if u.ndim == 2:
+            return np.array([self._accumulate(csr.csr_adjoint, row, self.shape[1]) for row in u])
         return self._accumulate(csr.csr_adjoint, u, self.shape[1])
 
     def gram(self, d: FloatArray) -> FloatArray:
@@ -209,6 +218,11 @@ class SparseDesign:
 
     def take(self, rows: IntArray) -> SparseDesign:
         return SparseDesign(self.X[rows], self.threads)
+
+    def columns(self, chosen: IntArray) -> SparseDesign:
+        if self._csc is None:
+            self._csc = self.X.tocsc()
+        return SparseDesign(self._csc[:, chosen].tocsr(), self.threads)
 
     def squared_norms(self) -> FloatArray:
         squared = self.X.multiply(self.X)

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
@@ -90,13 +91,14 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
         )
         check_classification_targets(y)
         weights = row_weights(self, X, sample_weight)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        codes, self.classes_ = pd.factorize(y, sort=True)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs two classes or more; y holds one class, {self.classes_[0]!r}."
             )
         check_strategy(self._strategy())
-        if not isinstance(X, np.ndarray):
+        if not isinstance(X, np.ndarray) and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
             X.sum_duplicates()
         return X, codes, weights * self._class_weights(codes)[codes]
 

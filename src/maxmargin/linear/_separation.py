@@ -37,9 +37,10 @@ class Separation:
         )
 
 
-def strictly_separated(f: FloatArray, signs: FloatArray) -> bool:
-    """True when every row is on its side of f: a proof of complete separation."""
-    return bool(np.min(signs * f) > 0)
+def strictly_separated(problem: LossPenalty, f: FloatArray) -> bool:
+    """True when every row that counts is on its side of f: a proof of complete separation."""
+    used = problem.c > 0
+    return bool(np.min((problem.y * f)[used]) > 0)
 
 
 def find_separation(problem: LossPenalty, theta: FloatArray) -> Separation | None:
@@ -51,7 +52,7 @@ def find_separation(problem: LossPenalty, theta: FloatArray) -> Separation | Non
     """
     f = problem.scores(theta)
     used = problem.c > 0
-    if strictly_separated(f[used], problem.y[used]):
+    if strictly_separated(problem, f):
         return Separation("complete", theta)
     u = problem.c * problem.loss.slope(f, problem.y)
     d = problem.c * problem.loss.curvature(f, problem.y)

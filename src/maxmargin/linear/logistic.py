@@ -25,6 +25,7 @@ from maxmargin.problems.multinomial import Multinomial
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal_multinomial import MultinomialNewton, multinomial_hessian
 from maxmargin.solvers.primal_newton import Newton, hessian
+from maxmargin.solvers.primal_warm import solve_nested
 from maxmargin.typing import FloatArray, IntArray
 
 
@@ -160,12 +161,10 @@ class LogisticRegression(LinearClassifier):
             penalty=Penalty(l2=l2),
             fit_intercept=self.fit_intercept,
         )
-        stop = None
-        if l2 == 0:
-            used = problem.c > 0
-            stop = lambda theta, f: strictly_separated(f[used], task.signs[used])  # noqa: E731  # a one-line closure
+        # penalised problems have an optimum, separated or not
+        stop = strictly_separated if l2 == 0 else None
         solver = Newton(tol=self.tol, max_iter=self.max_iter, stop=stop)
-        solution = solver.solve(problem, callback=self._report)
+        solution = solve_nested(problem, solver, callback=self._report)
         certificate = problem.certify(solution.x, solution.multipliers)
         if l2 == 0 and (
             not solved(certificate, self.tol) or np.max(task.signs * problem.scores(solution.x)) > 6

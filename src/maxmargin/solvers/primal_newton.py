@@ -20,8 +20,14 @@ _EXPLICIT_COLUMNS = 1500  # up to here a p x p Hessian is formed and factored
 
 
 class RowTerms(Protocol):
-    """A separable smooth function of the scores f: sum_i psi_i(f_i)."""
+    """A separable smooth function of the scores f: sum_i psi_i(f_i).
 
+    ``bias_floor`` is the least curvature that the intercept is given: where no row is curved its gradient
+    need not vanish, and Newton's step would be infinite.
+    """
+
+    @property
+    def bias_floor(self) -> float: ...
     def value(self, f: FloatArray) -> float: ...
     def slope(self, f: FloatArray) -> FloatArray: ...
     def curvature(self, f: FloatArray) -> FloatArray: ...
@@ -34,6 +40,7 @@ class WeightedLoss:
     loss: Loss
     y: FloatArray
     c: FloatArray
+    bias_floor: float = 0.0
 
     def value(self, f: FloatArray) -> float:
         return float(self.c @ self.loss.value(f, self.y))
@@ -70,7 +77,9 @@ class Newton:
 
     tol: float = 1e-4
     max_iter: int = 100
-    stop: Callable[[FloatArray, FloatArray], bool] | None = None  # (theta, f): give up, e.g. separation
+    stop: Callable[[LossPenalty, FloatArray], bool] | None = (
+        None  # (problem, scores): give up, e.g. separated
+    )
 
     def can_solve(self, problem: LossPenalty) -> bool:
         return problem.loss.smooth and problem.penalty.smooth
@@ -87,7 +96,7 @@ class Newton:
             moved = newton_step(problem, terms, state)
             if callback is not None:
                 callback(iteration, state.value)
-            if self.stop is not None and self.stop(state.theta, state.f):
+            if self.stop is not None and self.stop(problem, state.f):
                 status = Status.UNBOUNDED
                 break
             if reached(problem, state, self.tol):
@@ -114,7 +123,8 @@ def first_state(problem: LossPenalty, terms: RowTerms, start: FloatArray | None)
 
 def reached(problem: LossPenalty, state: NewtonState, tol: float) -> bool:
     """Whether the duality gap at the linearised slopes is below ``tol`` relative to the dual value."""
-    if not state.decrement <= tol * abs(state.value):
+    # the decrement is that of the step just made: where Newton converges quadratically the gap is far smaller
+    if not state.decrement <= 100.0 * tol * abs(state.value):
         return False
     dual, _, adjoint = problem.dual_value(state.u)
     hidden = 0.0 if problem.penalty.l2 else float(np.abs(adjoint) @ np.abs(state.theta[:-1]))
@@ -122,52 +132,98 @@ def reached(problem: LossPenalty, state: NewtonState, tol: float) -> bool:
 
 
 def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bool:
-    """One Newton step with backtracking, in place; False when no decrease was possible."""
+    """One Newton step with line search, in place; False when no decrease was possible."""
     l2 = problem.penalty.l2
-    u, d = terms.slope(state.f), terms.curvature(state.f)
-    gradient = np.append(problem.X.adjoint(u) + l2 * state.theta[:-1], u.sum() * problem.fit_intercept)
-    direction = newton_direction(problem.X, d, l2, gradient, problem.fit_intercept)
+    slope, d = terms.slope(state.f), terms.curvature(state.f)
+    explicit = problem.X.shape[1] <= _EXPLICIT_COLUMNS and problem.fit_intercept
+    adjoints = problem.X.adjoint(np.stack([slope, d])) if explicit else problem.X.adjoint(slope)[None]
+    gradient = np.append(adjoints[0] + l2 * state.theta[:-1], slope.sum() * problem.fit_intercept)
+    floor = max(0.0, terms.bias_floor - float(d.sum()))
+    direction = newton_direction(
+        problem.X, d, l2, gradient, problem.fit_intercept, floor, adjoints[1] if explicit else None
+    )
     along = problem.X.scores(direction[:-1]) + direction[-1]
-    slope = float(gradient @ direction)
-    state.decrement = -0.5 * slope
-    if not slope < 0:
-        state.u = u
+    descent = float(gradient @ direction)
+    state.decrement = -0.5 * descent
+    state.u = slope + d * along
+    if not descent < 0:
         return False
     w, v = state.theta[:-1], direction[:-1]
-    quadratic = (0.5 * l2 * float(w @ w), l2 * float(w @ v), 0.5 * l2 * float(v @ v))
-    t = 1.0
-    for _ in range(30):
-        f = state.f + t * along
-        value = terms.value(f) + quadratic[0] + t * quadratic[1] + t * t * quadratic[2]
-        if value <= state.value + 1e-4 * t * slope + 1e-15 * abs(state.value):
-            break
-        t *= 0.5
-    else:
-        state.u = u
+    line = Line(terms, state.f, along, l2 * float(w @ v), l2 * float(v @ v), descent)
+    t = line.search()
+    f = state.f + t * along
+    theta = state.theta + t * direction
+    value = terms.value(f) + problem.penalty.value(theta[:-1])
+    if not value <= state.value + 1e-14 * abs(state.value):
         return False
-    state.theta = state.theta + t * direction
-    state.f, state.value = f, value
-    state.u = u + d * along if t == 1.0 else terms.slope(f)
+    state.theta, state.f, state.value = theta, f, value
     return True
 
 
+@dataclass(frozen=True)
+class Line:
+    """The objective along a direction: convex, with derivative ``slope(t)``, ``descent`` < 0 at 0."""
+
+    terms: RowTerms
+    f: FloatArray
+    along: FloatArray
+    linear: float
+    quadratic: float
+    descent: float
+
+    def slope(self, t: float) -> float:
+        rows = float(self.along @ self.terms.slope(self.f + t * self.along))
+        return rows + self.linear + t * self.quadratic
+
+    def search(self) -> float:
+        """A step where the derivative has fallen to a third of its size; the full step where that will do.
+
+        Losses with corners need this: halving until the value falls makes Newton's method creep or cycle.
+        """
+        low, low_slope, high, high_slope = 0.0, self.descent, np.inf, np.inf
+        t = 1.0
+        for _ in range(40):
+            slope = self.slope(t)
+            if abs(slope) <= -self.descent / 3.0:
+                return t
+            if slope < 0:
+                low, low_slope = t, slope
+            else:
+                high, high_slope = t, slope
+            if np.isinf(high):
+                t = 2.0 * low
+            else:  # the secant's root, kept off the ends of the bracket
+                t = low + (high - low) * min(max(low_slope / (low_slope - high_slope), 0.1), 0.9)
+        return low
+
+
 def newton_direction(
-    X: Design, d: FloatArray, l2: float, gradient: FloatArray, fit_intercept: bool
+    X: Design,
+    d: FloatArray,
+    l2: float,
+    gradient: FloatArray,
+    fit_intercept: bool,
+    bias: float = 0.0,
+    border: FloatArray | None = None,
 ) -> FloatArray:
-    """Solve ([X 1]' diag(d) [X 1] + l2 diag(1, ..., 1, 0)) step = -gradient."""
+    """Solve ([X 1]' diag(d) [X 1] + diag(l2, ..., l2, bias)) step = -gradient; ``border`` is X'd if known."""
     if X.shape[1] <= _EXPLICIT_COLUMNS:
-        return solve_symmetric(hessian(X, d, l2, fit_intercept), -gradient)
-    return _conjugate_gradients(X, d, l2, gradient, fit_intercept)
+        H = hessian(X, d, l2, fit_intercept, border)
+        H[-1, -1] += bias
+        return solve_symmetric(H, -gradient)
+    return _conjugate_gradients(X, d, l2, gradient, fit_intercept, bias)
 
 
-def hessian(X: Design, d: FloatArray, l2: float, fit_intercept: bool) -> FloatArray:
+def hessian(
+    X: Design, d: FloatArray, l2: float, fit_intercept: bool, border: FloatArray | None = None
+) -> FloatArray:
     """The (p + 1) x (p + 1) Hessian; the intercept's row is that of the identity when there is none."""
     p = X.shape[1]
     H = np.zeros((p + 1, p + 1))
     H[:p, :p] = X.gram(d)
     H[np.arange(p), np.arange(p)] += l2
     if fit_intercept:
-        H[p, :p] = H[:p, p] = X.adjoint(d)
+        H[p, :p] = H[:p, p] = X.adjoint(d) if border is None else border
         H[p, p] = d.sum()
     else:
         H[p, p] = 1.0
@@ -192,9 +248,9 @@ def solve_symmetric(H: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _conjugate_gradients(
-    X: Design, d: FloatArray, l2: float, gradient: FloatArray, fit_intercept: bool
+    X: Design, d: FloatArray, l2: float, gradient: FloatArray, fit_intercept: bool, bias: float
 ) -> FloatArray:
-    """Steihaug-free conjugate gradients, stopped at a tenth of the gradient's length (or its square root)."""
+    """Conjugate gradients, stopped at a tenth of the gradient's length (or its square root)."""
     step = np.zeros_like(gradient)
     residual = -gradient
     search = residual.copy()
@@ -204,7 +260,7 @@ def _conjugate_gradients(
         if size <= limit:
             break
         product, last = X.hessian_product(d, search[:-1], search[-1])
-        product = np.append(product + l2 * search[:-1], last * fit_intercept)
+        product = np.append(product + l2 * search[:-1], (last + bias * search[-1]) * fit_intercept)
         curvature = float(search @ product)
         if curvature <= 0:
             break

@@ -1,0 +1,104 @@
+"""Epochs of the online learners beside scikit-learn's, and ridge paths beside one scikit-learn fit."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn import kernel_ridge, linear_model
+from sklearn.exceptions import ConvergenceWarning
+
+import maxmargin as mm
+from benchmarks._linear_data import load
+
+PASSES = 5
+
+
+def best_of(fit: Callable[[], Any], repeats: int = 5) -> float:
+    times = []
+    for _ in range(repeats):
+        began = perf_counter()
+        fit()
+        times.append(perf_counter() - began)
+        if sum(times) > 8.0:
+            break
+    return min(times)
+
+
+def pairs() -> dict[str, tuple[Any, Any]]:
+    """Learner -> (ours, scikit-learn's) with the same number of passes."""
+    plain = {"tol": None, "max_iter": PASSES, "random_state": 0}
+    return {
+        "perceptron": (mm.Perceptron(max_iter=PASSES, random_state=0), linear_model.Perceptron(**plain)),
+        "passive-aggressive": (
+            mm.PassiveAggressive(max_iter=PASSES, tol=None, random_state=0),
+            linear_model.SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0, **plain),
+        ),
+        "pegasos": (
+            mm.Pegasos(1e-4, max_iter=PASSES, average=False, project=False, random_state=0),
+            linear_model.SGDClassifier(loss="hinge", alpha=1e-4, **plain),
+        ),
+        "pegasos, averaged": (
+            mm.Pegasos(1e-4, max_iter=PASSES, average=True, project=False, random_state=0),
+            linear_model.SGDClassifier(loss="hinge", alpha=1e-4, average=True, **plain),
+        ),
+    }
+
+
+def epochs(sets: dict[str, Any]) -> None:
+    print(f"\nseconds for {PASSES} passes, best of 5 (validation and reports included)")
+    print(f"{'learner':20s} {'data':18s} {'ours':>8s} {'sklearn':>8s} {'ratio':>6s}")
+    ratios = []
+    for learner in pairs():
+        for name, (X, y) in sets.items():
+            ours, theirs = pairs()[learner]
+            mine, peer = best_of(lambda: ours.fit(X, y)), best_of(lambda: theirs.fit(X, y))  # noqa: B023  # called at once
+            ratios.append(peer / mine)
+            print(f"{learner:20s} {name:18s} {mine:8.4f} {peer:8.4f} {peer / mine:6.2f}", flush=True)
+    print(f"geometric mean of the ratios {np.exp(np.mean(np.log(ratios))):.2f}")
+
+
+def ridge_paths() -> None:
+    print(
+        "\na path of 50 penalties with exact leave-one-out, in units of one scikit-learn fit (goal: below 3)"
+    )
+    alphas = np.logspace(-3, 3, 50)
+    rng = np.random.default_rng(0)
+    for n, p in ((2_000, 50), (20_000, 100), (2_000, 500), (500, 2_000)):
+        X = rng.normal(size=(n, p))
+        y = X @ rng.normal(size=p) + rng.normal(size=n)
+        mine = best_of(lambda: mm.Ridge(alphas=alphas).fit(X, y))  # noqa: B023  # called at once
+        peer = best_of(lambda: linear_model.Ridge(alpha=1.0).fit(X, y))  # noqa: B023  # called at once
+        print(f"Ridge        {n:6d} x {p:5d} {mine:8.4f} {peer:8.4f} {mine / peer:6.2f}", flush=True)
+    for n in (300, 1_000, 2_000):
+        X = rng.normal(size=(n, 10))
+        y = np.sin(X[:, 0]) + rng.normal(size=n)
+        mine = best_of(lambda: mm.KernelRidge(alphas=alphas, gamma=0.1).fit(X, y))  # noqa: B023  # called at once
+        theirs = kernel_ridge.KernelRidge(kernel="rbf", gamma=0.1)
+        peer = best_of(lambda: theirs.fit(X, y))  # noqa: B023  # called at once
+        print(f"KernelRidge  {n:6d} rows    {mine:8.4f} {peer:8.4f} {mine / peer:6.2f}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", default="../shared/data")
+    parser.add_argument("--only", default="", help="part of the name of a data set, or 'ridge'")
+    options, _ = parser.parse_known_args()
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    warnings.simplefilter("ignore", FutureWarning)
+    if options.only != "ridge":
+        sets = {name: data for name, data in load(options.data).items() if options.only in name}
+        for ours, _ in pairs().values():  # compile
+            for X, y in sets.values():
+                ours.fit(X[:: max(1, len(y) // 300)], y[:: max(1, len(y) // 300)])
+        epochs(sets)
+    if options.only in ("", "ridge"):
+        ridge_paths()
+
+
+if __name__ == "__main__":
+    main()

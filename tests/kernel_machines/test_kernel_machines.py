@@ -1,0 +1,138 @@
+"""Kernel ridge and the kernel perceptron."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge as Reference
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import maxmargin as mm
+
+
+def expected_failures(estimator):
+    if isinstance(estimator, mm.KernelPerceptron):
+        reason = "a row seen twice is two steps, a weight of two is one step of twice the length"
+        names = (
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        )
+        return dict.fromkeys(names, reason)
+    return {}
+
+
+# gamma="scale" would follow the rows that the weights stand for
+MACHINES = [mm.KernelRidge(gamma=0.1), mm.KernelPerceptron()]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # toy data that is not separable
+@parametrize_with_checks(MACHINES, expected_failed_checks=expected_failures)
+def test_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", ["ridge", "perceptron"])
+def test_docstring_examples(name):
+    result = doctest.testmod(importlib.import_module(f"maxmargin.kernel_machines.{name}"))
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def _data(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=n), rng.uniform(0.5, 2, size=n)
+
+
+@pytest.mark.parametrize("alphas", [[0.3], [0.03, 0.3, 3.0]])
+def test_ridge_and_brute_force_leave_one_out(alphas):
+    X, y, weights = _data()
+    model = mm.KernelRidge(alphas=alphas, gamma=0.4).fit(X, y, sample_weight=weights)
+    for k, alpha in enumerate(alphas):
+        other = Reference(alpha=alpha, kernel="rbf", gamma=0.4)
+        left_out = []
+        for i in range(len(y)):
+            rest = np.arange(len(y)) != i
+            other.fit(X[rest], y[rest], sample_weight=weights[rest])
+            left_out.append(y[i] - other.predict(X[[i]])[0])
+        np.testing.assert_allclose(model.path_.loo_residuals[:, k], left_out, rtol=1e-6, atol=1e-9)
+        other.fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose(model.path_.coef[k], other.dual_coef_, rtol=1e-6, atol=1e-9)
+    assert model.alpha_ == alphas[int(np.argmin(model.path_.loo_mse))]
+    np.testing.assert_allclose(
+        model.predict(X), Reference(alpha=model.alpha_, kernel="rbf", gamma=0.4).fit(X, y, weights).predict(X)
+    )
+
+
+def test_ridge_takes_kernels_of_every_kind():
+    X, y, _ = _data()
+    by_name = mm.KernelRidge(kernel="rbf", gamma=0.4).fit(X, y)
+    kernel = mm.kernels.RBF(gamma=0.4)
+    by_object = mm.KernelRidge(kernel=kernel).fit(X, y)
+    given = mm.KernelRidge(kernel="precomputed").fit(kernel(X), y)
+    thin = mm.KernelRidge(kernel="rbf", gamma=0.4).fit(sparse.csr_matrix(X), y)
+    for model in (by_object, given, thin):
+        np.testing.assert_allclose(model.dual_coef_, by_name.dual_coef_, rtol=1e-7)
+
+
+def _circle(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    radius = np.linalg.norm(X, axis=1)
+    keep = np.abs(radius - 1.1) > 0.15
+    return X[keep], np.where(radius[keep] > 1.1, "out", "in")
+
+
+def _plain(K, y, passes):
+    """[1, section 5.1] in a few lines: a counts the mistakes."""
+    a = np.zeros(len(y))
+    total = np.zeros(len(y))
+    for _ in range(passes):
+        for i in range(len(y)):
+            if y[i] * np.sum(a * y * (K[i] + 1)) <= 0:
+                a[i] += 1
+            total += a
+    return a * y, total * y / (passes * len(y))
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # two passes are meant
+def test_perceptron_is_the_text(average):
+    X, labels = _circle()
+    y = np.where(labels == "out", 1.0, -1.0)
+    model = mm.KernelPerceptron(gamma=0.5, shuffle=False, max_iter=2, average=average).fit(X, labels)
+    K = mm.kernels.RBF(gamma=0.5)(X)
+    expected = _plain(K, y, 2)[int(average)]
+    np.testing.assert_allclose(model.decision_function(X), K @ expected + expected.sum(), atol=1e-8)
+
+
+def test_perceptron_separates_a_circle():
+    X, y = _circle()
+    model = mm.KernelPerceptron(gamma=1.0, random_state=0).fit(X, y)
+    assert model.converged_
+    assert model.score(X, y) == 1.0
+    assert model.history_["mistakes"].iloc[-1] == 0
+
+
+def test_budget_bounds_the_support():
+    X, y = _circle(300)
+    with pytest.warns(ConvergenceWarning, match="gave up"):
+        model = mm.KernelPerceptron(gamma=1.0, budget=10, max_iter=20, random_state=0).fit(X, y)
+    assert len(model.support_) <= 10
+    with pytest.raises(ValueError, match="exclude each other"):
+        mm.KernelPerceptron(budget=5, average=True).fit(X, y)
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+def test_perceptron_of_several_classes(multiclass):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2)) * 0.3 + np.repeat([[0, 0], [2, 0], [0, 2]], 30, axis=0)
+    y = np.repeat([3, 1, 2], 30)
+    model = mm.KernelPerceptron(gamma=1.0, multiclass=multiclass, random_state=0).fit(X, y)
+    assert model.dual_coef_.shape[0] == 3
+    assert model.score(X, y) > 0.95

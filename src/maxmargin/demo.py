@@ -1,6 +1,6 @@
 """The main job on bundled data: tune, fit, certify, evaluate, and one page to look at.
 
-    python -m maxmargin.demo [FOLDER]
+python -m maxmargin.demo [FOLDER]
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def main(folder: str = "results/demo") -> Path:
 def _page(found: Any, machine: Any, evaluation: Any) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the text below says where the best cell lies
-        pictures = [found.display().figure_, mm.displays.EvaluationDisplay.from_result(evaluation).plot().figure_]
+        pictures = [
+            found.display().figure_,
+            mm.displays.EvaluationDisplay.from_result(evaluation).plot().figure_,
+        ]
     sections = [
         "<h1>maxmargin: breast cancer</h1>",
         "<h2>Tuning</h2>",

@@ -42,7 +42,7 @@ def compare(
     )
     print(
         f"{name:34}{t:8.2f}{t_sk:9.2f}{t_sk / t:8.1f} x   "
-        f"same best cell: {result.best_params == search.best_params_}, {agreement}, error {result.best_error:.5f}",
+        f"same best cell: {result.best_params == search.best_params_}, {agreement}, {result.best_error:.5f}",
         flush=True,
     )
 

@@ -7,6 +7,7 @@ import pytest
 from sklearn import svm as sk
 from sklearn.base import is_regressor
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -172,3 +173,27 @@ def test_outlier_detectors_need_a_scoring(binary):
         for f, (train, test) in enumerate(KFold(3).split(X)):
             plain = sk.OneClassSVM(nu=nu, gamma=0.01, tol=TOL).fit(X[train])
             assert result.folds[k, f] == pytest.approx(1 - inside(plain, X[test]), abs=1.5 / len(test))
+
+
+def test_kernel_ridge_takes_one_factorisation_for_all_penalties(numbers):
+    X, y = numbers
+    grid = {"alpha": [0.01, 0.1, 1.0, 10.0], "gamma": [0.01, 0.1]}
+    result, errors, best = both(mm.KernelRidge(), KernelRidge(kernel="rbf"), (X, y), grid, KFold(4))
+    assert result.path == "shared Gram matrices"
+    np.testing.assert_allclose(result.folds, errors, rtol=1e-8)
+    assert result.best_params == best
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("which", ["binary", "classes"])
+def test_kernel_perceptron_shares_the_matrix(which, request):
+    X, y = request.getfixturevalue(which)
+    model = mm.KernelPerceptron(gamma=0.05, max_iter=5, random_state=0)
+    result = mm.tune(model, X, y, {"average": [False, True]}, cv=FOLDS, refit=False)
+    assert result.path == "shared Gram matrices"
+    for k, average in enumerate([False, True]):
+        for f, (train, test) in enumerate(FOLDS.split(X, y)):
+            plain = mm.KernelPerceptron(gamma=0.05, max_iter=5, random_state=0, average=average)
+            assert result.folds[k, f] == pytest.approx(
+                1 - plain.fit(X[train], y[train]).score(X[test], y[test])
+            )

@@ -24,9 +24,12 @@ class KernelExpansion(BaseEstimator):
     degree: int
     n_jobs: int | None
 
+    def _kernel(self) -> Kernel:
+        return as_kernel(self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree)
+
     def _prepare(self, X: Any) -> tuple[Kernel, Any]:
         """The kernel with its numbers, and the training rows as Points."""
-        kernel = as_kernel(self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree)
+        kernel = self._kernel()
         _check_table(X)
         validate_data(self, X, skip_check_array=True)
         bound = kernel.bind(X)

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
@@ -16,6 +15,7 @@ from maxmargin.formulations import Expansion
 from maxmargin.multiclass import BinaryTask, binary_tasks, predict_codes, summed_decisions
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.svm.classification import _Classifier
+from maxmargin.tuning.cells import Answer, FastCell, Targets, chains_of
 from maxmargin.tuning.chain import (
     GramView,
     Signed,
@@ -26,51 +26,9 @@ from maxmargin.tuning.chain import (
 )
 from maxmargin.tuning.folds import Fold
 from maxmargin.tuning.shared import SharedGram
-from maxmargin.typing import AnyArray, FloatArray, IntArray
+from maxmargin.typing import FloatArray, IntArray
 
 _TEST_ROWS = 512
-_ORDERED = ("epsilon", "C", "nu")  # parameters along which one answer starts the next
-
-
-@dataclass(frozen=True)
-class FastCell:
-    """One cell of the grid: its place in the table and the machine with its parameters."""
-
-    index: int
-    machine: Any
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a cell says about the test rows of a fold; ``failure`` is the reason where it has no answer."""
-
-    index: int
-    predicted: AnyArray | None
-    decisions: FloatArray | None
-    seconds: float
-    failure: str = ""
-
-
-@dataclass(frozen=True)
-class Targets:
-    """Targets of all rows: classes and codes for classifiers, numbers for the rest."""
-
-    classes: AnyArray | None
-    codes: IntArray
-    values: FloatArray
-    weight: FloatArray
-
-
-def chains_of(cells: list[FastCell]) -> list[list[FastCell]]:
-    """Cells that differ in epsilon, C or nu only, in the order in which they are solved."""
-    chains: dict[str, list[FastCell]] = {}
-    for cell in cells:
-        params = cell.machine.get_params(deep=False)
-        rest = {k: v for k, v in params.items() if k not in (*_ORDERED, "kernel", "gamma", "coef0", "degree")}
-        chains.setdefault(repr(sorted(rest.items())), []).append(cell)
-    for chain in chains.values():
-        chain.sort(key=lambda cell: [getattr(cell.machine, name, 0.0) for name in _ORDERED])
-    return list(chains.values())
 
 
 def answer_folds(

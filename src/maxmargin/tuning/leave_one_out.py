@@ -17,8 +17,9 @@ from maxmargin._compute.leave_one_out import leave_each_out
 from maxmargin._compute.threads import run
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.svm import SVC, SVR
+from maxmargin.tuning.cells import Answer, FastCell, Targets, chains_of
 from maxmargin.tuning.chain import GramView, Signed, State, block_size, first_start, start_from_scaled
-from maxmargin.tuning.fast import Answer, FastCell, Targets, answer_folds, chains_of
+from maxmargin.tuning.fast import answer_folds
 from maxmargin.tuning.shared import SharedGram
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 

@@ -11,9 +11,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from maxmargin._compute.memory import cache_bytes
+from maxmargin.kernel_machines import KernelPerceptron, KernelRidge
 from maxmargin.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
 
-MACHINES = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
+DUAL = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
+MACHINES = (*DUAL, KernelRidge, KernelPerceptron)
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 
 SHARED = "shared Gram matrices"
@@ -49,7 +51,7 @@ def make_plan(estimator: Any, cells: list[dict[str, Any]], n: int, needs_probabi
     if any(m.probability for m in machines if hasattr(m, "probability")):
         return Plan(SCIKIT, "probability=True calibrates inside every fit", None, configured)
     largest = _matrix_bytes(n)
-    budget = min(cache_bytes(m.cache_size) for m in machines)
+    budget = min(cache_bytes(getattr(m, "cache_size", None)) for m in machines)
     if largest > budget:
         reason = f"a Gram matrix of {n} rows takes {largest >> 20} MB, cache_size allows {budget >> 20} MB"
         return Plan(ROWS, reason, split[0][0], configured)

@@ -15,12 +15,23 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin._compute.threads import effective_threads
+from maxmargin.tuning.cells import Answer, FastCell, Targets
 from maxmargin.tuning.errors import ErrorMeasure
-from maxmargin.tuning.fast import Answer, FastCell, Targets, answer_folds
-from maxmargin.tuning.folds import Fold, as_rows, as_targets, is_leave_one_out, make_folds, n_rows
+from maxmargin.tuning.fast import answer_folds
+from maxmargin.tuning.folds import (
+    Fold,
+    as_numbers,
+    as_rows,
+    as_targets,
+    encode_classes,
+    is_leave_one_out,
+    make_folds,
+    n_rows,
+)
 from maxmargin.tuning.grid import Grid, cells_of, default_grid
 from maxmargin.tuning.leave_one_out import answer_without_each
-from maxmargin.tuning.plan import ROWS, SCIKIT, SHARED, Plan, make_plan
+from maxmargin.tuning.plain import answer_plainly
+from maxmargin.tuning.plan import DUAL, ROWS, SCIKIT, SHARED, Plan, make_plan
 from maxmargin.tuning.progress import Progress
 from maxmargin.tuning.result import TuneResult, make_table
 from maxmargin.tuning.shared import Layout, SharedGram
@@ -271,14 +282,15 @@ class Search:
     def _encode(self) -> tuple[Targets, Any]:
         """Targets, with the rows sorted by class where one-versus-one needs that."""
         machine = self.plan.machines[0]
-        machine._check_parameters()
+        if isinstance(machine, DUAL):
+            machine._check_parameters()
         weight = np.ones(self.n) if self.weight is None else self.weight
         order = np.arange(self.n)
         if not is_classifier(machine):
-            values = machine._target(self.y, self.n) if is_regressor(machine) else np.zeros(self.n)
+            values = as_numbers(self.y, self.n) if is_regressor(machine) else np.zeros(self.n)
             return Targets(None, np.zeros(self.n, dtype=np.int64), values, weight), order
-        classes, codes = machine._encode(self.y, self.n)
-        if len(classes) > 2:
+        classes, codes = encode_classes(self.y, self.n)
+        if len(classes) > 2 and isinstance(machine, DUAL):
             order = np.argsort(codes, kind="stable")
         return Targets(classes, codes[order], np.zeros(self.n), weight[order]), order
 
@@ -326,10 +338,12 @@ class SharedTask:
         gram = self._gram(layout or Layout(n_threads))
         classes = data.targets.classes
         binary = classes is None or len(classes) == 2
-        if binary and is_leave_one_out(data.folds) and len(self.folds) == len(data.folds):
+        mine = [data.folds[f] for f in self.folds]
+        if not isinstance(self.cells[0].machine, DUAL):
+            answers = answer_plainly(gram.wide(), self.cells, data.targets, mine, n_threads)
+        elif binary and is_leave_one_out(data.folds) and len(self.folds) == len(data.folds):
             answers = answer_without_each(gram, self.cells, data.targets, n_threads)
         else:
-            mine = [data.folds[f] for f in self.folds]
             answers = answer_folds(gram, self.cells, data.targets, mine, n_threads)
         return [
             self._entry(f, answer) for f, found in zip(self.folds, answers, strict=True) for answer in found
@@ -346,7 +360,7 @@ class SharedTask:
             kernel = kernel.bind(_safe_indexing(rows, train))
         else:
             kernel = kernel.bind(rows)
-        return SharedGram(kernel, kernel.prepare(rows), layout, wide=machine.tol < 1e-5)
+        return SharedGram(kernel, kernel.prepare(rows), layout, wide=getattr(machine, "tol", 0.0) < 1e-5)
 
     def _entry(self, fold: int, answer: Answer) -> Entry:
         data = self.data

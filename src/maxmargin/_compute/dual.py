@@ -307,98 +307,19 @@ def scale_block(B, tau, d):
 
 
 @jit
-def _free_residual(free, g, group, n_groups, r):
-    """r = -(g - mean of g over the free variables of the group); returns r'r and the largest |r|."""
-    total = np.zeros(n_groups)
-    count = np.zeros(n_groups)
-    for k in free:
-        total[group[k]] += g[k]
-        count[group[k]] += 1.0
-    square = 0.0
-    largest = 0.0
-    for position, k in enumerate(free):
-        value = total[group[k]] / count[group[k]] - g[k]
-        r[position] = value
-        square += value * value
-        largest = max(largest, abs(value))
-    return square, largest
-
-
-@jit
-def move_free_together(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, g, tol, max_passes):
-    """Conjugate gradients over all free variables at once; changes ``t``, ``v`` and ``g``.
-
-    Pairs move one after the other, so when nearly every variable is free and all are a little off (narrow
-    kernels: K close to the identity), thousands of steps only shift the bias. One pass over K moves them all.
-    Stops when the free variables agree to ``tol``, after ``max_passes``, or when passes stop paying.
-    """
-    free = np.flatnonzero((t > lo) & (t < hi))
-    r = np.empty(len(t))
-    p = np.empty(len(t))
-    square, largest = _free_residual(free, g, group, n_groups, r)
-    p[: len(free)] = r[: len(free)]
-    product = np.empty(len(v))
-    disappointments = 0
-    for _ in range(max_passes):
-        if largest <= tol or disappointments > 1:
-            return
-        product[:] = 0.0
-        direction = tau[free] * p[: len(free)]
-        for k in range(len(segments)):
-            add_rows(product, K, row[free], direction, segments[k, 0], segments[k, 1])
-        curvature = 0.0
-        slope = 0.0
-        limit = np.inf
-        for position, k in enumerate(free):
-            step = p[position]
-            curvature += step * (tau[k] * product[row[k]] + d[k] * step)
-            slope += step * r[position]
-            if step > 0.0:
-                limit = min(limit, (hi[k] - t[k]) / step)
-            elif step < 0.0:
-                limit = min(limit, (lo[k] - t[k]) / step)
-        if curvature <= 0.0 or slope <= 0.0:
-            return
-        length = slope / curvature
-        blocked = length >= limit
-        if blocked:
-            disappointments += limit < 0.5 * length
-            length = limit
-        for position, k in enumerate(free):
-            step = p[position]
-            t[k] = min(max(t[k] + length * step, lo[k]), hi[k])
-            if blocked and step > 0.0 and (hi[k] - t[k]) <= 1e-12 * abs(hi[k]):
-                t[k] = hi[k]
-            if blocked and step < 0.0 and (t[k] - lo[k]) <= 1e-12 * abs(lo[k]):
-                t[k] = lo[k]
-        for k in range(len(segments)):
-            for j in range(segments[k, 0], segments[k, 1]):
-                v[j] += length * product[j]
-        gradient(v, row, tau, d, t, c, g)
-        if blocked:
-            free = np.flatnonzero((t > lo) & (t < hi))
-            square, largest = _free_residual(free, g, group, n_groups, r)
-            p[: len(free)] = r[: len(free)]
-            continue
-        before = square
-        square, largest = _free_residual(free, g, group, n_groups, r)
-        disappointments += square > 0.25 * before
-        ratio = square / before
-        for position in range(len(free)):
-            p[position] = r[position] + ratio * p[position]
-
-
-@jit
-def _most_free_are_off(g, t, lo, hi, group, smallest_up, largest_down, tol, at_least):
-    """True when more than ``at_least`` variables are free and at least half of them violate."""
-    n_free = 0
-    n_off = 0
-    for i in range(len(g)):
-        if lo[i] < t[i] < hi[i]:
-            k = group[i]
-            n_free += 1
-            n_off += abs(g[i] - 0.5 * (smallest_up[k] + largest_down[k])) > 0.25 * tol
-    return n_free > at_least and 2 * n_off >= n_free
+def _gathered(K, points):
+    """K[points][:, points], read below the diagonal only and mirrored in the cache."""
+    size = len(points)
+    B = np.empty((size, size), K.dtype)
+    for i in range(size):
+        source = K[points[i]]
+        target = B[i]
+        for j in range(i + 1):
+            target[j] = source[points[j]]
+    for i in range(size):
+        for j in range(i + 1, size):
+            B[i, j] = B[j, i]
+    return B
 
 
 @jit
@@ -413,32 +334,19 @@ def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q,
     g = np.empty(m)
     kept = np.empty(0, np.int64)
     steps = 0
-    rest = 0  # rounds until the free variables may move together again
     while True:
         gradient(v, row, tau, d, t, c, g)
         smallest_up, largest_down = extremes(g, t, lo, hi, group, n_groups)
         violation = (largest_down - smallest_up).max()
         if violation <= tol or steps >= max_steps:
             return steps, violation
-        rest -= 1
-        if rest < 0 and _most_free_are_off(g, t, lo, hi, group, smallest_up, largest_down, tol, q):
-            rest = 12
-            move_free_together(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, g, 0.25 * tol, 3)
-            smallest_up, largest_down = extremes(g, t, lo, hi, group, n_groups)
-            violation = (largest_down - smallest_up).max()
-            if violation <= tol:
-                return steps, violation
         ws = choose(g, t, lo, hi, group, smallest_up, largest_down, kept, min(q, m) - len(kept))
-        order, starts, stops = group_layout(group[ws], n_groups)
         fresh = ws[len(kept) :].copy()
+        ws.sort()  # ascending columns are read faster
+        order, starts, stops = group_layout(group[ws], n_groups)
         ws = ws[order]
         size = len(ws)
-        B = np.empty((size, size), K.dtype)
-        for i in range(size):
-            source = K[row[ws[i]]]
-            target = B[i]
-            for j in range(size):
-                target[j] = source[row[ws[j]]]
+        B = _gathered(K, row[ws])
         scale_block(B, tau[ws], d[ws])
         t_block = t[ws]
         inner = max(0.5 * tol, 0.1 * violation)

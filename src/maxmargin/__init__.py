@@ -21,7 +21,7 @@ _HOMES: dict[str, str] = {
     "SVDD": "maxmargin.svm",
     "certify": "maxmargin.svm",
 }
-_MODULES = {"kernels"}
+_MODULES = {"kernels", "feature_selection"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

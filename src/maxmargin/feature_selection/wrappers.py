@@ -1,0 +1,126 @@
+"""What a subset of columns is worth to a model: its cross-validated or leave-one-out error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import LeaveOneOut, check_cv
+from sklearn.utils import _safe_indexing
+
+from maxmargin.feature_selection.criteria import Criterion, Scorer, Subset
+from maxmargin.typing import FloatArray, IntArray
+
+Splits = list[tuple[IntArray, IntArray]]
+
+
+class CrossValidatedError(Criterion):
+    """Mean over the folds of an estimator's error on the columns of the subset.
+
+    The error is the share of wrong predictions for classifiers and the mean squared error for regressors. The
+    folds are made once, so that all subsets are compared on the same ones.
+
+    Parameters
+    ----------
+    estimator : any scikit-learn classifier or regressor, or a pipeline that ends in one.
+    cv : number of folds (stratified for classifiers, in the order of the rows, as scikit-learn's), a
+        splitter, or a list of (train, test) row numbers.
+    scoring : a scikit-learn scorer or its name; the criterion is then this score, and larger is better.
+    n_jobs : number of joblib workers over subsets and folds.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from maxmargin.feature_selection import CrossValidatedError, Forward, SubsetSelector
+    >>> X, y = load_iris(return_X_y=True)
+    >>> error = CrossValidatedError(KNeighborsClassifier(), cv=5)
+    >>> SubsetSelector(Forward(), error).fit(X, y).get_support(indices=True)
+    array([0, 1, 2, 3])
+    """
+
+    def __init__(
+        self, estimator: Any, cv: Any = 10, *, scoring: Any = None, n_jobs: int | None = None
+    ) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+
+    @property
+    def maximize(self) -> bool:  # type: ignore[override]  # here the direction follows from `scoring`
+        return self.scoring is not None
+
+    def prepare(self, X: Any, y: Any) -> Scorer:
+        splits = self._splits(X, y)
+        return estimator_scorer(self.estimator, X, y, splits, scoring=self.scoring, n_jobs=self.n_jobs)
+
+    def _splits(self, X: Any, y: Any) -> Splits:
+        return list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(X, y))
+
+
+class LeaveOneOutError(CrossValidatedError):
+    """Share of rows that a classifier gets wrong when each is left out in turn.
+
+    For regressors the mean squared error.
+
+    Parameters
+    ----------
+    estimator, n_jobs : as `CrossValidatedError`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from maxmargin.feature_selection import LeaveOneOutError
+    >>> X, y = load_iris(return_X_y=True)
+    >>> float(LeaveOneOutError(KNeighborsClassifier(1)).prepare(X, y)([(2, 3)])[0].round(3))
+    0.047
+    """
+
+    maximize = False
+
+    def __init__(self, estimator: Any, *, n_jobs: int | None = None) -> None:
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+
+    scoring = None
+
+    def _splits(self, X: Any, y: Any) -> Splits:
+        return list(LeaveOneOut().split(X))
+
+
+def estimator_scorer(
+    estimator: Any, X: Any, y: Any, splits: Splits, *, scoring: Any = None, n_jobs: int | None = None
+) -> Scorer:
+    """The function from subsets to mean errors (or scores) of any estimator over the folds."""
+    y = np.asarray(y)
+    scorer = None if scoring is None else check_scoring(estimator, scoring)
+    parallel = Parallel(n_jobs=n_jobs)
+
+    def score(subsets: Sequence[Subset]) -> FloatArray:
+        tasks = [
+            delayed(_fold_value)(estimator, _safe_indexing(X, list(subset), axis=1), y, train, test, scorer)
+            for subset in subsets
+            for train, test in splits
+        ]
+        values = np.array(parallel(tasks), dtype=float)
+        means: FloatArray = values.reshape(len(subsets), len(splits)).mean(axis=1)
+        return means
+
+    return score
+
+
+def _fold_value(estimator: Any, X: Any, y: Any, train: IntArray, test: IntArray, scorer: Any) -> float:
+    model = clone(estimator).fit(_safe_indexing(X, train), y[train])
+    held_out = _safe_indexing(X, test)
+    if scorer is not None:
+        return float(scorer(model, held_out, y[test]))
+    predicted = model.predict(held_out)
+    if is_classifier(estimator):
+        return float(np.mean(predicted != y[test]))
+    return float(np.mean((predicted - y[test]) ** 2))

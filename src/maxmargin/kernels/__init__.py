@@ -1,0 +1,49 @@
+"""Kernels K(x, z): on vectors, composed by algebra, checked by Mercer's condition."""
+
+from maxmargin.kernels.algebra import Exp, Mapped, Modulated, Normalized, Power, Product, Scaled, Sum
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.checks import MercerCheck, distance, mercer_check
+from maxmargin.kernels.given import Function, Precomputed
+from maxmargin.kernels.maps import polynomial_map
+from maxmargin.kernels.names import as_kernel
+from maxmargin.kernels.vectors import (
+    RBF,
+    Constant,
+    Exponential,
+    Laplacian,
+    Linear,
+    Periodic,
+    Polynomial,
+    QuadraticForm,
+    Rank1,
+    Sigmoid,
+)
+
+__all__ = [
+    "Kernel",
+    "Constant",
+    "Linear",
+    "Polynomial",
+    "RBF",
+    "Laplacian",
+    "Exponential",
+    "Sigmoid",
+    "Periodic",
+    "QuadraticForm",
+    "Rank1",
+    "Mapped",
+    "Modulated",
+    "Sum",
+    "Product",
+    "Scaled",
+    "Power",
+    "Exp",
+    "Normalized",
+    "Precomputed",
+    "Function",
+    "as_kernel",
+    "mercer_check",
+    "MercerCheck",
+    "distance",
+    "polynomial_map",
+]

@@ -1,0 +1,210 @@
+"""The Kernel interface: immutable, printable as written, composed with + * ** and exp()."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import _safe_indexing, check_array
+
+from maxmargin._compute.threads import effective_threads
+from maxmargin._compute.tiles import fill_by_tiles
+from maxmargin.kernels.points import Rows
+from maxmargin.typing import FloatArray
+
+
+class Kernel(ABC):
+    """A function K(x, z) of two rows that is, or is meant to be, positive semidefinite.
+
+    ``kernel(X, Z)`` gives the matrix of values and ``kernel.diag(X)`` its diagonal. A machine asks for
+    `bind` (data-dependent parameters become numbers), `prepare` (rows become Points) and `gram` (Points to
+    values). Subclasses are frozen dataclasses whose fields are the parameters.
+    """
+
+    precedence = 3  # of the printed form: 1 sum, 2 product, 3 atom
+
+    # -- what a subclass says ------------------------------------------------------------------------
+
+    @abstractmethod
+    def prepare(self, X: Any, like: Any = None) -> Any:
+        """Validated Points of the rows of ``X``; ``like`` are Points whose conventions must be shared."""
+
+    @abstractmethod
+    def evaluate(self, A: Any, B: Any, out: FloatArray) -> None:
+        """Fill ``out`` of shape (len(A), len(B)) with kernel values; one thread, one tile."""
+
+    @abstractmethod
+    def diagonal(self, A: Any) -> FloatArray:
+        """K(x, x) for every point, of shape (len(A),)."""
+
+    @property
+    def psd(self) -> bool | None:
+        """True if positive semidefinite for all data, False if it may fail, None if nothing is known."""
+        return True
+
+    def bind(self, X: Any) -> Self:
+        """The same kernel with every parameter that depends on the data replaced by its number."""
+        return self
+
+    def view_key(self) -> Any:
+        """Kernels with equal keys prepare the same Points, which a composed kernel then shares."""
+        return object()
+
+    # -- evaluation ----------------------------------------------------------------------------------
+
+    def __call__(self, X: Any, Z: Any = None, *, n_jobs: int | None = None) -> FloatArray:
+        """Matrix of K(x_i, z_j) of shape (n_samples_X, n_samples_Z); ``Z`` defaults to ``X``."""
+        bound = self.bind(X)
+        A = bound.prepare(X)
+        B = None if Z is None else bound.prepare(Z, like=A)
+        return bound.gram(A, B, n_threads=effective_threads(n_jobs))
+
+    def diag(self, X: Any) -> FloatArray:
+        """K(x_i, x_i) of shape (n_samples,)."""
+        bound = self.bind(X)
+        return bound.diagonal(bound.prepare(X))
+
+    def gram(self, A: Any, B: Any = None, *, out: FloatArray | None = None, n_threads: int = 1) -> FloatArray:
+        """Kernel values between Points, tiled and threaded; ``B`` defaults to ``A``."""
+        columns = A if B is None else B
+        if out is None:
+            out = np.empty((len(A), len(columns)), dtype=np.result_type(A.dtype, columns.dtype))
+
+        def fill(rows: slice, cols: slice, tile: FloatArray) -> None:
+            self.evaluate(A.take(rows), columns.take(cols), tile)
+
+        fill_by_tiles(fill, out, n_threads)
+        if B is None:
+            np.fill_diagonal(out, self.diagonal(A))
+        return out
+
+    # -- parameters ----------------------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep`` also those of inner kernels, as ``k1__gamma``."""
+        params: dict[str, Any] = {}
+        for field in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
+            value = getattr(self, field.name)
+            params[field.name] = value
+            if deep and isinstance(value, Kernel):
+                params.update({f"{field.name}__{k}": v for k, v in value.get_params().items()})
+        return params
+
+    def with_params(self, **params: Any) -> Self:
+        """A copy with other parameters; nested ones as ``k1__gamma=0.1``."""
+        nested: dict[str, dict[str, Any]] = {}
+        changes: dict[str, Any] = {}
+        known = self.get_params(deep=False)
+        for name, value in params.items():
+            head, _, rest = name.partition("__")
+            if head not in known:
+                raise ValueError(
+                    f"{head!r} is no parameter of {type(self).__name__}: it has {', '.join(known) or 'none'}."
+                )
+            if rest:
+                nested.setdefault(head, {})[rest] = value
+            else:
+                changes[head] = value
+        for head, inner in nested.items():
+            kernel = changes.get(head, known[head])
+            if not isinstance(kernel, Kernel):
+                raise ValueError(f"{head}={kernel!r} is not a kernel and has no parameter {next(iter(inner))!r}.")
+            changes[head] = kernel.with_params(**inner)
+        return replace(self, **changes)  # type: ignore[type-var]  # every subclass is a dataclass
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # immutable, so a clone is the kernel itself
+
+    def _copy(self, **changes: Any) -> Self:
+        """A copy without the checks of the constructor, for values that were checked already."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__ | changes)
+        return twin
+
+    # -- algebra -------------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Kernel:
+        from maxmargin.kernels.algebra import Sum, as_term
+
+        return Sum(self, as_term(other))
+
+    def __radd__(self, other: Any) -> Kernel:
+        from maxmargin.kernels.algebra import Sum, as_term
+
+        return Sum(as_term(other), self)
+
+    def __mul__(self, other: Any) -> Kernel:
+        from maxmargin.kernels.algebra import Product, Scaled
+
+        return Product(self, other) if isinstance(other, Kernel) else Scaled(other, self)
+
+    def __rmul__(self, other: Any) -> Kernel:
+        from maxmargin.kernels.algebra import Scaled
+
+        return Scaled(other, self)
+
+    def __pow__(self, degree: Any) -> Kernel:
+        from maxmargin.kernels.algebra import Power
+
+        return Power(self, degree)
+
+    def exp(self) -> Kernel:
+        """exp(K(x, z)), a kernel whenever K is one."""
+        from maxmargin.kernels.algebra import Exp
+
+        return Exp(self)
+
+    def normalized(self) -> Kernel:
+        """K(x, z) / sqrt(K(x, x) K(z, z)): the cosine in feature space."""
+        from maxmargin.kernels.algebra import Normalized
+
+        return Normalized(self)
+
+    # -- printing ------------------------------------------------------------------------------------
+
+    def _shown(self) -> Iterator[str]:
+        for field in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
+            value = getattr(self, field.name)
+            if field.default is MISSING or not _same(value, field.default):
+                yield f"{field.name}={value!r}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self._shown())})"
+
+    def _inside(self, precedence: int) -> str:
+        """The printed form, in parentheses where the surrounding operator binds more tightly."""
+        text = repr(self)
+        return f"({text})" if self.precedence < precedence else text
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (np.isscalar(a) and np.isscalar(b) and bool(a == b))
+
+
+def validated_columns(X: Any, features: Any) -> Any:
+    """The chosen columns of a table, array or sparse matrix as finite floats (float32 is kept)."""
+    if features is not None:
+        X = choose_columns(X, features)
+    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+
+
+def choose_columns(X: Any, features: Any) -> Any:
+    names = [features] if isinstance(features, (str, int, np.integer)) else list(features)
+    if any(isinstance(name, str) for name in names):
+        columns = getattr(X, "columns", None)
+        if columns is None:
+            raise ValueError(
+                f"the kernel's features={names!r} are names, but X is a {type(X).__name__} without column names: "
+                "pass a dataframe, or give positions."
+            )
+        missing = [name for name in names if name not in list(columns)]
+        if missing:
+            raise ValueError(f"X has no column {missing[0]!r}: its columns are {list(columns)}.")
+    return _safe_indexing(X, names, axis=1)
+
+
+def take_rows(points: Any, rows: Rows) -> Any:
+    return points.take(rows)

@@ -1,0 +1,67 @@
+"""Kernels that somebody else computes: a Gram matrix, or a Python function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.points import IndexedPoints, RawPoints
+from maxmargin.typing import FloatArray
+
+
+@dataclass(frozen=True, repr=False)
+class Precomputed(Kernel):
+    """Values of shape (n_samples, n_training_samples), given in place of X."""
+
+    @property
+    def psd(self) -> None:
+        return None
+
+    def prepare(self, X: Any, like: Any = None) -> IndexedPoints:
+        K = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if like is None and K.shape[0] != K.shape[1]:
+            raise ValueError(
+                f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix."
+            )
+        return IndexedPoints(K, np.arange(K.shape[0]))
+
+    def evaluate(self, A: IndexedPoints, B: IndexedPoints, out: FloatArray) -> None:
+        np.take(A.matrix, B.index, axis=1, out=out, mode="clip")
+
+    def diagonal(self, A: IndexedPoints) -> FloatArray:
+        return A.matrix[np.arange(len(A)), A.index].copy()
+
+
+@dataclass(frozen=True, repr=False)
+class Function(Kernel):
+    """A Python function of two sets of rows that returns the matrix of values, as scikit-learn takes it."""
+
+    function: Callable[[Any, Any], Any]
+
+    @property
+    def psd(self) -> None:
+        return None
+
+    def prepare(self, X: Any, like: Any = None) -> RawPoints:
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+        return RawPoints(X, X.dtype)
+
+    def evaluate(self, A: RawPoints, B: RawPoints, out: FloatArray) -> None:
+        values = np.asarray(self.function(A.X, B.X))
+        if values.shape != out.shape:
+            raise ValueError(f"the kernel function gave shape {values.shape}, but {out.shape} was needed.")
+        out[...] = values
+
+    def diagonal(self, A: RawPoints) -> FloatArray:
+        one = np.empty((1, 1), dtype=A.dtype)
+        values = np.empty(len(A), dtype=A.dtype)
+        for i in range(len(A)):
+            row = A.take(slice(i, i + 1))
+            self.evaluate(row, row, one)
+            values[i] = one[0, 0]
+        return values

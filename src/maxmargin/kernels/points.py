@@ -1,0 +1,184 @@
+"""Points: rows prepared for a kernel. Everything above the kernels only sees these.
+
+A Points object knows its length, can be cut by rows and can change its precision. What it holds is between
+it and the kernel that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._compute.inner import squared_norms
+from maxmargin.typing import AnyArray, FloatArray, IntArray
+
+Rows = slice | IntArray
+
+# A sparse matrix is kept dense for the engine's inner products while BLAS on all p columns is cheaper than
+# sparse arithmetic on the stored ones, and the dense copy stays moderate.
+_DENSE_COLUMNS_PER_ENTRY = 48
+_DENSE_BYTES = 1 << 30
+
+
+class Points(Protocol):
+    """Rows prepared for a kernel."""
+
+    def __len__(self) -> int: ...
+    def take(self, rows: Rows) -> Self: ...
+    def astype(self, dtype: Any) -> Self: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+
+@dataclass(frozen=True)
+class VectorPoints:
+    """Rows of numbers, dense or CSR, already shifted by ``shift`` (None where nothing was shifted)."""
+
+    X: Any
+    norms: FloatArray
+    shift: AnyArray | None = None
+
+    @classmethod
+    def make(cls, X: Any, shift: AnyArray | None = None) -> VectorPoints:
+        if shift is not None:
+            X = X - shift.astype(X.dtype)
+        return cls(X, squared_norms(X).astype(X.dtype), shift)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.X.dtype
+        return dtype
+
+    def take(self, rows: Rows) -> VectorPoints:
+        return VectorPoints(self.X[rows], self.norms[rows], self.shift)
+
+    def astype(self, dtype: Any) -> VectorPoints:
+        if self.dtype == dtype:
+            return self
+        X = self.X.astype(dtype)
+        return VectorPoints(X, squared_norms(X).astype(dtype), self.shift)
+
+    def for_engine(self, dtype: Any) -> VectorPoints:
+        """The same points in ``dtype`` and in the layout that is fastest for many inner products."""
+        points = self
+        if sp.issparse(self.X) and self._cheaper_dense():
+            points = VectorPoints(self.X.toarray(), self.norms, self.shift)
+        return points.astype(dtype)
+
+    def _cheaper_dense(self) -> bool:
+        n, p = self.X.shape
+        return self.X.nnz * _DENSE_COLUMNS_PER_ENTRY >= n * p and n * p * 4 <= _DENSE_BYTES
+
+
+@dataclass(frozen=True)
+class IndexedPoints:
+    """Rows of a given Gram matrix: kernel values against all training rows, and own training positions."""
+
+    matrix: AnyArray
+    index: IntArray
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.matrix.dtype
+
+    def take(self, rows: Rows) -> IndexedPoints:
+        return IndexedPoints(self.matrix[rows], self.index[rows])
+
+    def astype(self, dtype: Any) -> IndexedPoints:
+        return IndexedPoints(self.matrix.astype(dtype, copy=False), self.index)
+
+
+@dataclass(frozen=True)
+class RawPoints:
+    """Rows handed unchanged to a Python function."""
+
+    X: Any
+    precision: Any = np.float64
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.precision)
+
+    def take(self, rows: Rows) -> RawPoints:
+        return RawPoints(self.X[rows], self.precision)
+
+    def astype(self, dtype: Any) -> RawPoints:
+        return RawPoints(self.X, np.dtype(dtype))
+
+
+@dataclass(frozen=True)
+class CombinedPoints:
+    """One Points object for each part of a composed kernel; parts that look alike share one object."""
+
+    distinct: tuple[Any, ...]
+    which: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.distinct[0])
+
+    @cached_property
+    def parts(self) -> tuple[Any, ...]:
+        return tuple(self.distinct[k] for k in self.which)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = np.result_type(*(points.dtype for points in self.distinct))
+        return dtype
+
+    def take(self, rows: Rows) -> CombinedPoints:
+        return CombinedPoints(tuple(points.take(rows) for points in self.distinct), self.which)
+
+    def astype(self, dtype: Any) -> CombinedPoints:
+        return CombinedPoints(tuple(points.astype(dtype) for points in self.distinct), self.which)
+
+    def for_engine(self, dtype: Any) -> CombinedPoints:
+        return CombinedPoints(tuple(for_engine(points, dtype) for points in self.distinct), self.which)
+
+
+@dataclass(frozen=True)
+class WeightedPoints:
+    """Points of an inner kernel and one factor for each row."""
+
+    inner: Any
+    factors: AnyArray
+
+    def __len__(self) -> int:
+        return len(self.factors)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.inner.dtype
+        return dtype
+
+    def take(self, rows: Rows) -> WeightedPoints:
+        return WeightedPoints(self.inner.take(rows), self.factors[rows])
+
+    def astype(self, dtype: Any) -> WeightedPoints:
+        return WeightedPoints(self.inner.astype(dtype), self.factors.astype(dtype))
+
+    def for_engine(self, dtype: Any) -> WeightedPoints:
+        return WeightedPoints(for_engine(self.inner, dtype), self.factors.astype(dtype))
+
+
+def for_engine(points: Any, dtype: Any) -> Any:
+    """Points in ``dtype``, laid out for many kernel evaluations."""
+    faster = getattr(points, "for_engine", points.astype)
+    return faster(dtype)
+
+
+def column_names(features: Sequence[Any] | None) -> tuple[Any, ...] | None:
+    return None if features is None else tuple(features)

@@ -1,0 +1,425 @@
+"""Kernels on rows of numbers. Each says how it prepares rows and how inner products become values."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._compute import elementwise
+from maxmargin._compute.inner import inner_products
+from maxmargin.kernels.base import Kernel, validated_columns
+from maxmargin.kernels.points import VectorPoints
+from maxmargin.typing import AnyArray, FloatArray
+
+Features = Sequence[str] | Sequence[int] | str | int | None
+Gamma = float | Literal["scale", "auto"]
+
+
+class VectorKernel(Kernel):
+    """A kernel of inner products of rows, after an optional embedding of the rows."""
+
+    features: Features
+    centred = False  # kernels of differences are shifted to the mean: float32 then keeps its digits
+
+    def embed(self, X: Any) -> Any:
+        """Rows as the kernel sees them; the identity unless a subclass says otherwise."""
+        return X
+
+    def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
+        """Turn inner products into kernel values, in place."""
+
+    def prepare(self, X: Any, like: Any = None) -> VectorPoints:
+        X = self.embed(validated_columns(X, self.features))
+        if like is None:
+            shift = X.mean(axis=0, dtype=np.float64) if self.centred and not sp.issparse(X) else None
+            return VectorPoints.make(X, shift)
+        if sp.issparse(X) != sp.issparse(like.X):
+            X = sp.csr_array(X) if sp.issparse(like.X) else X.toarray()
+        return VectorPoints.make(X, like.shift)
+
+    def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
+        inner_products(A.X, B.X, out)
+        self.map_products(out, A, B)
+
+    def diagonal(self, A: VectorPoints) -> FloatArray:
+        values = A.norms.copy()
+        self.map_norms(values)
+        return values
+
+    def map_norms(self, norms: FloatArray) -> None:
+        """Turn squared norms into values on the diagonal, in place."""
+
+    def view_key(self) -> Any:
+        features = self.features
+        key = tuple(features) if isinstance(features, (list, tuple)) else features
+        return (self.centred, str(key), self.embedding_key())
+
+    def embedding_key(self) -> Any:
+        return None
+
+
+def number(name: str, value: Any, *, positive: bool = True, owner: str) -> None:
+    """Refuse what is not a finite number, and with ``positive`` what is not > 0."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(value):
+        raise ValueError(f"{owner}: {name}={value!r} must be a finite number.")
+    if positive and value <= 0:
+        raise ValueError(f"{owner}: {name}={value!r} must be > 0.")
+
+
+class ScaledByGamma(VectorKernel):
+    """A kernel with a gamma, which may be "scale" (1 / (p var X)) or "auto" (1 / p)."""
+
+    gamma: Gamma
+
+    def _check_gamma(self) -> None:
+        if isinstance(self.gamma, str):
+            if self.gamma not in ("scale", "auto"):
+                raise ValueError(
+                    f"{type(self).__name__}: gamma={self.gamma!r} is unknown: use a number > 0, 'scale' or 'auto'."
+                )
+        else:
+            number("gamma", self.gamma, owner=type(self).__name__)
+
+    def bind(self, X: Any) -> Self:
+        if not isinstance(self.gamma, str):
+            return self
+        columns = self.embed(validated_columns(X, self.features))
+        return self._copy(gamma=resolve_gamma(self.gamma, columns))
+
+    def number_gamma(self) -> float:
+        if isinstance(self.gamma, str):
+            raise ValueError(f"gamma={self.gamma!r} depends on the data: call bind(X) first.")
+        return float(self.gamma)
+
+
+def resolve_gamma(gamma: Gamma, X: Any) -> float:
+    """The number behind "scale" and "auto", as scikit-learn defines them."""
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    if gamma != "scale":
+        return float(gamma)
+    if sp.issparse(X):
+        variance = float(X.multiply(X).mean() - X.mean() ** 2)
+    else:
+        variance = float(X.var(dtype=np.float64))
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class Linear(VectorKernel):
+    """K(x, z) = <x, z>."""
+
+    features: Features = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Polynomial(ScaledByGamma):
+    """K(x, z) = (coef0 + gamma <x, z>) ** degree. Positive semidefinite for coef0 >= 0; warns otherwise.
+
+    >>> import maxmargin as mm
+    >>> float(mm.kernels.Polynomial(gamma=1, coef0=1, degree=2)([[1.0, 2.0]], [[3.0, 4.0]])[0, 0])
+    144.0
+    """
+
+    gamma: Gamma = "scale"
+    coef0: float = 0.0
+    degree: int = 3
+    features: Features = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._check_gamma()
+        number("coef0", self.coef0, positive=False, owner="Polynomial")
+        check_degree("Polynomial", self.degree)
+        if self.coef0 < 0:
+            warnings.warn(
+                f"Polynomial with coef0={self.coef0} < 0 may fail to be positive semidefinite: "
+                "the machine then reports a stationary point.",
+                stacklevel=3,
+            )
+
+    @property
+    def psd(self) -> bool:
+        return self.coef0 >= 0
+
+    def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
+        self.map_norms(K)
+
+    def map_norms(self, norms: FloatArray) -> None:
+        norms *= self.number_gamma()
+        norms += self.coef0
+        integer_power(norms, self.degree)
+
+
+@dataclass(frozen=True, repr=False)
+class Sigmoid(ScaledByGamma):
+    """K(x, z) = tanh(gamma <x, z> + coef0). Not positive semidefinite in general, so it warns."""
+
+    gamma: Gamma = "scale"
+    coef0: float = 0.0
+    features: Features = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._check_gamma()
+        number("coef0", self.coef0, positive=False, owner="Sigmoid")
+        warnings.warn(
+            "the sigmoid kernel is not positive semidefinite in general: "
+            "the machine reports a stationary point, and no duality gap exists.",
+            stacklevel=3,
+        )
+
+    @property
+    def psd(self) -> bool:
+        return False
+
+    def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
+        self.map_norms(K)
+
+    def map_norms(self, norms: FloatArray) -> None:
+        norms *= self.number_gamma()
+        norms += self.coef0
+        np.tanh(norms, out=norms)
+
+
+@dataclass(frozen=True, repr=False)
+class RBF(ScaledByGamma):
+    """K(x, z) = variance exp(-gamma ||x - z||^2), with gamma = 1 / (2 length_scale^2) if that is given.
+
+    >>> import maxmargin as mm
+    >>> mm.kernels.RBF(gamma=0.5) == mm.kernels.RBF(0.5)
+    True
+    >>> 2.0 * mm.kernels.RBF(gamma=0.5) + mm.kernels.Linear()
+    2.0 * RBF(gamma=0.5) + Linear()
+    """
+
+    gamma: Gamma = "scale"
+    length_scale: float | None = None
+    variance: float = 1.0
+    features: Features = field(default=None, kw_only=True)
+    centred = True
+
+    def __post_init__(self) -> None:
+        number("variance", self.variance, owner="RBF")
+        if self.length_scale is None:
+            self._check_gamma()
+            return
+        number("length_scale", self.length_scale, owner="RBF")
+        if self.gamma != "scale":
+            raise ValueError("RBF: give gamma or length_scale, not both (gamma = 1 / (2 length_scale^2)).")
+
+    def bind(self, X: Any) -> Self:
+        return super().bind(X) if self.length_scale is None else self
+
+    def number_gamma(self) -> float:
+        return super().number_gamma() if self.length_scale is None else 0.5 / self.length_scale**2
+
+    def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
+        elementwise.rbf(K, A.norms, B.norms, self.number_gamma(), self.variance)
+
+    def map_norms(self, norms: FloatArray) -> None:
+        norms[:] = self.variance
+
+
+@dataclass(frozen=True, repr=False)
+class Exponential(ScaledByGamma):
+    """K(x, z) = exp(-gamma ||x - z||), with the Euclidean distance."""
+
+    gamma: Gamma = "scale"
+    features: Features = field(default=None, kw_only=True)
+    centred = True
+
+    def __post_init__(self) -> None:
+        self._check_gamma()
+
+    def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
+        elementwise.squared_distances(K, A.norms, B.norms)
+        np.sqrt(K, out=K)
+        K *= -self.number_gamma()
+        np.exp(K, out=K)
+
+    def map_norms(self, norms: FloatArray) -> None:
+        norms[:] = 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class Laplacian(ScaledByGamma):
+    """K(x, z) = exp(-gamma ||x - z||_1), with the sum of absolute differences. Sparse rows are made dense."""
+
+    gamma: Gamma = "scale"
+    features: Features = field(default=None, kw_only=True)
+    centred = True
+
+    def __post_init__(self) -> None:
+        self._check_gamma()
+
+    def embed(self, X: Any) -> Any:
+        return X.toarray() if sp.issparse(X) else X
+
+    def embedding_key(self) -> Any:
+        return "dense"
+
+    def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
+        elementwise.laplacian_distances(out, A.X, B.X)
+        out *= -self.number_gamma()
+        np.exp(out, out=out)
+
+    def map_norms(self, norms: FloatArray) -> None:
+        norms[:] = 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class Periodic(VectorKernel):
+    """K(x, z) = variance prod_k exp(-2 sin^2(pi (x_k - z_k) / period) / length_scale^2).
+
+    ``form="distance"`` puts ||x - z|| in the sine instead; for more than one column that is not positive
+    semidefinite in general, and it warns. The product form is an RBF kernel of points on circles, because
+    4 sin^2(pi d / T) is the squared distance of two points on the unit circle: that is how it is computed.
+    """
+
+    period: float = 1.0
+    length_scale: float = 1.0
+    variance: float = 1.0
+    form: Literal["product", "distance"] = "product"
+    features: Features = field(default=None, kw_only=True)
+    centred = True
+
+    def __post_init__(self) -> None:
+        for name in ("period", "length_scale", "variance"):
+            number(name, getattr(self, name), owner="Periodic")
+        if self.form not in ("product", "distance"):
+            raise ValueError(f"Periodic: form={self.form!r} is unknown: use 'product' or 'distance'.")
+
+    @property
+    def psd(self) -> bool | None:
+        return True if self.form == "product" else None
+
+    def embed(self, X: Any) -> Any:
+        X = X.toarray() if sp.issparse(X) else X
+        if self.form == "product":
+            angle = X * (2 * np.pi / self.period)
+            return np.hstack([np.cos(angle), np.sin(angle)])
+        if X.shape[1] > 1:
+            warnings.warn(
+                "Periodic(form='distance') on more than one column may fail to be positive semidefinite: "
+                "form='product' never does.",
+                stacklevel=4,
+            )
+        return X
+
+    def embedding_key(self) -> Any:
+        return ("periodic", self.form, self.period)
+
+    def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
+        if self.form == "product":
+            elementwise.rbf(K, A.norms, B.norms, 0.5 / self.length_scale**2, self.variance)
+            return
+        elementwise.squared_distances(K, A.norms, B.norms)
+        np.sqrt(K, out=K)
+        K *= np.pi / self.period
+        np.sin(K, out=K)
+        K *= K
+        K *= -2.0 / self.length_scale**2
+        np.exp(K, out=K)
+        K *= self.variance
+
+    def map_norms(self, norms: FloatArray) -> None:
+        norms[:] = self.variance
+
+
+@dataclass(frozen=True, repr=False)
+class Constant(VectorKernel):
+    """K(x, z) = value."""
+
+    value: float = 1.0
+    features: Features = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        number("value", self.value, owner="Constant")
+
+    def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
+        out[...] = self.value
+
+    def map_norms(self, norms: FloatArray) -> None:
+        norms[:] = self.value
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class QuadraticForm(VectorKernel):
+    """K(x, z) = x' B z for a symmetric positive semidefinite matrix B of shape (n_features, n_features)."""
+
+    B: AnyArray
+    features: Features = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        B = np.asarray(self.B, dtype=float)
+        if B.ndim != 2 or B.shape[0] != B.shape[1] or not np.isfinite(B).all():
+            raise ValueError(f"QuadraticForm: B must be a finite square matrix, got shape {B.shape}.")
+        if not np.allclose(B, B.T, rtol=1e-10, atol=1e-12 * max(1.0, float(np.abs(B).max()))):
+            raise ValueError("QuadraticForm: B must be symmetric.")
+        smallest = float(np.linalg.eigvalsh(B)[0])
+        if smallest < -1e-10 * max(1.0, float(np.abs(B).max())):
+            raise ValueError(
+                f"QuadraticForm: B must be positive semidefinite, but its smallest eigenvalue is {smallest:.3g}."
+            )
+
+    @cached_property
+    def _root(self) -> AnyArray:
+        values, vectors = np.linalg.eigh(np.asarray(self.B, dtype=float))
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+    def embed(self, X: Any) -> Any:
+        if X.shape[1] != len(self._root):
+            raise ValueError(f"QuadraticForm: B has {len(self._root)} rows, but X has {X.shape[1]} columns.")
+        return np.ascontiguousarray(X @ self._root.astype(X.dtype))
+
+    def embedding_key(self) -> Any:
+        return id(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Rank1(VectorKernel):
+    """K(x, z) = f(x) f(z), for a function from rows of shape (n, n_features) to numbers of shape (n,)."""
+
+    f: Callable[[Any], Any]
+    features: Features = field(default=None, kw_only=True)
+
+    def embed(self, X: Any) -> Any:
+        return values_of(self.f, X).reshape(-1, 1)
+
+    def embedding_key(self) -> Any:
+        return id(self)
+
+
+def values_of(f: Callable[[Any], Any], X: Any) -> FloatArray:
+    """One finite number per row from a user's function."""
+    values: FloatArray = np.asarray(f(X), dtype=X.dtype).ravel()
+    if values.shape != (X.shape[0],):
+        raise ValueError(f"the function must give one number per row: {X.shape[0]} rows, {values.size} numbers.")
+    if not np.isfinite(values).all():
+        raise ValueError("the function gave NaN or infinity on some row.")
+    return values
+
+
+def check_degree(owner: str, degree: Any) -> None:
+    if not isinstance(degree, numbers.Integral) or isinstance(degree, bool) or degree < 1:
+        raise ValueError(f"{owner}: degree={degree!r} must be a whole number >= 1.")
+
+
+def integer_power(values: FloatArray, degree: int) -> None:
+    """values **= degree in place, by repeated squaring (numpy's power is a slow scalar call)."""
+    if degree == 1:
+        return
+    base = values.copy()
+    remaining = degree - 1
+    while remaining:
+        if remaining & 1:
+            values *= base
+        remaining >>= 1
+        if remaining:
+            base *= base

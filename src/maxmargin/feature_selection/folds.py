@@ -1,0 +1,251 @@
+"""The wrapper's inner loop for our own classifier: all folds of a subset over one Gram matrix.
+
+The statistic behind the Gram matrix is kept for one subset, the centre, and a candidate is reached from it by
+adding or removing a few columns. A fold is a mask over the same matrix, started from the centre's solution.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_class_weight
+
+from maxmargin._compute.folds import solve_folds
+from maxmargin._compute.threads import effective_threads, run
+from maxmargin.feature_selection.criteria import Subset
+from maxmargin.feature_selection.subset_kernels import SubsetKernel, exponential
+from maxmargin.feature_selection.table import Classes
+from maxmargin.kernels import RBF
+from maxmargin.multiclass import Strategy, binary_tasks, predict_codes
+from maxmargin.typing import AnyArray, FloatArray, IntArray
+
+Splits = list[tuple[IntArray, IntArray]]
+MAX_ROWS = 4096  # of the one-call solver, and of a Gram matrix that is kept whole
+MAX_STEPS = 10_000_000
+LARGEST_STRETCH = 1 / 4  # relative difference of gammas up to which one matrix serves them
+_REMEMBERED = 512  # subsets whose solutions are kept as starts
+_REFRESH = 64  # moves of the centre before its statistic is summed afresh, so that rounding cannot pile up
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A support vector classifier with hinge loss, as far as the folds need to know it.
+
+    ``scaler`` is a scikit-learn transformer that treats every column by itself, or None.
+    """
+
+    kernel: SubsetKernel
+    C: float
+    class_weight: Any
+    tol: float
+    strategy: Strategy
+    break_ties: bool
+    scaler: Any
+    n_jobs: int | None
+
+    def bounds(self, codes: IntArray, labels: AnyArray, train: IntArray) -> FloatArray:
+        """Upper bounds C w_i of all rows, 0 outside of ``train``."""
+        present = np.unique(codes[train])
+        weights = np.ones(len(labels))
+        weights[present] = compute_class_weight(
+            self.class_weight, classes=labels[present], y=labels[codes[train]]
+        )
+        bounds = np.zeros(len(codes))
+        bounds[train] = self.C * weights[codes[train]]
+        return bounds
+
+
+class FoldErrors:
+    """Mean error over the folds for many subsets; calling it with subsets gives their errors."""
+
+    def __init__(self, machine: Machine, X: FloatArray, classes: Classes, splits: Splits) -> None:
+        self.machine = machine
+        self.classes = classes
+        self.splits = splits
+        self._views = _views(machine.scaler, X, splits)
+        self._tasks = binary_tasks(classes.codes, len(classes.labels), machine.strategy)
+        self._signs = self._make_signs()
+        self._bounds = self._make_bounds()
+        self._gammas = _Gammas(machine.kernel, self._views, splits)
+        self._held_out = np.zeros((len(splits), len(X)), dtype=bool)
+        for f, (_, test) in enumerate(splits):
+            self._held_out[f, test] = True
+        self._dtype = np.float32 if machine.tol >= 1e-5 else np.float64
+        self._n_threads = effective_threads(machine.n_jobs)
+        self._centre: Subset = ()
+        self._totals: list[FloatArray] = [np.zeros((len(X), len(X))) for _ in self._views]
+        self._n_moves = 0
+        self._solutions: OrderedDict[Subset, FloatArray] = OrderedDict()
+
+    def __call__(self, subsets: Sequence[Subset]) -> FloatArray:
+        self._move_to(_majority(subsets))
+        start = self._solutions.get(self._centre)
+        tasks = [lambda subset=subset: self._evaluate(subset, start) for subset in subsets]
+        results = run(tasks, self._n_threads)
+        for subset, (_, solution) in zip(subsets, results, strict=True):
+            self._solutions[subset] = solution
+        while len(self._solutions) > _REMEMBERED:
+            self._solutions.popitem(last=False)
+        return np.array([error for error, _ in results])
+
+    def _evaluate(self, subset: Subset, start: FloatArray | None) -> tuple[float, FloatArray]:
+        decisions, solution = self._decisions(subset, start)
+        return float(self._fold_errors(decisions).mean()), solution
+
+    def _fold_errors(self, decisions: FloatArray) -> FloatArray:
+        """Share of wrong predictions among the held-out rows of every fold."""
+        n_folds, _, n = decisions.shape
+        by_row = decisions.transpose(0, 2, 1).reshape(n_folds * n, -1)
+        predicted = predict_codes(
+            by_row, len(self.classes.labels), self.machine.strategy, break_ties=self.machine.break_ties
+        )
+        wrong = predicted.reshape(n_folds, n) != self.classes.codes
+        errors: FloatArray = (wrong & self._held_out).sum(axis=1) / self._held_out.sum(axis=1)
+        return errors
+
+    def _decisions(self, subset: Subset, start: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        """Decision values of shape (n_folds, n_machines, n_samples), and the solutions behind them."""
+        t = np.zeros_like(self._bounds) if start is None else start.copy()
+        decisions = np.empty_like(t)
+        flat = (-1, t.shape[-1])
+        for folds, view, gammas in self._gammas.groups(subset):
+            K, logs, stretch = self._matrices(subset, view, gammas)
+            values, steps = solve_folds(
+                K,
+                logs,
+                np.repeat(stretch, t.shape[1]),
+                self._signs[folds].reshape(flat),
+                self._bounds[folds].reshape(flat),
+                t[folds].reshape(flat),  # a view: the solutions are written into t
+                self.machine.tol,
+                MAX_STEPS,
+            )
+            if (steps >= MAX_STEPS).any():
+                _warn_not_converged(self.machine.tol)
+            decisions[folds] = values.reshape(decisions[folds].shape)
+        return decisions, t
+
+    def _matrices(
+        self, subset: Subset, view: int, gammas: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The Gram matrix, its logarithm where folds need it, and by how much their gammas differ."""
+        kernel = self.machine.kernel
+        if gammas is None:
+            K = kernel.gram(*self._route(subset, view), dtype=self._dtype)
+            return K, K, np.zeros(len(self.splits))
+        kernel = kernel.with_gamma(float(gammas.mean()))
+        if len(gammas) == 1:
+            K = kernel.gram(*self._route(subset, view), dtype=self._dtype)
+            return K, K, np.zeros(1)
+        logs = kernel.log_gram(*self._route(subset, view), dtype=self._dtype)
+        return exponential(logs, kernel.kernel.variance), logs, gammas / gammas.mean() - 1.0
+
+    def _route(self, subset: Subset, view: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """A statistic, and the columns with their factors that lead from it to the subset's."""
+        removed = [j for j in self._centre if j not in set(subset)]
+        added = [j for j in subset if j not in set(self._centre)]
+        columns = self._views[view]
+        if len(removed) + len(added) < len(subset):
+            factors = np.r_[np.full(len(removed), -1.0), np.ones(len(added))]
+            return self._totals[view], columns[removed + added], factors
+        return self.machine.kernel.statistic(columns[list(subset)]), columns[:0], np.empty(0)
+
+    def _move_to(self, centre: Subset) -> None:
+        changed = sorted(set(centre) ^ set(self._centre))
+        if not changed:
+            return
+        self._n_moves += 1
+        afresh = len(changed) >= len(centre) or self._n_moves % _REFRESH == 0
+        inside = set(centre)
+        factors = np.array([1.0 if j in inside else -1.0 for j in changed])
+        for view, columns in enumerate(self._views):
+            if afresh:
+                self._totals[view] = self.machine.kernel.statistic(columns[list(centre)])
+            else:
+                self.machine.kernel.change(self._totals[view], columns[changed], factors)
+        self._centre = centre
+
+    def _make_signs(self) -> FloatArray:
+        """Signs of shape (n_folds, n_machines, n_samples), 0 for rows of neither side."""
+        signs = np.zeros((len(self._tasks), len(self.classes.codes)))
+        for m, task in enumerate(self._tasks):
+            signs[m, task.rows] = task.signs
+        return np.repeat(signs[None], len(self.splits), axis=0)
+
+    def _make_bounds(self) -> FloatArray:
+        codes, labels = self.classes.codes, self.classes.labels
+        bounds = np.stack([self.machine.bounds(codes, labels, train) for train, _ in self.splits])
+        return bounds[:, None, :] * np.abs(self._signs)
+
+
+class _Gammas:
+    """Which folds share a Gram matrix, and the number behind gamma = "scale" for every subset and fold."""
+
+    def __init__(self, kernel: SubsetKernel, views: list[FloatArray], splits: Splits) -> None:
+        self._kind = kernel.open_gamma
+        self._n_folds = len(splits)
+        self._views = [0] * len(splits) if len(views) == 1 else list(range(len(splits)))
+        # folds share a matrix when they see the same columns, and an RBF kernel bridges small steps of gamma
+        self._shared = len(views) == 1
+        self._bridged = isinstance(kernel.kernel, RBF)
+        if self._kind == "scale":
+            self._first, self._second = self._moments(views, splits)
+
+    def groups(self, subset: Subset) -> list[tuple[slice, int, FloatArray | None]]:
+        """Folds that share a matrix, their view of the columns, and their gammas where these were open."""
+        each = [slice(f, f + 1) for f in range(self._n_folds)]
+        everyone = slice(0, self._n_folds)
+        if self._kind != "scale":
+            gamma = np.array([1.0 / len(subset)]) if self._kind == "auto" else None
+            shared = gamma if gamma is None else np.repeat(gamma, self._n_folds)
+            return [(everyone, 0, shared)] if self._shared else [(f, v, gamma) for f, v in self._pairs(each)]
+        gammas = self._scaled(list(subset))
+        if self._shared and self._bridged and np.ptp(gammas) <= LARGEST_STRETCH * gammas.mean():
+            return [(everyone, 0, gammas)]
+        return [(f, v, gammas[f]) for f, v in self._pairs(each)]
+
+    def _pairs(self, each: list[slice]) -> list[tuple[slice, int]]:
+        return list(zip(each, self._views, strict=True))
+
+    def _scaled(self, columns: list[int]) -> FloatArray:
+        variance = self._second[:, columns].mean(axis=1) - self._first[:, columns].mean(axis=1) ** 2
+        scaled: FloatArray = 1.0 / np.where(variance > 0, len(columns) * variance, 1.0)
+        return scaled
+
+    def _moments(self, views: list[FloatArray], splits: Splits) -> tuple[FloatArray, FloatArray]:
+        """First and second moments of every column in every training set.
+
+        About one common number, so that they do not cancel; the variance of all entries does not mind.
+        """
+        parts = [
+            views[v][:, train] - views[v].mean() for v, (train, _) in zip(self._views, splits, strict=True)
+        ]
+        return np.stack([p.mean(axis=1) for p in parts]), np.stack([(p**2).mean(axis=1) for p in parts])
+
+
+def _views(scaler: Any, X: FloatArray, splits: Splits) -> list[FloatArray]:
+    """Columns as rows (n_features, n_samples): one view for all folds, or one for each fold's scaling."""
+    if scaler is None:
+        return [np.ascontiguousarray(X.T)]
+    return [np.ascontiguousarray(clone(scaler).fit(X[train]).transform(X).T) for train, _ in splits]
+
+
+def _majority(subsets: Sequence[Subset]) -> Subset:
+    """Columns in more than half of the subsets: the set they are all close to when they are neighbours."""
+    columns, counts = np.unique(np.concatenate([np.array(s, dtype=int) for s in subsets]), return_counts=True)
+    return tuple(columns[counts > len(subsets) / 2].tolist())
+
+
+def _warn_not_converged(tol: float) -> None:
+    warnings.warn(
+        f"a fold stopped at {MAX_STEPS} steps before tol={tol:g} was reached: scale the columns or lower C.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -1,4 +1,4 @@
-"""Bit-level tools for jitted code: powers of two made by writing the exponent field."""
+"""Bit-level tools for jitted code: powers of two from exponents, and floats as integers in the same order."""
 
 from __future__ import annotations
 
@@ -39,3 +39,27 @@ def power_of_two_f64(typingctx: Any, exponent: Any) -> Any:
         return builder.bitcast(field, ir.DoubleType())
 
     return types.float64(types.int32), codegen
+
+
+@intrinsic
+def bits_f64(typingctx: Any, value: Any) -> Any:
+    """The bits of a float64 as int64. For values >= 0 integers and floats have the same order."""
+    if value != types.float64:
+        raise TypingError("bits_f64 takes a float64")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.IntType(64))
+
+    return types.int64(types.float64), codegen
+
+
+@intrinsic
+def bits_f32(typingctx: Any, value: Any) -> Any:
+    """The bits of a float32 as int32. For values >= 0 integers and floats have the same order."""
+    if value != types.float32:
+        raise TypingError("bits_f32 takes a float32")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.IntType(32))
+
+    return types.int32(types.float32), codegen

@@ -17,7 +17,7 @@ FillTile = Callable[[slice, slice, FloatArray], None]
 def fill_by_tiles(fill: FillTile, out: FloatArray, n_threads: int) -> None:
     """Call ``fill(rows, columns, out[rows, columns])`` for tiles that cover ``out``."""
     n_rows, n_columns = out.shape
-    if out.nbytes <= _TILE_BYTES:
+    if out.nbytes <= _TILE_BYTES // 4:
         fill(slice(0, n_rows), slice(0, n_columns), out)
         return
     height = min(n_rows, _TILE_ROWS)

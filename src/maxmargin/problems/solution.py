@@ -22,11 +22,16 @@ class Status(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """The answer of a solver: the point ``x``, the multipliers of its constraints, and how it was found."""
+    """The answer of a solver: the point ``x``, the multipliers of its constraints, and how it was found.
+
+    ``gradient`` is what the solver believes the (signed) gradient to be: certificates use it only to decide
+    where to look.
+    """
 
     x: FloatArray
     multipliers: FloatArray
     status: Status
     n_iter: int
     seconds: float
+    gradient: FloatArray | None = None
     trace: Any = None

@@ -1,0 +1,45 @@
+"""K(A, B) w without the matrix: the one primitive behind predictions, certificates and reconstruction."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maxmargin._compute.threads import run, single_threaded_blas
+from maxmargin.kernels.base import Kernel
+from maxmargin.typing import FloatArray
+
+_ROWS = 256
+_COLUMNS = 1024
+
+
+def kernel_times(
+    kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threads: int = 1
+) -> FloatArray:
+    """K(A, B) @ weights of shape (len(A),) or (len(A), n_outputs), by tiles, summed in float64.
+
+    Values are computed in the precision of the Points. Memory stays at one tile per thread.
+    """
+    wide = weights.reshape(len(B), -1)
+    out = np.zeros((len(A), wide.shape[1]))
+    dtype = np.result_type(A.dtype, B.dtype)
+    narrow = np.ascontiguousarray(wide, dtype=dtype)
+    starts = range(0, len(A), _ROWS)
+
+    def share(first: int) -> None:
+        buffer = np.empty(_ROWS * min(_COLUMNS, max(len(B), 1)), dtype=dtype)
+        for start in starts[first::n_threads]:
+            rows = slice(start, min(start + _ROWS, len(A)))
+            left = A.take(rows)
+            for begin in range(0, len(B), _COLUMNS):
+                columns = slice(begin, min(begin + _COLUMNS, len(B)))
+                shape = (rows.stop - rows.start, columns.stop - columns.start)
+                tile = buffer[: shape[0] * shape[1]].reshape(shape)
+                kernel.evaluate(left, B.take(columns), tile)
+                out[rows] += tile @ narrow[columns]
+
+    with single_threaded_blas():
+        run([partial(share, first) for first in range(min(n_threads, max(len(starts), 1)))], n_threads)
+    return out[:, 0] if weights.ndim == 1 else out

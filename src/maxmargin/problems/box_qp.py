@@ -1,0 +1,210 @@
+"""The one quadratic problem behind every kernel machine, and the certificate of an answer to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.products import kernel_times
+from maxmargin.problems.certificate import Certificate
+from maxmargin.typing import BoolArray, FloatArray, IntArray
+
+FULL_CHECK = 2_000_000  # values n * n_SV up to which every row is checked at the end of a fit
+_WORST_ROWS = 256
+_RANDOM_ROWS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelMatrix:
+    """Q_ij = sign_i sign_j K(x_row_i, x_row_j): a kernel matrix seen by variables instead of points.
+
+    ``row`` says to which point a variable belongs, so the two variables of a sample in regression share one
+    row of kernel values.
+    """
+
+    kernel: Kernel
+    points: Any
+    row: IntArray
+    sign: FloatArray
+
+    def weights(self, a: FloatArray) -> FloatArray:
+        """Coefficients of the points: f(x) = sum_j weights_j K(x_j, x), of shape (n_points,)."""
+        beta: FloatArray = np.bincount(self.row, weights=self.sign * a, minlength=len(self.points))
+        return beta
+
+    def times(self, a: FloatArray, at: IntArray | None = None, *, n_threads: int = 1) -> FloatArray:
+        """sum_j K(x_i, x_j) weights_j in float64, at all points or at the points ``at``."""
+        beta = self.weights(a)
+        support = np.flatnonzero(beta)
+        left = self.points if at is None else self.points.take(at)
+        right = self.points.take(support)
+        return kernel_times(
+            self.kernel, left.astype(np.float64), right.astype(np.float64), beta[support], n_threads=n_threads
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoxQP:
+    """min 1/2 a'(Q + diag d)a + p'a   subject to   sum_{i in g} s_i a_i = delta_g,  0 <= a <= C.
+
+    One group, or two for the nu machines; a pair of coordinates never crosses groups. Upper bounds may be
+    infinite (squared losses, hard margin).
+
+    Attributes
+    ----------
+    Q : KernelMatrix over m variables.
+    d, p, s, C : arrays of shape (m,); s is +1 or -1.
+    group : integers of shape (m,); delta : array of shape (n_groups,).
+    start : a feasible point of shape (m,).
+    """
+
+    Q: KernelMatrix
+    d: FloatArray
+    p: FloatArray
+    s: FloatArray
+    group: IntArray
+    delta: FloatArray
+    C: FloatArray
+    start: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+    @cached_property
+    def convex(self) -> bool:
+        """False when the kernel may fail to be positive semidefinite; what is not known is taken on trust."""
+        return self.Q.kernel.psd is not False
+
+    def multipliers(self, signed_gradient: FloatArray, a: FloatArray) -> FloatArray:
+        """The multiplier of each equality, from s_i times the gradient.
+
+        The mean over the free variables of the value that makes their condition an equality; where none is
+        free, the middle of the interval of values that satisfy all conditions.
+        """
+        free = (a > 0) & (a < self.C)
+        can_rise, can_fall = self._sides(a)
+        result = np.empty(len(self.delta))
+        for k in range(len(self.delta)):
+            mine = self.group == k
+            if (mine & free).any():
+                result[k] = signed_gradient[mine & free].mean()
+                continue
+            highest = signed_gradient[mine & can_fall].max(initial=-np.inf)
+            lowest = signed_gradient[mine & can_rise].min(initial=np.inf)
+            ends = [end for end in (highest, lowest) if np.isfinite(end)]
+            result[k] = np.mean(ends) if ends else 0.0
+        return result
+
+    def _sides(self, a: FloatArray) -> tuple[BoolArray, BoolArray]:
+        """Which signed variables s_i a_i can rise, and which can fall."""
+        up = np.where(self.s > 0, a < self.C, a > 0)
+        down = np.where(self.s > 0, a > 0, a < self.C)
+        return up, down
+
+    def signed_gradient(self, a: FloatArray, v: FloatArray, which: IntArray | None = None) -> FloatArray:
+        """s_i (Qa + d a + p)_i from v = K weights, for all variables or for ``which``."""
+        i = np.arange(len(a)) if which is None else which
+        G = self.Q.sign[i] * v + self.d[i] * a[i] + self.p[i]
+        signed: FloatArray = self.s[i] * G
+        return signed
+
+    def certify(
+        self, a: FloatArray, *, full: bool = False, suspects: FloatArray | None = None, n_threads: int = 1
+    ) -> Certificate:
+        """The certificate of ``a``, computed in float64 from ``a`` alone.
+
+        Every row is checked when ``full`` is asked for or n * n_SV is small. Otherwise the rows that look
+        worst in ``suspects`` (a signed gradient from anywhere, used only to decide where to look) and 1000
+        random rows are, and no gap is computed. Cost O(rows checked * n_SV * p).
+        """
+        n_support = int(np.count_nonzero(self.Q.weights(a)))
+        n = len(self.Q.points)
+        if full or n * n_support <= FULL_CHECK or suspects is None:
+            return self._certify_all(a, n_threads)
+        variables = self._sample(a, suspects)
+        at, inverse = np.unique(self.Q.row[variables], return_inverse=True)
+        v = self.Q.times(a, at, n_threads=n_threads)[inverse]
+        g = self.signed_gradient(a, v, variables)
+        return Certificate(
+            kkt=self._violation(g, a, variables),
+            infeasibility=self._infeasibility(a),
+            complete=False,
+            convex=self.convex,
+            n_checked=len(at),
+        )
+
+    def _sample(self, a: FloatArray, suspects: FloatArray) -> IntArray:
+        can_rise, can_fall = self._sides(a)
+        chosen = [np.random.default_rng(0).choice(len(a), min(len(a), _RANDOM_ROWS), replace=False)]
+        for k in range(len(self.delta)):
+            mine = self.group == k
+            for side, sign in ((can_rise, 1.0), (can_fall, -1.0)):
+                key = np.where(mine & side, sign * suspects, np.inf)
+                worst = min(_WORST_ROWS, len(a) - 1)
+                chosen.append(np.argpartition(key, worst)[:worst])
+        return np.unique(np.concatenate(chosen))
+
+    def _violation(self, g: FloatArray, a: FloatArray, variables: IntArray) -> float:
+        can_rise, can_fall = self._sides(a)
+        largest = 0.0
+        for k in range(len(self.delta)):
+            mine = self.group[variables] == k
+            lowest = g[mine & can_rise[variables]].min(initial=np.inf)
+            highest = g[mine & can_fall[variables]].max(initial=-np.inf)
+            largest = max(largest, float(highest - lowest))
+        return largest
+
+    def _infeasibility(self, a: FloatArray) -> float:
+        sums = np.bincount(self.group, weights=self.s * a, minlength=len(self.delta))
+        below = float((-a).max(initial=0.0))
+        above = float((a - self.C).max(initial=0.0))
+        return max(float(np.abs(sums - self.delta).max()), below, above)
+
+    def _certify_all(self, a: FloatArray, n_threads: int) -> Certificate:
+        v_points = self.Q.times(a, n_threads=n_threads)
+        v = v_points[self.Q.row]
+        g = self.signed_gradient(a, v)
+        fields = {
+            "kkt": self._violation(g, a, np.arange(len(a))),
+            "infeasibility": self._infeasibility(a),
+            "n_checked": len(self.Q.points),
+        }
+        if not self.convex:
+            return Certificate(convex=False, **fields)
+        quadratic = float(self.Q.weights(a) @ v_points)
+        dual = -(0.5 * quadratic + 0.5 * float(self.d @ (a * a)) + float(self.p @ a))
+        primal = self._primal(quadratic, v, self.multipliers(g, a))
+        gap = primal - dual
+        return Certificate(
+            primal=primal, dual=dual, gap=gap, relative_gap=gap / max(abs(dual), 1e-300), **fields
+        )
+
+    def _primal(self, quadratic: float, v: FloatArray, multipliers: FloatArray) -> float:
+        """Value of the primal at the point that ``a`` stands for: 1/2 ||w||^2 plus the conjugates.
+
+        With z = -(Qa + p - lambda s) each variable adds max over 0 <= t <= C of z t - d t^2/2. Where C is
+        infinite and d = 0 (hard margin) z <= 0 must hold, so (w, lambda) is first divided by the smallest
+        margin.
+        """
+        signed = self.Q.sign * v - multipliers[self.group] * self.s
+        hard = np.isinf(self.C) & (self.d == 0)
+        scale = 1.0
+        if hard.any():
+            scale = float((signed[hard] / -self.p[hard]).min())
+            if scale <= 0:
+                return float("inf")
+        z = -(signed / scale + self.p)
+        return 0.5 * quadratic / scale**2 - float(multipliers @ self.delta) / scale + self._conjugates(z)
+
+    def _conjugates(self, z: FloatArray) -> float:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(self.d > 0, z / self.d, np.where(z > 0, self.C, 0.0))
+        t = np.clip(t, 0.0, self.C)
+        t[np.isinf(t)] = 0.0  # hard margin after scaling: z <= 0 up to rounding
+        return float(z @ t - 0.5 * (self.d @ (t * t)))
+
+

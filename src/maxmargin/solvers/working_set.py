@@ -1,0 +1,368 @@
+"""The dual engine: large working sets outside, sequential minimal optimisation inside.
+
+Each round chooses the worst violators of both sides (half of the last working set stays), solves that block
+with SMO while it lies in the cache, and then moves the gradient of all points with the kernel rows of what
+changed. Variables that cannot move are set aside (shrinking); before the engine stops it brings their
+gradient up to date and looks at all variables again. Kernel rows are float32 while that is good enough:
+the difference to float64 is measured on a sample, and the engine changes to float64 when it matters.
+
+The working-set decomposition is that of Osuna, Freund & Girosi (1997) and Joachims (1999), the inner solver
+that of Platt (1999) with the second-order selection of Fan, Chen & Lin (2005).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maxmargin._compute import dual
+from maxmargin._compute.memory import cache_bytes
+from maxmargin._compute.row_store import RowStore
+from maxmargin._compute.threads import run, single_threaded_blas, split
+from maxmargin.kernels.points import for_engine
+from maxmargin.kernels.products import kernel_times
+from maxmargin.problems.box_qp import BoxQP
+from maxmargin.problems.solution import Solution, Status
+from maxmargin.solvers.progress import Budget, Callback, Progress
+from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
+
+_SMALL = 2000  # points up to which the whole Gram matrix is computed first
+_STEPS_AT_ONCE = 20_000  # inner steps between two looks at the clock and the keyboard
+_SAFETY = 0.9  # the engine aims below tol, so that rounding does not lift the checked value above it
+_PROBE = 256  # rows on which float32 is compared with float64
+_SHRINK_EVERY = 8
+_SHRINK_BELOW = 0.7  # shrink when at most this share of the active points would stay
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkingSet:
+    """Settings of the engine.
+
+    Parameters
+    ----------
+    tol : largest KKT violation at the end.
+    max_iter : SMO steps at most, -1 for no limit; time_limit : seconds at most.
+    cache_size : MB for kernel rows, None for a choice from free memory.
+    size : points in a working set, None for a choice from n.
+    """
+
+    tol: float = 1e-3
+    max_iter: int = -1
+    time_limit: float | None = None
+    cache_size: float | None = None
+    shrinking: bool = True
+    size: int | None = None
+    n_threads: int = 1
+
+    def solve(
+        self, problem: BoxQP, *, start: FloatArray | None = None, callback: Callback | None = None
+    ) -> Solution:
+        """Solve from ``start`` (feasible, shape (m,)) or from the problem's own start."""
+        a = problem.start if start is None else start
+        with single_threaded_blas():
+            run_ = _Run(self, problem, np.asarray(a, dtype=np.float64), callback)
+            return run_.go()
+
+
+class _Run:
+    """One solve: the state of all variables, and of the active ones."""
+
+    def __init__(
+        self, settings: WorkingSet, problem: BoxQP, a: FloatArray, callback: Callback | None
+    ) -> None:
+        self.settings = settings
+        self.problem = problem
+        self.callback = callback
+        self.kernel = problem.Q.kernel
+        self.budget = Budget(settings.max_iter, settings.time_limit)
+        self.bytes = cache_bytes(settings.cache_size)
+        self.n_iter = 0
+        self.target = _SAFETY * settings.tol
+        s = problem.s
+        self.t = s * a
+        self.lo = np.where(s > 0, 0.0, -problem.C)
+        self.hi = np.where(s > 0, problem.C, 0.0)
+        self.c = s * problem.p
+        self.tau = s * problem.Q.sign
+        self.row = problem.Q.row.astype(np.int64)
+        self.d = problem.d
+        self.group = problem.group.astype(np.int64)
+        self.dtype: Any = np.float64 if settings.tol < 1e-5 else np.float32
+        self.v = np.zeros(len(problem.Q.points))
+
+    # -- the two ways --------------------------------------------------------------------------------
+
+    def go(self) -> Solution:
+        if self._gram_fits():
+            status = self._solve_on_gram()
+        else:
+            status = self._solve_by_rows()
+        a = np.abs(self.t)
+        g = np.empty(len(a))
+        dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, g)
+        return Solution(
+            x=a,
+            multipliers=self.problem.multipliers(g, a),
+            status=status,
+            n_iter=self.n_iter,
+            seconds=self.budget.seconds,
+            gradient=g,
+        )
+
+    def _gram_fits(self) -> bool:
+        n = len(self.v)
+        worthwhile = n <= _SMALL or getattr(self.kernel, "whole", False)
+        return worthwhile and n * n * np.dtype(self.dtype).itemsize <= self.bytes
+
+    def _solve_on_gram(self) -> Status:
+        problem, n_threads = self.problem, self.settings.n_threads
+        self._enter(self.dtype)
+        K = self.kernel.gram(self.points, n_threads=n_threads)
+        self.v = K.astype(np.float64, copy=False) @ self._beta()
+        while True:
+            steps, violation = dual.solve_on_gram(
+                K, self.row, self.tau, self.d, self.c, self.lo, self.hi, self.group, len(problem.delta),
+                self.t, self.v, self._size(), self.target, self.budget.steps_left(self.n_iter, _STEPS_AT_ONCE),
+            )  # fmt: skip
+            self.n_iter += steps
+            status = self._judge(violation, len(self.v), steps)
+            if status is None:
+                continue
+            if status is Status.CONVERGED and self.dtype == np.float32 and self._float32_drifted():
+                self._enter(np.float64)
+                K = self.kernel.gram(self.points, n_threads=n_threads)
+                self.v = K @ self._beta()
+                continue
+            return status
+
+    def _solve_by_rows(self) -> Status:
+        self._enter(self.dtype)
+        self._refresh_all()
+        while True:
+            violation, open_variables = self._look_at_all()
+            if violation <= self.target:
+                return Status.CONVERGED
+            active = _Active(self, open_variables)
+            status = active.optimise()
+            active.write_back()
+            self._thaw(active)
+            if status is not Status.CONVERGED:
+                return status
+            if self.dtype == np.float32 and self._float32_drifted():
+                self._enter(np.float64)
+                self._refresh_all()
+
+    # -- shared by both ------------------------------------------------------------------------------
+
+    def _judge(self, violation: float, n_active: int, steps: int) -> Status | None:
+        """Report progress; the reason to stop, or None to go on."""
+        if self.callback is not None:
+            self.callback(Progress(self.n_iter, violation, n_active, self.budget.seconds))
+        if violation <= self.target:
+            return Status.CONVERGED
+        if (status := self.budget.exhausted(self.n_iter)) is not None:
+            return status
+        return Status.STALLED if steps == 0 else None
+
+    def _size(self) -> int:
+        """Points in a working set: larger ones need fewer passes over all points, but dearer blocks."""
+        default = 512 if len(self.v) < 8000 else 1024
+        chosen = self.settings.size or default
+        affordable = self.bytes // (2 * np.dtype(self.dtype).itemsize * max(1, len(self.v)))
+        return int(min(dual.MAX_BLOCK, max(16, min(chosen, affordable))))
+
+    def _enter(self, dtype: Any) -> None:
+        """Choose the precision of kernel values."""
+        self.dtype = np.dtype(dtype)
+        self.points = for_engine(self.problem.Q.points, dtype)
+
+    def _beta(self) -> FloatArray:
+        beta: FloatArray = np.bincount(self.row, weights=self.tau * self.t, minlength=len(self.v))
+        return beta
+
+    def _refresh_all(self) -> None:
+        """v = K beta from the variables, for a warm start or after a change of precision."""
+        beta = self._beta()
+        support = np.flatnonzero(beta)
+        self.v[:] = 0.0
+        if len(support):
+            self.v = self._times(self.points, self.points.take(support), beta[support])
+
+    def _times(self, left: Any, right: Any, weights: FloatArray) -> FloatArray:
+        return kernel_times(self.kernel, left, right, weights, n_threads=self.settings.n_threads)
+
+    def _float32_drifted(self) -> bool:
+        """Compare v with float64 on a sample of rows: is the error more than a quarter of tol?"""
+        beta = self._beta()
+        support = np.flatnonzero(beta)
+        rows = np.random.default_rng(0).permutation(len(self.v))[:_PROBE]
+        exact = self.problem.Q.points
+        true = self._times(
+            exact.take(rows).astype(np.float64), exact.take(support).astype(np.float64), beta[support]
+        )
+        tau = float(np.abs(self.tau).max())
+        return float(np.abs(true - self.v[rows]).max()) * tau > 0.25 * self.settings.tol
+
+    def _look_at_all(self) -> tuple[float, BoolArray]:
+        """The violation over all variables, and which of them are not clearly settled."""
+        g = np.empty(len(self.t))
+        dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, g)
+        low, high = dual.extremes(g, self.t, self.lo, self.hi, self.group, len(self.problem.delta))
+        settled = _settled(g, self.t, self.lo, self.hi, low[self.group], high[self.group])
+        return float((high - low).max()), ~settled
+
+    def _thaw(self, active: _Active) -> None:
+        """Bring v of the points that were set aside up to date with what has changed since."""
+        beta = self._beta()
+        for frozen in active.frozen:
+            change = beta - frozen.beta
+            moved = np.flatnonzero(change)
+            if len(moved):
+                self.v[frozen.points] += self._times(
+                    self.points.take(frozen.points), self.points.take(moved), change[moved]
+                )
+
+
+@dataclass(frozen=True)
+class _Frozen:
+    """Points set aside, and the coefficients of all points at that moment."""
+
+    points: IntArray
+    beta: FloatArray
+
+
+def _settled(
+    g: FloatArray, t: FloatArray, lo: FloatArray, hi: FloatArray, low: FloatArray, high: FloatArray
+) -> BoolArray:
+    """Variables at a bound that form no violating pair with any other."""
+    settled: BoolArray = ((t <= lo) & (g > high)) | ((t >= hi) & (g < low))
+    return settled
+
+
+class _Active:
+    """The variables and points that still take part, packed together."""
+
+    def __init__(self, whole: _Run, open_variables: BoolArray) -> None:
+        self.whole = whole
+        self.frozen: list[_Frozen] = []
+        n = len(whole.v)
+        if whole.settings.shrinking:
+            keep_points = np.zeros(n, dtype=bool)
+            keep_points[whole.row[open_variables]] = True
+        else:
+            keep_points = np.ones(n, dtype=bool)
+        self._pack(keep_points, whole.v)
+        self.freeze(np.flatnonzero(~keep_points))
+
+    def freeze(self, points: IntArray) -> None:
+        if len(points):
+            self.frozen.append(_Frozen(points, self.whole._beta()))
+
+    def _pack(self, keep_points: BoolArray, v: FloatArray) -> None:
+        """Gather what belongs to the kept points (a mask over all points); v is over all points."""
+        whole = self.whole
+        self.ids = np.flatnonzero(keep_points)
+        self.variables = np.flatnonzero(keep_points[whole.row])
+        position = np.empty(len(keep_points), dtype=np.int64)
+        position[self.ids] = np.arange(len(self.ids))
+        self.row = position[whole.row[self.variables]]
+        self.t = whole.t[self.variables]
+        self.lo, self.hi = whole.lo[self.variables], whole.hi[self.variables]
+        self.c, self.d = whole.c[self.variables], whole.d[self.variables]
+        self.tau, self.group = whole.tau[self.variables], whole.group[self.variables]
+        self.v = v[self.ids]
+        self.g = np.empty(len(self.t))
+        self.points = whole.points if len(self.ids) == len(keep_points) else whole.points.take(self.ids)
+        self.store = RowStore(len(self.ids), whole.dtype, whole.bytes, at_least=whole._size())
+        self.kept = np.empty(0, dtype=np.int64)
+
+    def write_back(self) -> None:
+        self.whole.t[self.variables] = self.t
+        self.whole.v[self.ids] = self.v
+
+    def optimise(self) -> Status:
+        """Rounds until the active variables are solved, or time or steps run out."""
+        whole = self.whole
+        n_groups = len(whole.problem.delta)
+        size = whole._size()
+        round_ = 0
+        steps = 1
+        while True:
+            dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, self.g)
+            low, high = dual.extremes(self.g, self.t, self.lo, self.hi, self.group, n_groups)
+            violation = float((high - low).max())
+            if (status := whole._judge(violation, len(self.ids), steps)) is not None:
+                return status
+            if round_ and round_ % _SHRINK_EVERY == 0 and whole.settings.shrinking:
+                self._shrink(low, high)
+            steps = self._round(low, high, violation, n_groups, size)
+            whole.n_iter += steps
+            round_ += 1
+
+    def _round(
+        self, low: FloatArray, high: FloatArray, violation: float, n_groups: int, size: int
+    ) -> int:
+        whole = self.whole
+        chosen = dual.choose(
+            self.g, self.t, self.lo, self.hi, self.group, low, high, self.kept, size - len(self.kept)
+        )
+        fresh = chosen[len(self.kept) :]
+        order, starts, stops = dual.group_layout(self.group[chosen], n_groups)
+        ws = chosen[order]
+        B = self._block(ws)
+        t_block = self.t[ws]
+        steps: int = dual.solve_block(
+            B, self.g[ws], t_block, self.lo[ws], self.hi[ws], starts, stops,
+            max(0.5 * whole.target, 0.1 * violation), whole.budget.steps_left(whole.n_iter, 4 * _STEPS_AT_ONCE),
+        )  # fmt: skip
+        self._move(ws, t_block)
+        self.kept = np.concatenate([fresh, self.kept])[: size // 2]
+        return steps
+
+    def _block(self, ws: IntArray) -> AnyArray:
+        """Kernel values among the working set, computed afresh: cheaper than gathering them from rows."""
+        whole = self.whole
+        mine = self.points.take(self.row[ws])
+        B = whole.kernel.gram(mine, n_threads=whole.settings.n_threads)
+        dual.scale_block(B, self.tau[ws], self.d[ws])
+        return B
+
+    def _move(self, ws: IntArray, t_new: FloatArray) -> None:
+        """Take over the new values of the working set and update v with the rows of what changed."""
+        n = len(self.ids)
+        change = np.bincount(self.row[ws], weights=self.tau[ws] * (t_new - self.t[ws]), minlength=n)
+        self.t[ws] = t_new
+        moved = np.flatnonzero(change)
+        slots = self.store.slots(moved, self._fill)
+        n_threads = self.whole.settings.n_threads
+        weights = change[moved]
+        run(
+            [partial(dual.add_rows, self.v, self.store.rows, slots, weights, part.start, part.stop)
+             for part in split(n, n_threads)],
+            n_threads,
+        )  # fmt: skip
+
+    def _fill(self, points: IntArray, out: AnyArray) -> None:
+        self.whole.kernel.gram(
+            self.points.take(points), self.points, out=out, n_threads=self.whole.settings.n_threads
+        )
+
+    def _shrink(self, low: FloatArray, high: FloatArray) -> None:
+        settled = _settled(self.g, self.t, self.lo, self.hi, low[self.group], high[self.group])
+        open_points = np.zeros(len(self.ids), dtype=bool)
+        open_points[self.row[~settled]] = True
+        if open_points.mean() > _SHRINK_BELOW:
+            return
+        self.write_back()
+        kept = self.variables[self.kept]
+        leaving = self.ids[~open_points]
+        keep = np.zeros(len(self.whole.v), dtype=bool)
+        keep[self.ids[open_points]] = True
+        self.freeze(leaving)
+        self._pack(keep, self.whole.v)
+        dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, self.g)
+        still = np.isin(kept, self.variables)
+        self.kept = np.searchsorted(self.variables, kept[still])

@@ -4,6 +4,7 @@ A criterion scores a subset of the columns, a search proposes subsets, and a sel
 transformer that keeps its whole history. Any search runs with any criterion.
 """
 
+from maxmargin.feature_selection.comparison import Comparison, compare
 from maxmargin.feature_selection.criteria import (
     Bhattacharyya,
     CFSMerit,
@@ -15,6 +16,7 @@ from maxmargin.feature_selection.criteria import (
 )
 from maxmargin.feature_selection.rankers import FisherScore, InformationGain, SymmetricalUncertainty
 from maxmargin.feature_selection.relief import Relief, ReliefF
+from maxmargin.feature_selection.rfe import RFE
 from maxmargin.feature_selection.searches import BranchAndBound, Exhaustive, Search
 from maxmargin.feature_selection.sequential import Backward, BestFirst, Floating, Forward
 from maxmargin.feature_selection.stochastic import Genetic, SimulatedAnnealing
@@ -49,7 +51,11 @@ __all__ = [
     "Search",
     "SimulatedAnnealing",
     # selectors
+    "RFE",
     "SBS",
     "SFS",
     "SubsetSelector",
+    # side by side
+    "Comparison",
+    "compare",
 ]

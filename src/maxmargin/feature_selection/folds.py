@@ -6,60 +6,27 @@ adding or removing a few columns. A fold is a mask over the same matrix, started
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.class_weight import compute_class_weight
 
 from maxmargin._compute.folds import solve_folds
 from maxmargin._compute.threads import effective_threads, run
 from maxmargin.feature_selection.criteria import Subset
+from maxmargin.feature_selection.machine import MAX_STEPS, Machine, warn_not_converged
 from maxmargin.feature_selection.subset_kernels import SubsetKernel, exponential
 from maxmargin.feature_selection.table import Classes
 from maxmargin.kernels import RBF
-from maxmargin.multiclass import Strategy, binary_tasks, predict_codes
-from maxmargin.typing import AnyArray, FloatArray, IntArray
+from maxmargin.multiclass import binary_tasks, predict_codes
+from maxmargin.typing import FloatArray, IntArray
 
 Splits = list[tuple[IntArray, IntArray]]
-MAX_ROWS = 4096  # of the one-call solver, and of a Gram matrix that is kept whole
-MAX_STEPS = 10_000_000
 LARGEST_STRETCH = 1 / 4  # relative difference of gammas up to which one matrix serves them
 _REMEMBERED = 512  # subsets whose solutions are kept as starts
 _REFRESH = 64  # moves of the centre before its statistic is summed afresh, so that rounding cannot pile up
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A support vector classifier with hinge loss, as far as the folds need to know it.
-
-    ``scaler`` is a scikit-learn transformer that treats every column by itself, or None.
-    """
-
-    kernel: SubsetKernel
-    C: float
-    class_weight: Any
-    tol: float
-    strategy: Strategy
-    break_ties: bool
-    scaler: Any
-    n_jobs: int | None
-
-    def bounds(self, codes: IntArray, labels: AnyArray, train: IntArray) -> FloatArray:
-        """Upper bounds C w_i of all rows, 0 outside of ``train``."""
-        present = np.unique(codes[train])
-        weights = np.ones(len(labels))
-        weights[present] = compute_class_weight(
-            self.class_weight, classes=labels[present], y=labels[codes[train]]
-        )
-        bounds = np.zeros(len(codes))
-        bounds[train] = self.C * weights[codes[train]]
-        return bounds
 
 
 class FoldErrors:
@@ -128,7 +95,7 @@ class FoldErrors:
                 MAX_STEPS,
             )
             if (steps >= MAX_STEPS).any():
-                _warn_not_converged(self.machine.tol)
+                warn_not_converged(self.machine.tol)
             decisions[folds] = values.reshape(decisions[folds].shape)
         return decisions, t
 
@@ -242,10 +209,3 @@ def _majority(subsets: Sequence[Subset]) -> Subset:
     columns, counts = np.unique(np.concatenate([np.array(s, dtype=int) for s in subsets]), return_counts=True)
     return tuple(columns[counts > len(subsets) / 2].tolist())
 
-
-def _warn_not_converged(tol: float) -> None:
-    warnings.warn(
-        f"a fold stopped at {MAX_STEPS} steps before tol={tol:g} was reached: scale the columns or lower C.",
-        ConvergenceWarning,
-        stacklevel=3,
-    )

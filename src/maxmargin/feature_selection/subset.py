@@ -28,7 +28,7 @@ class _SearchSelector(Selector):
 
     def fit(self, X: Any, y: Any) -> Any:
         """Search the columns of ``X`` for the target ``y``. Ctrl-C ends with the best subset so far."""
-        X, y = _validated(self, X, y)
+        X, y = validated(self, X, y)
         search, criterion = self._parts()
         search.check(criterion)
         evaluations = Evaluations(
@@ -185,7 +185,7 @@ class SBS(SFS):
     _search = Backward
 
 
-def _validated(selector: Selector, X: Any, y: Any) -> tuple[Any, Any]:
+def validated(selector: Selector, X: Any, y: Any) -> tuple[Any, Any]:
     """A dataframe goes on as it is (the estimator may want its columns); anything else becomes numbers."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")

@@ -1,0 +1,180 @@
+"""One round of recursive elimination: fit on the columns that are left, and say what each is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from maxmargin._compute.folds import solve_folds
+from maxmargin._compute.threads import run, split
+from maxmargin.feature_selection.machine import MAX_STEPS, Machine, warn_not_converged
+from maxmargin.feature_selection.subset_kernels import SubsetKernel
+from maxmargin.feature_selection.table import Classes
+from maxmargin.kernels import Linear
+from maxmargin.kernels.vectors import resolve_gamma
+from maxmargin.multiclass import binary_tasks, predict_codes
+from maxmargin.typing import AnyArray, FloatArray, IntArray
+
+
+class Elimination(Protocol):
+    """A model that is fitted on fewer and fewer columns."""
+
+    def worths(self, columns: IntArray) -> FloatArray:
+        """Fit on ``columns`` and return what each is worth, of shape (n_columns,)."""
+
+    def error(self) -> float:
+        """Error of the last fit on the held-out rows."""
+
+
+class AnyElimination:
+    """Any estimator with ``coef_``, ``feature_importances_`` or kernel expansions, fitted afresh each round."""
+
+    def __init__(self, estimator: Any, X: Any, y: AnyArray, train: IntArray, test: IntArray) -> None:
+        self._estimator = estimator
+        self._X, self._y = X, y
+        self._train, self._test = train, test
+        self._fitted: tuple[Any, IntArray] | None = None
+
+    def worths(self, columns: IntArray) -> FloatArray:
+        X = _safe_indexing(_safe_indexing(self._X, columns, axis=1), self._train)
+        model = clone(self._estimator).fit(X, self._y[self._train])
+        self._fitted = model, columns
+        return model_worths(model, len(columns))
+
+    def error(self) -> float:
+        assert self._fitted is not None
+        model, columns = self._fitted
+        held_out = _safe_indexing(_safe_indexing(self._X, columns, axis=1), self._test)
+        predicted, truth = model.predict(held_out), self._y[self._test]
+        if is_classifier(self._estimator):
+            return float(np.mean(predicted != truth))
+        return float(np.mean((predicted - truth) ** 2))
+
+
+def model_worths(model: Any, n_columns: int) -> FloatArray:
+    """Squared weights of a linear model (summed over its machines), else its ``feature_importances_``.
+
+    Of a pipeline the last step is asked.
+    """
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    # a kernel machine's coef_ raises AttributeError unless its kernel is linear
+    if getattr(last, "coef_", None) is not None:
+        worths: FloatArray = (np.atleast_2d(_dense(last.coef_)) ** 2).sum(axis=0)
+    elif hasattr(last, "feature_importances_"):
+        worths = np.asarray(last.feature_importances_, dtype=np.float64)
+    else:
+        raise ValueError(
+            f"{type(last).__name__} has neither coef_ nor feature_importances_: use a linear model, a tree "
+            "model, or mm.SVC with a kernel of one statistic (RBF, polynomial, Laplacian, ...)."
+        )
+    if len(worths) != n_columns:
+        raise ValueError(
+            f"the model has {len(worths)} weights for {n_columns} columns: the steps before it must keep columns."
+        )
+    return worths
+
+
+def _dense(coef: Any) -> AnyArray:
+    return np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef)
+
+
+@dataclass
+class MachineElimination:
+    """Our classifier: the Gram matrix loses a column at a time, and every fit starts from the last solution.
+
+    The worth of a column is |W^2 - W^2_(-j)| with the dual solution held fixed, summed over the machines of a
+    problem with several classes; for the linear kernel that is w_j^2.
+    """
+
+    machine: Machine
+    columns: FloatArray  # (n_features, n_samples), scaled by the training rows
+    classes: Classes
+    train: IntArray
+    test: IntArray
+    n_threads: int = 1
+
+    def __post_init__(self) -> None:
+        n = self.columns.shape[1]
+        tasks = binary_tasks(self.classes.codes, len(self.classes.labels), self.machine.strategy)
+        self._signs = np.zeros((len(tasks), n))
+        for m, task in enumerate(tasks):
+            self._signs[m, task.rows] = task.signs
+        limits = self.machine.bounds(self.classes.codes, self.classes.labels, self.train)
+        self._bounds = limits * np.abs(self._signs)
+        self._t = np.zeros_like(self._bounds)
+        self._present = np.arange(len(self.columns))
+        self._total = self.machine.kernel.statistic(self.columns)
+        self._left = self.columns  # the rows of `columns` that are present, closed up now and then
+        self._kept = self._present
+
+    def worths(self, columns: IntArray) -> FloatArray:
+        self._drop(np.setdiff1d(self._present, columns, assume_unique=True))
+        kernel = self._bound_kernel()
+        K = self._total if isinstance(kernel.kernel, Linear) else kernel.gram(self._total, self.columns[:0])
+        no_stretch = np.zeros(len(self._t))
+        self._decisions, steps = solve_folds(
+            K, K, no_stretch, self._signs, self._bounds, self._t, self.machine.tol, MAX_STEPS
+        )
+        if (steps >= MAX_STEPS).any():
+            warn_not_converged(self.machine.tol)
+        if isinstance(kernel.kernel, Linear):
+            return self._squared_weights()
+        return self._changes(kernel, K)
+
+    def error(self) -> float:
+        machine = self.machine
+        predicted = predict_codes(
+            self._decisions[:, self.test].T,
+            len(self.classes.labels),
+            machine.strategy,
+            break_ties=machine.break_ties,
+        )
+        return float(np.mean(predicted != self.classes.codes[self.test]))
+
+    def _drop(self, gone: IntArray) -> None:
+        if len(gone) == 0:
+            return
+        self.machine.kernel.change(self._total, self.columns[gone], np.full(len(gone), -1.0))
+        self._present = np.setdiff1d(self._present, gone, assume_unique=True)
+        if len(self._present) < 0.8 * len(self._kept):
+            self._kept = self._present
+            self._left = np.ascontiguousarray(self.columns[self._present])
+
+    def _bound_kernel(self) -> SubsetKernel:
+        kernel = self.machine.kernel
+        if kernel.open_gamma is None:
+            return kernel
+        rows = self.columns[np.ix_(self._present, self.train)]
+        return kernel.with_gamma(resolve_gamma(kernel.open_gamma, rows.T))
+
+    def _squared_weights(self) -> FloatArray:
+        weights = self._left @ self._t.T
+        squares: FloatArray = (weights**2).sum(axis=1)
+        return squares[np.isin(self._kept, self._present, assume_unique=True)]
+
+    def _changes(self, kernel: SubsetKernel, K: FloatArray) -> FloatArray:
+        support = np.flatnonzero(np.abs(self._t).sum(axis=0))
+        square = np.ix_(support, support)
+        total, t = np.ascontiguousarray(self._total[square]), self._t[:, support]
+        full = _squared_norms(t, K[square])
+        columns = np.ascontiguousarray(self.columns[:, support])
+
+        def changes_of(part: Sequence[int]) -> list[float]:
+            removed = (kernel.gram(total, columns[j : j + 1], [-1.0]) for j in part)
+            return [float(np.abs(full - _squared_norms(t, K_j)).sum()) for K_j in removed]
+
+        parts = [self._present[part].tolist() for part in split(len(self._present), 4 * self.n_threads, multiple=1)]
+        results = run([lambda part=part: changes_of(part) for part in parts], self.n_threads)
+        return np.concatenate(results)
+
+
+def _squared_norms(t: FloatArray, K: FloatArray) -> FloatArray:
+    """W^2 = t'Kt of every machine."""
+    norms: FloatArray = np.einsum("mi,mi->m", t @ K, t)
+    return norms

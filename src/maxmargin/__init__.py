@@ -19,6 +19,7 @@ _HOMES: dict[str, str] = {
     "NuSVR": "maxmargin.svm",
     "OneClassSVM": "maxmargin.svm",
     "SVDD": "maxmargin.svm",
+    "NotSeparableError": "maxmargin.svm",
     "certify": "maxmargin.svm",
 }
 _MODULES = {"kernels", "feature_selection"}

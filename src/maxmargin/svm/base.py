@@ -1,0 +1,173 @@
+"""What all support vector machines share: kernel, solver, validation, prediction."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from maxmargin._compute.threads import effective_threads
+from maxmargin.kernels import Kernel, Linear, as_kernel
+from maxmargin.kernels.products import kernel_times
+from maxmargin.problems.certificate import Certificate
+from maxmargin.solvers.working_set import WorkingSet
+from maxmargin.svm.parameters import check_choice, check_max_iter, check_positive, check_time_limit
+from maxmargin.typing import AnyArray, FloatArray, IntArray
+
+
+class KernelMachine(BaseEstimator):
+    """Common base of the kernel machines. Subclasses list their own constructor arguments."""
+
+    kernel: Any
+    gamma: Any
+    coef0: float
+    degree: int
+    tol: float
+    certify: str
+    max_iter: int
+    time_limit: float | None
+    solver: str
+    cache_size: float | None
+    shrinking: bool
+    warm_start: bool
+    n_jobs: int | None
+    verbose: int
+
+    # -- parameters ----------------------------------------------------------------------------------
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of the kernel as ``kernel__gamma``. Kernels are replaced, never changed."""
+        inner = {
+            name.removeprefix("kernel__"): params.pop(name)
+            for name in list(params)
+            if name.startswith("kernel__")
+        }
+        super().set_params(**params)
+        if inner:
+            if not isinstance(self.kernel, Kernel):
+                raise ValueError(
+                    f"kernel={self.kernel!r} is given by name and has no parameter {next(iter(inner))!r}: "
+                    "set gamma, coef0 or degree of the machine, or pass a Kernel."
+                )
+            self.kernel = self.kernel.with_params(**inner)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_positive("tol", self.tol)
+        check_choice("certify", self.certify, ("auto", "full"))
+        check_choice("solver", self.solver, ("working_set",))
+        check_max_iter(self.max_iter)
+        check_time_limit(self.time_limit)
+
+    def _solver(self) -> WorkingSet:
+        return WorkingSet(
+            tol=self.tol,
+            max_iter=self.max_iter,
+            time_limit=self.time_limit,
+            cache_size=self.cache_size,
+            shrinking=self.shrinking,
+            n_threads=effective_threads(self.n_jobs),
+        )
+
+    def _kernel(self) -> Kernel:
+        return as_kernel(self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree)
+
+    # -- data ----------------------------------------------------------------------------------------
+
+    def _prepare(self, X: Any) -> tuple[Kernel, Any]:
+        """The kernel with its numbers and the training rows as Points."""
+        kernel = self._kernel()
+        validate_data(self, X, skip_check_array=True)
+        bound = kernel.bind(X)
+        points = bound.prepare(X)
+        if len(points) < 1:
+            raise ValueError("X has no rows.")
+        return bound, points
+
+    def _weights(self, sample_weight: Any, points: Any) -> FloatArray:
+        """Sample weights of shape (n,), >= 0 and not all zero."""
+        if sample_weight is None:
+            return np.ones(len(points))
+        weight: FloatArray = _check_sample_weight(
+            sample_weight, np.empty((len(points), 0)), dtype=np.float64, ensure_non_negative=True
+        )
+        if not weight.any():
+            raise ValueError("all sample weights are zero: at least one row must count.")
+        return weight
+
+    def _store_expansion(
+        self, kernel: Kernel, points: Any, X: Any, support: IntArray, coefficients: FloatArray
+    ) -> None:
+        """Keep what prediction needs: the support vectors and their coefficients."""
+        self.kernel_ = kernel
+        self.support_ = support.astype(np.int32)
+        self.dual_coef_ = coefficients
+        self._support_points = points.take(support)
+        self.support_vectors_ = rows_of(X, support, precomputed=self.kernel == "precomputed")
+
+    @property
+    def coef_(self) -> AnyArray:
+        """Weights of the columns, for the linear kernel, of shape (n_machines, n_features)."""
+        check_is_fitted(self)
+        if not (isinstance(self.kernel_, Linear) and self.kernel_.features is None):
+            raise AttributeError("coef_ exists for the linear kernel on all columns only.")
+        coefficients: AnyArray = self._linear_coefficients()
+        return coefficients
+
+    def _linear_coefficients(self) -> AnyArray:
+        product = self.dual_coef_ @ self._support_points.X
+        return np.asarray(product.todense() if sp.issparse(product) else product)
+
+    # -- prediction ----------------------------------------------------------------------------------
+
+    def _points(self, X: Any) -> Any:
+        """New rows as Points like the training rows."""
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if self.kernel == "precomputed":
+            self._check_precomputed(X)
+        return self.kernel_.prepare(X, like=self._support_points)
+
+    def _check_precomputed(self, X: Any) -> None:
+        if np.ndim(X) == 2 and np.shape(X)[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {np.shape(X)[1]} columns, but the kernel values against all {self.n_features_in_} "
+                "training rows are needed."
+            )
+
+    def _sums(self, points: Any, support: slice, weights: FloatArray) -> FloatArray:
+        return kernel_times(
+            self.kernel_,
+            points,
+            self._support_points.take(support),
+            weights,
+            n_threads=effective_threads(self.n_jobs),
+        )
+
+    def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+        raise NotImplementedError  # every machine says how its problems are built again
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+
+def rows_of(X: Any, rows: IntArray, *, precomputed: bool) -> Any:
+    """Rows of what the user gave: numbers as an array or sparse matrix, other tables as they are."""
+    if precomputed:
+        return np.empty((0, 0))
+    if sp.issparse(X):
+        return sp.csr_array(X)[rows]
+    if hasattr(X, "columns"):
+        chosen = _safe_indexing(X, rows)
+        array = np.asarray(chosen)
+        return array if array.dtype.kind in "fiub" else chosen
+    if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], str):
+        return [X[i] for i in rows]
+    return np.asarray(X)[rows]

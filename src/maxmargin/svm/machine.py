@@ -1,0 +1,125 @@
+"""One fitted dual problem: what every support vector machine is made of."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from maxmargin.formulations import Classification, Expansion, Formulation
+from maxmargin.kernels.base import Kernel
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.solution import Solution
+from maxmargin.solvers.certified import solve_certified
+from maxmargin.solvers.progress import Callback, Progress
+from maxmargin.solvers.working_set import WorkingSet
+from maxmargin.svm.hard_margin import hard_margin_start
+from maxmargin.typing import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The answer to one dual problem on the training rows ``rows``.
+
+    Attributes
+    ----------
+    rows : training rows of the problem; signs : their y (or target) of the same shape.
+    alpha : multipliers (twice as many in regression); beta : coefficients of the rows.
+    decisions : f at the rows, as the solver left them.
+    bounded : which multipliers are at their upper bound.
+    """
+
+    rows: IntArray
+    signs: FloatArray
+    alpha: FloatArray
+    beta: FloatArray
+    intercept: float
+    decisions: FloatArray
+    bounded: BoolArray
+    solution: Solution
+    certificate: Certificate
+    epsilon: float | None = None
+    scale: float = 1.0
+
+    @property
+    def norm(self) -> float:
+        """||w||, from the decisions at the support vectors."""
+        square = float(self.beta @ (self.decisions - self.intercept))
+        return float(np.sqrt(max(square, 0.0)))
+
+
+def fit_machine(
+    form: Formulation,
+    kernel: Kernel,
+    points: Any,
+    target: FloatArray,
+    weight: FloatArray,
+    solver: WorkingSet,
+    *,
+    rows: IntArray,
+    full: bool = False,
+    start: FloatArray | None = None,
+    callback: Callback | None = None,
+) -> Machine:
+    """Build the problem, solve it, certify the answer and read it back."""
+    problem = form.build(kernel, points, target, weight)
+    extra = 0
+    if isinstance(form, Classification) and np.isinf(form.C) and form.loss == "hinge":
+        start, extra = hard_margin_start(kernel, points, target, solver, rows)
+    solution, certificate = solve_certified(problem, solver, full=full, start=start, callback=callback)
+    _warn_if_loose(certificate, solution, solver.tol)
+    expansion: Expansion = form.recover(problem, solution)
+    sums = _kernel_sums(problem, solution) / expansion.scale
+    if extra:
+        solution = Solution(**{**solution.__dict__, "n_iter": solution.n_iter + extra})
+    return Machine(
+        rows=rows,
+        signs=target,
+        alpha=expansion.alpha,
+        beta=expansion.beta,
+        intercept=expansion.intercept,
+        decisions=sums + expansion.intercept,
+        bounded=solution.x >= problem.C,
+        solution=solution,
+        certificate=certificate,
+        epsilon=expansion.epsilon,
+        scale=expansion.scale,
+    )
+
+
+def _kernel_sums(problem: Any, solution: Solution) -> FloatArray:
+    """sum_j beta_j K(x_j, x_i) at the rows, out of the gradient that the solver kept."""
+    n = len(problem.Q.points)
+    a, s = solution.x[:n], problem.s[:n]
+    gradient = s * solution.gradient[:n] - problem.d[:n] * a - problem.p[:n]
+    sums: FloatArray = gradient / problem.Q.sign[:n]
+    return sums
+
+
+def _warn_if_loose(certificate: Certificate, solution: Solution, tol: float) -> None:
+    if certificate.kkt <= tol:
+        return
+    warnings.warn(
+        f"{solution.status.value}: the largest KKT violation is {certificate.kkt:.3g}, tol={tol:g} "
+        f"({solution.n_iter} steps, {solution.seconds:.1f} s). Scale the data, or raise max_iter, time_limit "
+        "or tol.",
+        ConvergenceWarning,
+        stacklevel=5,
+    )
+
+
+def progress_printer(verbose: int, name: str) -> Callback | None:
+    """A callback that prints a line about twice a second, or None."""
+    if not verbose:
+        return None
+    last = [-1.0]
+
+    def show(progress: Progress) -> None:
+        if progress.seconds - last[0] >= 0.5:
+            last[0] = progress.seconds
+            print(f"[{name}] {progress}", flush=True)
+
+    return show

@@ -25,8 +25,8 @@ class SelectionDisplay:
 
     Attributes
     ----------
-    kind : "bars" (a score for every variable), "curve" (a value for every step, with the variable that moved),
-        "paths" (a coefficient path for every variable) or "matrix" (variables by methods).
+    kind : "bars" (a score for every variable), "curve" (a value for every step, with the variable that
+        moved), "paths" (a coefficient path for every variable) or "matrix" (variables by methods).
     x, y : positions and values; y has shape (n_positions,) or (n_positions, n_lines).
     labels : a name for every bar, point or line. chosen : mask of those that were selected.
     spread : deviation of y where it is known.

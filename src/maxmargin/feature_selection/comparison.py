@@ -17,13 +17,14 @@ from sklearn.utils import _safe_indexing
 
 from maxmargin.feature_selection.base import Selector, how_many
 from maxmargin.feature_selection.criteria import CFSMerit
+from maxmargin.feature_selection.folds import Splits
 from maxmargin.feature_selection.rankers import FisherScore, SymmetricalUncertainty
 from maxmargin.feature_selection.relief import ReliefF
 from maxmargin.feature_selection.rfe import RFE
 from maxmargin.feature_selection.sequential import BestFirst
 from maxmargin.feature_selection.subset import SBS, SFS, SubsetSelector
 from maxmargin.feature_selection.table import feature_names
-from maxmargin.feature_selection.wrappers import CrossValidatedError, Splits
+from maxmargin.feature_selection.wrappers import CrossValidatedError
 from maxmargin.svm import SVC
 from maxmargin.typing import AnyArray, FloatArray
 
@@ -50,7 +51,7 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """Everything in one table: ranks and frequencies of the variables, below them the methods' figures."""
+        """Everything in one table: ranks and frequencies of the variables, then the methods' figures."""
         parts = {
             "rank": self.ranks,
             "chosen": self.chosen.astype(int),

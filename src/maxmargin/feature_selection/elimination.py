@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from maxmargin.feature_selection.table import Classes
 from maxmargin.kernels import Linear
 from maxmargin.kernels.vectors import resolve_gamma
 from maxmargin.multiclass import binary_tasks, predict_codes
+from maxmargin.svm.base import KernelMachine
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 
@@ -33,7 +35,7 @@ class Elimination(Protocol):
 
 
 class AnyElimination:
-    """Any estimator with ``coef_``, ``feature_importances_`` or kernel expansions, fitted afresh each round."""
+    """Any estimator that says what its columns are worth (see `model_worths`), fitted afresh each round."""
 
     def __init__(self, estimator: Any, X: Any, y: AnyArray, train: IntArray, test: IntArray) -> None:
         self._estimator = estimator
@@ -45,7 +47,7 @@ class AnyElimination:
         X = _safe_indexing(_safe_indexing(self._X, columns, axis=1), self._train)
         model = clone(self._estimator).fit(X, self._y[self._train])
         self._fitted = model, columns
-        return model_worths(model, len(columns))
+        return model_worths(model, X)
 
     def error(self) -> float:
         assert self._fitted is not None
@@ -57,27 +59,57 @@ class AnyElimination:
         return float(np.mean((predicted - truth) ** 2))
 
 
-def model_worths(model: Any, n_columns: int) -> FloatArray:
-    """Squared weights of a linear model (summed over its machines), else its ``feature_importances_``.
+def model_worths(model: Any, X: Any) -> FloatArray:
+    """What the columns of the training rows ``X`` are worth to a fitted model.
 
-    Of a pipeline the last step is asked.
+    Squared weights of a linear model (summed over its machines), |W^2 - W^2_(-j)| of a kernel machine of
+    ours, else ``feature_importances_``. Of a pipeline the last step is asked.
     """
+    n_columns = X.shape[1]
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     # a kernel machine's coef_ raises AttributeError unless its kernel is linear
     if getattr(last, "coef_", None) is not None:
         worths: FloatArray = (np.atleast_2d(_dense(last.coef_)) ** 2).sum(axis=0)
     elif hasattr(last, "feature_importances_"):
         worths = np.asarray(last.feature_importances_, dtype=np.float64)
+    elif isinstance(last, KernelMachine):
+        worths = kernel_worths(last, model[:-1].transform(X) if isinstance(model, Pipeline) else X)
     else:
         raise ValueError(
             f"{type(last).__name__} has neither coef_ nor feature_importances_: use a linear model, a tree "
-            "model, or mm.SVC with a kernel of one statistic (RBF, polynomial, Laplacian, ...)."
+            "model, or a kernel machine of maxmargin."
         )
     if len(worths) != n_columns:
         raise ValueError(
-            f"the model has {len(worths)} weights for {n_columns} columns: the steps before it must keep columns."
+            f"the model has {len(worths)} weights for {n_columns} columns: the steps before it must keep the "
+            "columns."
         )
     return worths
+
+
+def kernel_worths(machine: Any, X: Any) -> FloatArray:
+    """|W^2 - W^2_(-j)| of any kernel machine with its expansion held fixed; p Gram matrices."""
+    kernel = machine.kernel_
+    named = [
+        name for name, value in kernel.get_params().items() if name.split("__")[-1] == "features" and value
+    ]
+    if named or machine.kernel == "precomputed":
+        raise ValueError(
+            f"{kernel!r} has columns of its own, which elimination cannot take away: use a kernel on "
+            "all columns."
+        )
+    betas = np.zeros((len(machine.machines_), len(X)))
+    for k, fitted in enumerate(machine.machines_):
+        betas[k, fitted.rows] = fitted.beta
+    support = np.flatnonzero(betas.any(axis=0))
+    rows, t = np.asarray(_safe_indexing(X, support), dtype=np.float64), betas[:, support]
+    full = _squared_norms(t, kernel(rows))
+    if rows.shape[1] == 1:
+        return np.array([full.sum()])
+    changes = [
+        np.abs(full - _squared_norms(t, kernel(np.delete(rows, j, 1)))).sum() for j in range(rows.shape[1])
+    ]
+    return np.array(changes)
 
 
 def _dense(coef: Any) -> AnyArray:
@@ -148,10 +180,11 @@ class MachineElimination:
 
     def _bound_kernel(self) -> SubsetKernel:
         kernel = self.machine.kernel
-        if kernel.open_gamma is None:
+        gamma = kernel.open_gamma
+        if gamma is None:
             return kernel
         rows = self.columns[np.ix_(self._present, self.train)]
-        return kernel.with_gamma(resolve_gamma(kernel.open_gamma, rows.T))
+        return kernel.with_gamma(resolve_gamma(gamma, rows.T))
 
     def _squared_weights(self) -> FloatArray:
         weights = self._left @ self._t.T
@@ -169,8 +202,9 @@ class MachineElimination:
             removed = (kernel.gram(total, columns[j : j + 1], [-1.0]) for j in part)
             return [float(np.abs(full - _squared_norms(t, K_j)).sum()) for K_j in removed]
 
-        parts = [self._present[part].tolist() for part in split(len(self._present), 4 * self.n_threads, multiple=1)]
-        results = run([lambda part=part: changes_of(part) for part in parts], self.n_threads)
+        places = split(len(self._present), 4 * self.n_threads, multiple=1)
+        parts = [self._present[place].tolist() for place in places]
+        results = run([partial(changes_of, part) for part in parts], self.n_threads)
         return np.concatenate(results)
 
 

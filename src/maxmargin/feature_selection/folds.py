@@ -25,6 +25,7 @@ from maxmargin.typing import FloatArray, IntArray
 
 Splits = list[tuple[IntArray, IntArray]]
 LARGEST_STRETCH = 1 / 4  # relative difference of gammas up to which one matrix serves them
+_AT_ONCE = 64  # rows left out in one call
 _REMEMBERED = 512  # subsets whose solutions are kept as starts
 _REFRESH = 64  # moves of the centre before its statistic is summed afresh, so that rounding cannot pile up
 
@@ -64,18 +65,18 @@ class FoldErrors:
 
     def _evaluate(self, subset: Subset, start: FloatArray | None) -> tuple[float, FloatArray]:
         decisions, solution = self._decisions(subset, start)
-        return float(self._fold_errors(decisions).mean()), solution
+        return mean_error(self._accuracies(decisions)), solution
 
-    def _fold_errors(self, decisions: FloatArray) -> FloatArray:
-        """Share of wrong predictions among the held-out rows of every fold."""
+    def _accuracies(self, decisions: FloatArray) -> FloatArray:
+        """Share of right predictions among the held-out rows of every fold."""
         n_folds, _, n = decisions.shape
         by_row = decisions.transpose(0, 2, 1).reshape(n_folds * n, -1)
         predicted = predict_codes(
             by_row, len(self.classes.labels), self.machine.strategy, break_ties=self.machine.break_ties
         )
-        wrong = predicted.reshape(n_folds, n) != self.classes.codes
-        errors: FloatArray = (wrong & self._held_out).sum(axis=1) / self._held_out.sum(axis=1)
-        return errors
+        right = predicted.reshape(n_folds, n) == self.classes.codes
+        accuracies: FloatArray = (right & self._held_out).sum(axis=1) / self._held_out.sum(axis=1)
+        return accuracies
 
     def _decisions(self, subset: Subset, start: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Decision values of shape (n_folds, n_machines, n_samples), and the solutions behind them."""
@@ -197,6 +198,51 @@ class _Gammas:
         return np.stack([p.mean(axis=1) for p in parts]), np.stack([(p**2).mean(axis=1) for p in parts])
 
 
+def mean_error(accuracies: FloatArray) -> float:
+    """One minus the mean accuracy over folds.
+
+    Not the mean of the errors, which rounds differently: subsets whose errors are equal up to rounding are
+    then taken in the same order as by everybody who compares mean accuracies.
+    """
+    return float(1.0 - np.mean(accuracies))
+
+
+class LeaveOneOutErrors(FoldErrors):
+    """Leave-one-out error: a row that is no support vector changes nothing when it is left out.
+
+    So one fit of all rows answers for those, and only support vectors are left out in earnest, each time from
+    that fit. Not for machines whose scaling, gamma or class weights depend on the training rows.
+    """
+
+    def __init__(self, machine: Machine, X: FloatArray, classes: Classes) -> None:
+        everything = np.arange(len(X))
+        super().__init__(machine, X, classes, [(everything, everything)])
+
+    @staticmethod
+    def suits(machine: Machine) -> bool:
+        fixed_weights = machine.class_weight is None or isinstance(machine.class_weight, dict)
+        return machine.scaler is None and machine.kernel.open_gamma != "scale" and fixed_weights
+
+    def _decisions(self, subset: Subset, start: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        decisions, t = super()._decisions(subset, start)
+        _, view, gammas = self._gammas.groups(subset)[0]
+        K, logs, _ = self._matrices(subset, view, gammas)
+        for m, solution in enumerate(t[0]):
+            support = np.flatnonzero(solution)
+            for rows in np.array_split(support, max(1, -(-len(support) // _AT_ONCE))):
+                bounds = np.repeat(self._bounds[0, m : m + 1], len(rows), axis=0)
+                bounds[np.arange(len(rows)), rows] = 0.0
+                signs = np.repeat(self._signs[0, m : m + 1], len(rows), axis=0)
+                starts = np.repeat(solution[None], len(rows), axis=0)
+                values, steps = solve_folds(
+                    K, logs, np.zeros(len(rows)), signs, bounds, starts, self.machine.tol, MAX_STEPS
+                )
+                if (steps >= MAX_STEPS).any():
+                    warn_not_converged(self.machine.tol)
+                decisions[0, m, rows] = values[np.arange(len(rows)), rows]
+        return decisions, t
+
+
 def _views(scaler: Any, X: FloatArray, splits: Splits) -> list[FloatArray]:
     """Columns as rows (n_features, n_samples): one view for all folds, or one for each fold's scaling."""
     if scaler is None:
@@ -208,4 +254,3 @@ def _majority(subsets: Sequence[Subset]) -> Subset:
     """Columns in more than half of the subsets: the set they are all close to when they are neighbours."""
     columns, counts = np.unique(np.concatenate([np.array(s, dtype=int) for s in subsets]), return_counts=True)
     return tuple(columns[counts > len(subsets) / 2].tolist())
-

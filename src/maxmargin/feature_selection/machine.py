@@ -54,11 +54,11 @@ class Machine:
 
 def warn_not_converged(tol: float) -> None:
     warnings.warn(
-        f"a problem stopped at {MAX_STEPS} steps before tol={tol:g} was reached: scale the columns or lower C.",
+        f"a problem stopped at {MAX_STEPS} steps before tol={tol:g} was reached: scale the columns "
+        "or lower C.",
         ConvergenceWarning,
         stacklevel=3,
     )
-
 
 
 def machine_of(estimator: Any) -> Machine | None:
@@ -83,7 +83,7 @@ def machine_of(estimator: Any) -> Machine | None:
 
 
 def numbers_of(X: Any) -> FloatArray | None:
-    """A table as finite float64 numbers if it is that, and small enough for a whole Gram matrix; else None."""
+    """A table as finite float64 numbers; None if it is not that, or too large for a whole Gram matrix."""
     if sp.issparse(X) or len(X) > MAX_ROWS:
         return None
     try:

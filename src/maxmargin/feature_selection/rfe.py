@@ -200,7 +200,7 @@ def eliminate(
 def step_size(step: Step, n_left: int) -> int:
     """How many of ``n_left`` columns go in this round."""
     share = 0.5 if step == "half" else step
-    if isinstance(share, str) or isinstance(share, bool) or share <= 0 or (share > 1 and share != int(share)):
+    if isinstance(share, (str, bool)) or share <= 0 or (share > 1 and share != int(share)):
         raise ValueError(f"step={step!r}: use a number of columns, a share between 0 and 1, or 'half'.")
     return int(share) if share >= 1 else max(1, int(share * n_left))
 

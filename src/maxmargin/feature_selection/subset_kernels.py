@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class SubsetKernel:
         return cls(kernel, kind)
 
     @property
-    def open_gamma(self) -> str | None:
+    def open_gamma(self) -> Literal["scale", "auto"] | None:
         """ "scale" or "auto" where the kernel's gamma depends on the data, else None."""
         gamma = getattr(self.kernel, "gamma", None)
         fixed = not isinstance(gamma, str) or getattr(self.kernel, "length_scale", None) is not None

@@ -13,7 +13,7 @@ from sklearn.model_selection import LeaveOneOut, check_cv
 from sklearn.utils import _safe_indexing
 
 from maxmargin.feature_selection.criteria import Criterion, Scorer, Subset
-from maxmargin.feature_selection.folds import FoldErrors, Splits
+from maxmargin.feature_selection.folds import FoldErrors, LeaveOneOutErrors, Splits, mean_error
 from maxmargin.feature_selection.machine import machine_of, numbers_of
 from maxmargin.feature_selection.table import read_classes
 from maxmargin.typing import FloatArray, IntArray
@@ -101,6 +101,14 @@ class LeaveOneOutError(CrossValidatedError):
 
     scoring = None
 
+    def prepare(self, X: Any, y: Any) -> Scorer:
+        machine, values = machine_of(self.estimator), numbers_of(X)
+        if machine is not None and values is not None and LeaveOneOutErrors.suits(machine):
+            classes = read_classes(y, len(values))
+            if classes.masses.min() > 1:
+                return LeaveOneOutErrors(machine, values, classes)
+        return super().prepare(X, y)
+
     def _splits(self, X: Any, y: Any) -> Splits:
         return list(LeaveOneOut().split(X))
 
@@ -131,19 +139,20 @@ def estimator_scorer(
             for subset in subsets
             for train, test in splits
         ]
-        values = np.array(parallel(tasks), dtype=float)
-        means: FloatArray = values.reshape(len(subsets), len(splits)).mean(axis=1)
-        return means
+        folds = np.array(parallel(tasks), dtype=float).reshape(len(subsets), len(splits))
+        by_accuracy = scorer is None and is_classifier(estimator)
+        return np.array([mean_error(values) if by_accuracy else values.mean() for values in folds])
 
     return score
 
 
 def _fold_value(estimator: Any, X: Any, y: Any, train: IntArray, test: IntArray, scorer: Any) -> float:
+    """The scorer's value of one fold, else a classifier's accuracy or a regressor's mean squared error."""
     model = clone(estimator).fit(_safe_indexing(X, train), y[train])
     held_out = _safe_indexing(X, test)
     if scorer is not None:
         return float(scorer(model, held_out, y[test]))
     predicted = model.predict(held_out)
     if is_classifier(estimator):
-        return float(np.mean(predicted != y[test]))
+        return float(np.mean(predicted == y[test]))
     return float(np.mean((predicted - y[test]) ** 2))

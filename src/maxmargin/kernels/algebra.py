@@ -253,7 +253,9 @@ class Mapped(_Wrapper):
         rows = validated_columns(X, None)
         mapped = self.h(rows)
         if len(mapped) != rows.shape[0]:
-            raise ValueError(f"Mapped: h must keep the number of rows: got {rows.shape[0]}, gave {len(mapped)}.")
+            raise ValueError(
+                f"Mapped: h must keep the number of rows: got {rows.shape[0]}, gave {len(mapped)}."
+            )
         return mapped
 
     def bind(self, X: Any) -> Self:

@@ -38,5 +38,7 @@ def polynomial_map(X: Any, *, degree: int = 2, gamma: float = 1.0, coef0: float 
             weight = np.sqrt(outer * inner * coef0 ** (degree - total) * gamma**total)
             columns.append(weight * X[:, list(chosen)].prod(axis=1))
             if len(columns) * len(X) > _TOO_MANY:
-                raise ValueError(f"the map of degree {degree} on {X.shape[1]} columns does not fit: use the kernel.")
+                raise ValueError(
+                    f"the map of degree {degree} on {X.shape[1]} columns does not fit: use the kernel."
+                )
     return np.column_stack(columns)

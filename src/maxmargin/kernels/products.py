@@ -15,9 +15,7 @@ _ROWS = 256
 _COLUMNS = 1024
 
 
-def kernel_times(
-    kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threads: int = 1
-) -> FloatArray:
+def kernel_times(kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threads: int = 1) -> FloatArray:
     """K(A, B) @ weights of shape (len(A),) or (len(A), n_outputs), by tiles, summed in float64.
 
     Values are computed in the precision of the Points. Memory stays at one tile per thread.

@@ -400,7 +400,9 @@ def values_of(f: Callable[[Any], Any], X: Any) -> FloatArray:
     """One finite number per row from a user's function."""
     values: FloatArray = np.asarray(f(X), dtype=X.dtype).ravel()
     if values.shape != (X.shape[0],):
-        raise ValueError(f"the function must give one number per row: {X.shape[0]} rows, {values.size} numbers.")
+        raise ValueError(
+            f"the function must give one number per row: {X.shape[0]} rows, {values.size} numbers."
+        )
     if not np.isfinite(values).all():
         raise ValueError("the function gave NaN or infinity on some row.")
     return values

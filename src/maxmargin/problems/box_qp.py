@@ -206,5 +206,3 @@ class BoxQP:
         t = np.clip(t, 0.0, self.C)
         t[np.isinf(t)] = 0.0  # hard margin after scaling: z <= 0 up to rounding
         return float(z @ t - 0.5 * (self.d @ (t * t)))
-
-

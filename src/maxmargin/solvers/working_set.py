@@ -302,9 +302,7 @@ class _Active:
             whole.n_iter += steps
             round_ += 1
 
-    def _round(
-        self, low: FloatArray, high: FloatArray, violation: float, n_groups: int, size: int
-    ) -> int:
+    def _round(self, low: FloatArray, high: FloatArray, violation: float, n_groups: int, size: int) -> int:
         whole = self.whole
         chosen = dual.choose(
             self.g, self.t, self.lo, self.hi, self.group, low, high, self.kept, size - len(self.kept)

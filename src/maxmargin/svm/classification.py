@@ -82,7 +82,9 @@ class _Classifier(ClassifierMixin, KernelMachine):
             raise ValueError(f"X has {n} rows, but y has {len(y)}: found inconsistent numbers of samples.")
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"y has one class only ({classes[0]!r}): the number of classes has to be greater than one.")
+            raise ValueError(
+                f"y has one class only ({classes[0]!r}): the number of classes has to be greater than one."
+            )
         return classes, codes
 
     def _class_factors(self, classes: AnyArray, codes: IntArray, y: Any) -> FloatArray:
@@ -138,7 +140,9 @@ class _Classifier(ClassifierMixin, KernelMachine):
         old = getattr(self, "machines_", None)
         if not self.warm_start or old is None or len(old) != len(tasks):
             return [None] * len(tasks)
-        return [self._start(machine, task, weight[task.rows]) for machine, task in zip(old, tasks, strict=True)]
+        return [
+            self._start(machine, task, weight[task.rows]) for machine, task in zip(old, tasks, strict=True)
+        ]
 
     def _start(self, machine: Machine, task: BinaryTask, weight: FloatArray) -> FloatArray | None:
         return None
@@ -152,7 +156,9 @@ class _Classifier(ClassifierMixin, KernelMachine):
             betas[k, machine.rows] = machine.beta
         used = betas.any(axis=0)
         support = np.concatenate([np.flatnonzero(used & (codes == k)) for k in range(n_classes)])
-        self.n_support_ = np.array([int((used & (codes == k)).sum()) for k in range(n_classes)], dtype=np.int32)
+        self.n_support_ = np.array(
+            [int((used & (codes == k)).sum()) for k in range(n_classes)], dtype=np.int32
+        )
         chosen = betas[:, support]
         if n_classes > 2 and self.multiclass == "ovo":
             chosen = _compact(chosen, codes[support], n_classes)
@@ -255,7 +261,9 @@ class _Classifier(ClassifierMixin, KernelMachine):
             return decisions[:, 0]
         if self.multiclass == "ovr":
             if self.decision_function_shape == "ovo":
-                raise ValueError("multiclass='ovr' has one decision per class: decision_function_shape must be 'ovr'.")
+                raise ValueError(
+                    "multiclass='ovr' has one decision per class: decision_function_shape must be 'ovr'."
+                )
             return decisions
         if self.decision_function_shape == "ovo":
             return decisions

@@ -23,7 +23,9 @@ class _Regressor(RegressorMixin, SingleMachine):
                 raise ValueError("requires y to be passed, but the target y is None.")
             values: FloatArray = _check_y(y, y_numeric=True, estimator=self).astype(np.float64)
             if len(values) != n:
-                raise ValueError(f"X has {n} rows, but y has {len(values)}: found inconsistent numbers of samples.")
+                raise ValueError(
+                    f"X has {n} rows, but y has {len(values)}: found inconsistent numbers of samples."
+                )
             return values
 
         machine = self._fit_single(X, target, sample_weight)

@@ -46,7 +46,9 @@ class SingleMachine(KernelMachine):
         self.n_iter_ = machine.solution.n_iter
         self.solution_ = machine.solution
         self.certificate_ = machine.certificate
-        self.shape_fit_ = (len(points), self.n_features_in_) if hasattr(self, "n_features_in_") else (len(points),)
+        self.shape_fit_ = (
+            (len(points), self.n_features_in_) if hasattr(self, "n_features_in_") else (len(points),)
+        )
         return machine
 
     def _start(self, rows: Any, weight: FloatArray) -> FloatArray | None:

@@ -23,12 +23,17 @@ from maxmargin.multiclass import binary_tasks, predict_codes
 from maxmargin.svm.base import KernelMachine
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
+_CLOSE_UP = 0.9  # share of the columns left at which the others are put away
+
 
 class Elimination(Protocol):
     """A model that is fitted on fewer and fewer columns."""
 
-    def worths(self, columns: IntArray) -> FloatArray:
-        """Fit on ``columns`` and return what each is worth, of shape (n_columns,)."""
+    def worths(self) -> FloatArray:
+        """Fit on the columns that are left and return what each is worth, of shape (n_left,)."""
+
+    def drop(self, places: IntArray) -> None:
+        """Remove the columns at these places among those that are left."""
 
     def error(self) -> float:
         """Error of the last fit on the held-out rows."""
@@ -41,22 +46,24 @@ class AnyElimination:
         self._estimator = estimator
         self._X, self._y = X, y
         self._train, self._test = train, test
-        self._fitted: tuple[Any, IntArray] | None = None
+        self._columns = np.arange(X.shape[1])
 
-    def worths(self, columns: IntArray) -> FloatArray:
-        X = _safe_indexing(_safe_indexing(self._X, columns, axis=1), self._train)
-        model = clone(self._estimator).fit(X, self._y[self._train])
-        self._fitted = model, columns
-        return model_worths(model, X)
+    def worths(self) -> FloatArray:
+        X = self._rows(self._train)
+        self._model = clone(self._estimator).fit(X, self._y[self._train])
+        return model_worths(self._model, X)
+
+    def drop(self, places: IntArray) -> None:
+        self._columns = np.delete(self._columns, places)
 
     def error(self) -> float:
-        assert self._fitted is not None
-        model, columns = self._fitted
-        held_out = _safe_indexing(_safe_indexing(self._X, columns, axis=1), self._test)
-        predicted, truth = model.predict(held_out), self._y[self._test]
+        predicted, truth = self._model.predict(self._rows(self._test)), self._y[self._test]
         if is_classifier(self._estimator):
             return float(np.mean(predicted != truth))
         return float(np.mean((predicted - truth) ** 2))
+
+    def _rows(self, rows: IntArray) -> Any:
+        return _safe_indexing(_safe_indexing(self._X, self._columns, axis=1), rows)
 
 
 def model_worths(model: Any, X: Any) -> FloatArray:
@@ -140,24 +147,34 @@ class MachineElimination:
         limits = self.machine.bounds(self.classes.codes, self.classes.labels, self.train)
         self._bounds = limits * np.abs(self._signs)
         self._t = np.zeros_like(self._bounds)
-        self._present = np.arange(len(self.columns))
+        self._no_stretch = np.zeros(len(tasks))
         self._total = self.machine.kernel.statistic(self.columns)
-        self._left = self.columns  # the rows of `columns` that are present, closed up now and then
-        self._kept = self._present
+        self._n_summed = len(self.columns)  # columns when the statistic was last summed afresh
+        self._left = np.arange(len(self.columns))  # rows of `columns` that are left
 
-    def worths(self, columns: IntArray) -> FloatArray:
-        self._drop(np.setdiff1d(self._present, columns, assume_unique=True))
+    def worths(self) -> FloatArray:
         kernel = self._bound_kernel()
-        K = self._total if isinstance(kernel.kernel, Linear) else kernel.gram(self._total, self.columns[:0])
-        no_stretch = np.zeros(len(self._t))
+        linear = isinstance(kernel.kernel, Linear)
+        K = self._total if linear else kernel.gram(self._total, self.columns[:0])
         self._decisions, steps = solve_folds(
-            K, K, no_stretch, self._signs, self._bounds, self._t, self.machine.tol, MAX_STEPS
+            K, K, self._no_stretch, self._signs, self._bounds, self._t, self.machine.tol, MAX_STEPS
         )
         if (steps >= MAX_STEPS).any():
             warn_not_converged(self.machine.tol)
-        if isinstance(kernel.kernel, Linear):
-            return self._squared_weights()
-        return self._changes(kernel, K)
+        return self._squared_weights() if linear else self._changes(kernel, K)
+
+    def drop(self, places: IntArray) -> None:
+        gone = self._left[places]
+        self._left = np.delete(self._left, places)
+        if 2 * len(self._left) < self._n_summed:
+            # afresh, so that rounding cannot pile up
+            self._n_summed = len(self._left)
+            self._total = self.machine.kernel.statistic(self.columns[self._left])
+        else:
+            self.machine.kernel.change(self._total, self.columns[gone], np.full(len(gone), -1.0))
+        if len(self._left) < _CLOSE_UP * len(self.columns):
+            self.columns = np.ascontiguousarray(self.columns[self._left])
+            self._left = np.arange(len(self._left))
 
     def error(self) -> float:
         machine = self.machine
@@ -169,27 +186,18 @@ class MachineElimination:
         )
         return float(np.mean(predicted != self.classes.codes[self.test]))
 
-    def _drop(self, gone: IntArray) -> None:
-        if len(gone) == 0:
-            return
-        self.machine.kernel.change(self._total, self.columns[gone], np.full(len(gone), -1.0))
-        self._present = np.setdiff1d(self._present, gone, assume_unique=True)
-        if len(self._present) < 0.8 * len(self._kept):
-            self._kept = self._present
-            self._left = np.ascontiguousarray(self.columns[self._present])
-
     def _bound_kernel(self) -> SubsetKernel:
         kernel = self.machine.kernel
         gamma = kernel.open_gamma
         if gamma is None:
             return kernel
-        rows = self.columns[np.ix_(self._present, self.train)]
+        rows = self.columns[np.ix_(self._left, self.train)]
         return kernel.with_gamma(resolve_gamma(gamma, rows.T))
 
     def _squared_weights(self) -> FloatArray:
-        weights = self._left @ self._t.T
-        squares: FloatArray = (weights**2).sum(axis=1)
-        return squares[np.isin(self._kept, self._present, assume_unique=True)]
+        weights = self.columns @ self._t.T
+        squares: FloatArray = (weights[self._left] ** 2).sum(axis=1)
+        return squares
 
     def _changes(self, kernel: SubsetKernel, K: FloatArray) -> FloatArray:
         support = np.flatnonzero(np.abs(self._t).sum(axis=0))
@@ -202,8 +210,8 @@ class MachineElimination:
             removed = (kernel.gram(total, columns[j : j + 1], [-1.0]) for j in part)
             return [float(np.abs(full - _squared_norms(t, K_j)).sum()) for K_j in removed]
 
-        places = split(len(self._present), 4 * self.n_threads, multiple=1)
-        parts = [self._present[place].tolist() for place in places]
+        places = split(len(self._left), 4 * self.n_threads, multiple=1)
+        parts = [self._left[place].tolist() for place in places]
         results = run([partial(changes_of, part) for part in parts], self.n_threads)
         return np.concatenate(results)
 

@@ -28,11 +28,11 @@ MakeElimination = Callable[[IntArray, IntArray], Elimination]
 
 @dataclass(frozen=True)
 class Round:
-    """One fit: its columns, what they were worth, those removed next, and the held-out error."""
+    """One fit: how many columns it had, those removed after it and their largest worth, the held-out error."""
 
-    columns: IntArray
-    worths: FloatArray
+    size: int
     removed: IntArray
+    worth: float
     error: float
 
 
@@ -133,7 +133,7 @@ class RFE(Selector):
 
         def errors_of(train: IntArray, test: IntArray) -> dict[int, float]:
             rounds = eliminate(make(train, test), self.n_features_in_, 1, self.step, with_error=True)
-            return {len(r.columns): r.error for r in rounds}
+            return {r.size: r.error for r in rounds}
 
         if isinstance(make(*splits[0]), MachineElimination):
             found = run([partial(errors_of, *s) for s in splits], effective_threads(self.n_jobs))
@@ -150,18 +150,17 @@ class RFE(Selector):
 
     def _store(self, rounds: list[Round]) -> None:
         names = feature_names(self)
-        kept = rounds[-1].columns
-        self.support_ = np.isin(np.arange(self.n_features_in_), kept)
-        self.n_features_ = len(kept)
         self.ranking_ = np.ones(self.n_features_in_, dtype=np.int64)
         for place, done in enumerate(reversed(rounds[:-1]), start=2):
             self.ranking_[done.removed] = place
+        self.support_ = self.ranking_ == 1
+        self.n_features_ = int(self.support_.sum())
         records = [
             {
                 "step": number,
-                "size": len(r.columns),
+                "size": r.size,
                 "removed": tuple(names[j] for j in r.removed),
-                "worth": float(r.worths[np.isin(r.columns, r.removed)].max(initial=0.0)),
+                "worth": r.worth,
             }
             for number, r in enumerate(rounds, start=1)
         ]
@@ -185,16 +184,24 @@ def eliminate(
     columns = np.arange(n_total)
     rounds: list[Round] = []
     while True:
-        worths = elimination.worths(columns)
+        worths = elimination.worths()
         error = elimination.error() if with_error else np.nan
         n_removed = min(step_size(step, len(columns)), len(columns) - n_final)
-        removed = columns[np.sort(np.argsort(worths, kind="stable")[:n_removed])]
-        rounds.append(Round(columns, worths, removed, error))
+        places = _smallest(worths, n_removed)
+        rounds.append(Round(len(columns), columns[places], float(worths[places].max(initial=0.0)), error))
         if show:
-            _say(rounds[-1])
+            print(f"{len(columns)} columns, {n_removed} removed next", file=sys.stderr)
         if n_removed == 0:
             return rounds
-        columns = np.setdiff1d(columns, removed, assume_unique=True)
+        columns = np.delete(columns, places)
+        elimination.drop(places)
+
+
+def _smallest(worths: FloatArray, n: int) -> IntArray:
+    """Places of the ``n`` smallest; ties take the lowest column."""
+    if n == 1:
+        return np.array([worths.argmin()])
+    return np.sort(np.argsort(worths, kind="stable")[:n])
 
 
 def step_size(step: Step, n_left: int) -> int:
@@ -203,7 +210,3 @@ def step_size(step: Step, n_left: int) -> int:
     if isinstance(share, (str, bool)) or share <= 0 or (share > 1 and share != int(share)):
         raise ValueError(f"step={step!r}: use a number of columns, a share between 0 and 1, or 'half'.")
     return int(share) if share >= 1 else max(1, int(share * n_left))
-
-
-def _say(done: Round) -> None:
-    print(f"{len(done.columns)} columns, {len(done.removed)} removed next", file=sys.stderr)

@@ -2,8 +2,8 @@
 
     python -m benchmarks.selection [--data DIR] [--only relief,wrappers,rfe,kernel_rfe,chance]
 
-Peers are optional: those that are not installed are named and skipped. Every row is the best of a few warm runs
-for us and one run for a peer (peers take minutes). Columns are standardised beforehand for everybody.
+Peers are optional: those that are not installed are named and skipped. Every row is the best of a few warm
+runs for us and one run for a peer (peers take minutes). Columns are standardised beforehand for everybody.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn import feature_selection as peer_selection
+from sklearn import svm as peer_svm
 from sklearn.datasets import load_breast_cancer
-from sklearn.feature_selection import RFE as SklearnRFE
-from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC as SklearnSVC
 
 import maxmargin as mm
 from maxmargin.feature_selection import (
@@ -109,8 +108,8 @@ def _wrapper(task: str, X: Any, y: Any, size: int, direction: str) -> None:
     kind(mm.SVC(), size, cv=folds).fit(X[:, :3] if size <= 3 else X, y)
     ours, fitted = timed(lambda: kind(mm.SVC(), size, cv=folds).fit(X, y), 2)
     theirs, peer = timed(
-        lambda: SequentialFeatureSelector(
-            SklearnSVC(), n_features_to_select=size, direction=direction, cv=folds, n_jobs=2
+        lambda: peer_selection.SequentialFeatureSelector(
+            peer_svm.SVC(), n_features_to_select=size, direction=direction, cv=folds, n_jobs=2
         ).fit(X, y)
     )
     row(task, ours, "scikit-learn", theirs, f"same subset: {np.array_equal(fitted.support_, peer.support_)}")
@@ -123,7 +122,7 @@ def _wrapper(task: str, X: Any, y: Any, size: int, direction: str) -> None:
         warnings.simplefilter("ignore")
         theirs, other = timed(
             lambda: Mlxtend(
-                SklearnSVC(), k_features=size, forward=direction == "forward", cv=folds, n_jobs=2
+                peer_svm.SVC(), k_features=size, forward=direction == "forward", cv=folds, n_jobs=2
             ).fit(X, y)
         )
     same = set(other.k_feature_idx_) == set(np.flatnonzero(fitted.support_).tolist())
@@ -144,7 +143,9 @@ def _rfe(task: str, X: Any, y: Any) -> None:
     RFE(mm.SVC(kernel="linear", tol=tol), 1).fit(X[:, :20], y)
     ours, fitted = timed(lambda: RFE(mm.SVC(kernel="linear", tol=tol), 1).fit(X, y), 2)
     theirs, peer = timed(
-        lambda: SklearnRFE(SklearnSVC(kernel="linear", tol=tol), n_features_to_select=1, step=1).fit(X, y)
+        lambda: peer_selection.RFE(
+            peer_svm.SVC(kernel="linear", tol=tol), n_features_to_select=1, step=1
+        ).fit(X, y)
     )
     same = float(np.mean(fitted.ranking_ == peer.ranking_))
     row(task, ours, "scikit-learn", theirs, f"same rank for {same:.1%} of the columns")
@@ -168,9 +169,8 @@ def chance(data: Path) -> None:
     best = SubsetSelector(Exhaustive(), criterion).fit(X, y)
     for search in (Genetic(), SimulatedAnnealing()):
         found = [SubsetSelector(search, criterion, random_state=seed).fit(X, y).score_ for seed in range(20)]
-        print(
-            f"{type(search).__name__}: the exhaustive optimum for {np.sum(np.isclose(found, best.score_))} of 20 seeds"
-        )
+        n_found = int(np.sum(np.isclose(found, best.score_)))
+        print(f"{type(search).__name__}: the exhaustive optimum for {n_found} of 20 seeds")
 
 
 PARTS = {"relief": relief, "wrappers": wrappers, "rfe": rfe, "kernel_rfe": kernel_rfe, "chance": chance}

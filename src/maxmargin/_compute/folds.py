@@ -29,12 +29,14 @@ def solve_folds(
     t: FloatArray,
     tol: float,
     max_steps: int,
+    n_machines: int,
 ) -> tuple[FloatArray, IntArray]:
     """Solve the problem of every row of ``bounds`` (n_problems, n) from ``t``, which is overwritten.
 
     ``signs`` (n_problems, n) holds +1 and -1, and 0 for rows that have no side. Problem f has the matrix
     K ** (1 + stretch[f]), an RBF kernel whose gamma differs by a small share; ``logs`` holds log K then.
-    Returns the decision values of all rows, of shape (n_problems, n), and the numbers of steps
+    A start of zeros is replaced by the solution ``n_machines`` problems before, the same machine of another
+    fold. Returns the decision values of all rows, of shape (n_problems, n), and the numbers of steps
     (``max_steps``: not converged).
     """
     base = K
@@ -52,6 +54,8 @@ def solve_folds(
         y, bound, x = signs[f], bounds[f], t[f]
         low = np.where(y < 0.0, -bound, 0.0)
         high = np.where(y > 0.0, bound, 0.0)
+        if f >= n_machines and not x.any():
+            x[:] = t[f - n_machines]
         _make_feasible(x, low, high)
         g = -y
         _add_rows(K, x, g)

@@ -74,13 +74,13 @@ def model_worths(model: Any, X: Any) -> FloatArray:
     """
     n_columns = X.shape[1]
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    # a kernel machine's coef_ raises AttributeError unless its kernel is linear
-    if getattr(last, "coef_", None) is not None:
-        worths: FloatArray = (np.atleast_2d(_dense(last.coef_)) ** 2).sum(axis=0)
+    worths: FloatArray
+    if isinstance(last, KernelMachine):
+        worths = kernel_worths(last, model[:-1].transform(X) if isinstance(model, Pipeline) else X)
+    elif getattr(last, "coef_", None) is not None:
+        worths = (np.atleast_2d(_dense(last.coef_)) ** 2).sum(axis=0)
     elif hasattr(last, "feature_importances_"):
         worths = np.asarray(last.feature_importances_, dtype=np.float64)
-    elif isinstance(last, KernelMachine):
-        worths = kernel_worths(last, model[:-1].transform(X) if isinstance(model, Pipeline) else X)
     else:
         raise ValueError(
             f"{type(last).__name__} has neither coef_ nor feature_importances_: use a linear model, a tree "
@@ -157,7 +157,15 @@ class MachineElimination:
         linear = isinstance(kernel.kernel, Linear)
         K = self._total if linear else kernel.gram(self._total, self.columns[:0])
         self._decisions, steps = solve_folds(
-            K, K, self._no_stretch, self._signs, self._bounds, self._t, self.machine.tol, MAX_STEPS
+            K,
+            K,
+            self._no_stretch,
+            self._signs,
+            self._bounds,
+            self._t,
+            self.machine.tol,
+            MAX_STEPS,
+            len(self._t),
         )
         if (steps >= MAX_STEPS).any():
             warn_not_converged(self.machine.tol)

@@ -1,13 +1,13 @@
 """The wrapper's inner loop for our own classifier: all folds of a subset over one Gram matrix.
 
 The statistic behind the Gram matrix is kept for one subset, the centre, and a candidate is reached from it by
-adding or removing a few columns. A fold is a mask over the same matrix, started from the centre's solution.
+adding or removing a few columns. A fold is a mask over the same matrix, started at another fold's solution.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from maxmargin._compute.folds import solve_folds
 from maxmargin._compute.threads import effective_threads, run
 from maxmargin.feature_selection.criteria import Subset
 from maxmargin.feature_selection.machine import MAX_STEPS, Machine, warn_not_converged
-from maxmargin.feature_selection.subset_kernels import SubsetKernel, exponential
+from maxmargin.feature_selection.subset_kernels import SubsetKernel, exponentiate
 from maxmargin.feature_selection.table import Classes
 from maxmargin.kernels import RBF
 from maxmargin.multiclass import binary_tasks, predict_codes
@@ -26,7 +26,6 @@ from maxmargin.typing import FloatArray, IntArray
 Splits = list[tuple[IntArray, IntArray]]
 LARGEST_STRETCH = 1 / 4  # relative difference of gammas up to which one matrix serves them
 _AT_ONCE = 64  # rows left out in one call
-_REMEMBERED = 512  # subsets whose solutions are kept as starts
 _REFRESH = 64  # moves of the centre before its statistic is summed afresh, so that rounding cannot pile up
 
 
@@ -50,22 +49,13 @@ class FoldErrors:
         self._centre: Subset = ()
         self._totals: list[FloatArray] = [np.zeros((len(X), len(X))) for _ in self._views]
         self._n_moves = 0
-        self._solutions: OrderedDict[Subset, FloatArray] = OrderedDict()
 
     def __call__(self, subsets: Sequence[Subset]) -> FloatArray:
         self._move_to(_majority(subsets))
-        start = self._solutions.get(self._centre)
-        tasks = [lambda subset=subset: self._evaluate(subset, start) for subset in subsets]
-        results = run(tasks, self._n_threads)
-        for subset, (_, solution) in zip(subsets, results, strict=True):
-            self._solutions[subset] = solution
-        while len(self._solutions) > _REMEMBERED:
-            self._solutions.popitem(last=False)
-        return np.array([error for error, _ in results])
+        return np.array(run([partial(self._error, subset) for subset in subsets], self._n_threads))
 
-    def _evaluate(self, subset: Subset, start: FloatArray | None) -> tuple[float, FloatArray]:
-        decisions, solution = self._decisions(subset, start)
-        return mean_error(self._accuracies(decisions)), solution
+    def _error(self, subset: Subset) -> float:
+        return mean_error(self._accuracies(self._decisions(subset)[0]))
 
     def _accuracies(self, decisions: FloatArray) -> FloatArray:
         """Share of right predictions among the held-out rows of every fold."""
@@ -78,26 +68,29 @@ class FoldErrors:
         accuracies: FloatArray = (right & self._held_out).sum(axis=1) / self._held_out.sum(axis=1)
         return accuracies
 
-    def _decisions(self, subset: Subset, start: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    def _decisions(self, subset: Subset) -> tuple[FloatArray, FloatArray]:
         """Decision values of shape (n_folds, n_machines, n_samples), and the solutions behind them."""
-        t = np.zeros_like(self._bounds) if start is None else start.copy()
+        t = np.zeros_like(self._bounds)
         decisions = np.empty_like(t)
         flat = (-1, t.shape[-1])
         for folds, view, gammas in self._gammas.groups(subset):
             K, logs, stretch = self._matrices(subset, view, gammas)
+            part = t[folds].reshape(flat)
             values, steps = solve_folds(
                 K,
                 logs,
                 np.repeat(stretch, t.shape[1]),
                 self._signs[folds].reshape(flat),
                 self._bounds[folds].reshape(flat),
-                t[folds].reshape(flat),  # a view: the solutions are written into t
+                part,
                 self.machine.tol,
                 MAX_STEPS,
+                t.shape[1],
             )
             if (steps >= MAX_STEPS).any():
                 warn_not_converged(self.machine.tol)
-            decisions[folds] = values.reshape(decisions[folds].shape)
+            t[folds] = part.reshape(t[folds].shape)
+            decisions[folds] = values.reshape(t[folds].shape)
         return decisions, t
 
     def _matrices(
@@ -108,19 +101,22 @@ class FoldErrors:
         if gammas is None:
             K = kernel.gram(*self._route(subset, view), dtype=self._dtype)
             return K, K, np.zeros(len(self.splits))
-        kernel = kernel.with_gamma(float(gammas.mean()))
-        if len(gammas) == 1:
+        middle = float(gammas.min() + gammas.max()) / 2
+        kernel = kernel.with_gamma(middle)
+        if np.ptp(gammas) == 0:
             K = kernel.gram(*self._route(subset, view), dtype=self._dtype)
-            return K, K, np.zeros(1)
+            return K, K, np.zeros(len(gammas))
         logs = kernel.log_gram(*self._route(subset, view), dtype=self._dtype)
-        return exponential(logs, kernel.kernel.variance), logs, gammas / gammas.mean() - 1.0
+        K = logs.copy()
+        exponentiate(K, kernel.kernel.variance)
+        return K, logs, gammas / middle - 1.0
 
     def _route(self, subset: Subset, view: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """A statistic, and the columns with their factors that lead from it to the subset's."""
         removed = [j for j in self._centre if j not in set(subset)]
         added = [j for j in subset if j not in set(self._centre)]
         columns = self._views[view]
-        if len(removed) + len(added) < len(subset):
+        if len(removed) + len(added) <= len(subset):
             factors = np.r_[np.full(len(removed), -1.0), np.ones(len(added))]
             return self._totals[view], columns[removed + added], factors
         return self.machine.kernel.statistic(columns[list(subset)]), columns[:0], np.empty(0)
@@ -159,28 +155,30 @@ class _Gammas:
     def __init__(self, kernel: SubsetKernel, views: list[FloatArray], splits: Splits) -> None:
         self._kind = kernel.open_gamma
         self._n_folds = len(splits)
-        self._views = [0] * len(splits) if len(views) == 1 else list(range(len(splits)))
         # folds share a matrix when they see the same columns, and an RBF kernel bridges small steps of gamma
         self._shared = len(views) == 1
         self._bridged = isinstance(kernel.kernel, RBF)
         if self._kind == "scale":
             self._first, self._second = self._moments(views, splits)
 
-    def groups(self, subset: Subset) -> list[tuple[slice, int, FloatArray | None]]:
+    def groups(self, subset: Subset) -> list[tuple[IntArray, int, FloatArray | None]]:
         """Folds that share a matrix, their view of the columns, and their gammas where these were open."""
-        each = [slice(f, f + 1) for f in range(self._n_folds)]
-        everyone = slice(0, self._n_folds)
-        if self._kind != "scale":
-            gamma = np.array([1.0 / len(subset)]) if self._kind == "auto" else None
-            shared = gamma if gamma is None else np.repeat(gamma, self._n_folds)
-            return [(everyone, 0, shared)] if self._shared else [(f, v, gamma) for f, v in self._pairs(each)]
-        gammas = self._scaled(list(subset))
-        if self._shared and self._bridged and np.ptp(gammas) <= LARGEST_STRETCH * gammas.mean():
-            return [(everyone, 0, gammas)]
-        return [(f, v, gammas[f]) for f, v in self._pairs(each)]
+        each = np.arange(self._n_folds)[:, None]
+        gammas = self._open_gammas(list(subset))
+        if not self._shared:
+            return [(f, int(f[0]), None if gammas is None else gammas[f]) for f in each]
+        if gammas is None:
+            return [(each.ravel(), 0, None)]
+        if not self._bridged and self._kind == "scale":
+            return [(f, 0, gammas[f]) for f in each]
+        return [(folds, 0, gammas[folds]) for folds in _neighbours(gammas)]
 
-    def _pairs(self, each: list[slice]) -> list[tuple[slice, int]]:
-        return list(zip(each, self._views, strict=True))
+    def _open_gammas(self, columns: list[int]) -> FloatArray | None:
+        if self._kind is None:
+            return None
+        if self._kind == "auto":
+            return np.full(self._n_folds, 1.0 / len(columns))
+        return self._scaled(columns)
 
     def _scaled(self, columns: list[int]) -> FloatArray:
         variance = self._second[:, columns].mean(axis=1) - self._first[:, columns].mean(axis=1) ** 2
@@ -192,9 +190,8 @@ class _Gammas:
 
         About one common number, so that they do not cancel; the variance of all entries does not mind.
         """
-        parts = [
-            views[v][:, train] - views[v].mean() for v, (train, _) in zip(self._views, splits, strict=True)
-        ]
+        seen = views * self._n_folds if self._shared else views
+        parts = [view[:, train] - view.mean() for view, (train, _) in zip(seen, splits, strict=True)]
         return np.stack([p.mean(axis=1) for p in parts]), np.stack([(p**2).mean(axis=1) for p in parts])
 
 
@@ -223,8 +220,8 @@ class LeaveOneOutErrors(FoldErrors):
         fixed_weights = machine.class_weight is None or isinstance(machine.class_weight, dict)
         return machine.scaler is None and machine.kernel.open_gamma != "scale" and fixed_weights
 
-    def _decisions(self, subset: Subset, start: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        decisions, t = super()._decisions(subset, start)
+    def _decisions(self, subset: Subset) -> tuple[FloatArray, FloatArray]:
+        decisions, t = super()._decisions(subset)
         _, view, gammas = self._gammas.groups(subset)[0]
         K, logs, _ = self._matrices(subset, view, gammas)
         for m, solution in enumerate(t[0]):
@@ -235,12 +232,33 @@ class LeaveOneOutErrors(FoldErrors):
                 signs = np.repeat(self._signs[0, m : m + 1], len(rows), axis=0)
                 starts = np.repeat(solution[None], len(rows), axis=0)
                 values, steps = solve_folds(
-                    K, logs, np.zeros(len(rows)), signs, bounds, starts, self.machine.tol, MAX_STEPS
+                    K,
+                    logs,
+                    np.zeros(len(rows)),
+                    signs,
+                    bounds,
+                    starts,
+                    self.machine.tol,
+                    MAX_STEPS,
+                    len(rows),
                 )
                 if (steps >= MAX_STEPS).any():
                     warn_not_converged(self.machine.tol)
                 decisions[0, m, rows] = values[np.arange(len(rows)), rows]
         return decisions, t
+
+
+def _neighbours(gammas: FloatArray) -> list[IntArray]:
+    """Folds in groups whose gammas one matrix can serve: they differ little from the middle of the group."""
+    order = np.argsort(gammas, kind="stable")
+    widest = (1 + LARGEST_STRETCH) / (1 - LARGEST_STRETCH)
+    groups: list[list[int]] = []
+    for fold in order.tolist():
+        if groups and gammas[fold] <= widest * gammas[groups[-1][0]]:
+            groups[-1].append(fold)
+        else:
+            groups.append([fold])
+    return [np.sort(group) for group in groups]
 
 
 def _views(scaler: Any, X: FloatArray, splits: Splits) -> list[FloatArray]:

@@ -28,7 +28,7 @@ MakeElimination = Callable[[IntArray, IntArray], Elimination]
 
 @dataclass(frozen=True)
 class Round:
-    """One fit: how many columns it had, those removed after it and their largest worth, the held-out error."""
+    """One fit: its number of columns, those removed after it and their largest worth, the held-out error."""
 
     size: int
     removed: IntArray

@@ -76,7 +76,9 @@ class SubsetKernel:
         """Kernel values of a statistic after adding or removing ``columns``; ``total`` is left alone."""
         kernel = self.kernel
         if isinstance(kernel, RBF):
-            return exponential(self.log_gram(total, columns, factors, dtype=dtype), kernel.variance)
+            K = self.log_gram(total, columns, factors, dtype=dtype)
+            exponentiate(K, kernel.variance)
+            return K
         K = np.empty(total.shape, dtype=dtype)
         moved(self.kind, total, columns, np.asarray(factors, dtype=np.float64), 1.0, K)
         if self.kind == PRODUCTS:
@@ -100,13 +102,11 @@ class SubsetKernel:
         return logs
 
 
-def exponential(logs: FloatArray, variance: float) -> FloatArray:
-    """variance exp(logs), for logs <= 0, by the vectorised exponential of the RBF kernel."""
-    K = logs.copy()
+def exponentiate(K: FloatArray, variance: float) -> None:
+    """K = variance exp(K) in place, for K <= 0, by the vectorised exponential of the RBF kernel."""
     zeros = np.zeros(len(K), dtype=K.dtype)
-    # the kernel of inner products log / 2 of rows of norm 0: gamma = 1/2 leaves exp(log)
+    # seen as inner products of rows of norm 0, whose squared distance is -2 K: gamma = 1/2 leaves exp(K)
     elementwise.rbf(K, zeros, zeros, 0.5, variance)
-    return K
 
 
 def _of_distances(K: FloatArray, kernel: Any) -> None:

@@ -21,6 +21,10 @@ _HOMES: dict[str, str] = {
     "SVDD": "maxmargin.svm",
     "NotSeparableError": "maxmargin.svm",
     "certify": "maxmargin.svm",
+    "tune": "maxmargin.tuning",
+    "GridSearch": "maxmargin.tuning",
+    "TuneResult": "maxmargin.tuning",
+    "nested_error": "maxmargin.tuning",
 }
 _MODULES = {"kernels", "feature_selection"}
 

@@ -197,6 +197,9 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):  # type: ignore
     violation = np.empty(n_groups)
     for k in range(n_groups):
         a, z = starts[k], stops[k]
+        if a == z:
+            violation[k] = -BIG
+            continue
         low, high = _scan(g[a:z], up[a:z], down[a:z])
         first[k] = a + low
         violation[k] = g[a + high] + down[a + high] - g[a + low] - up[a + low]
@@ -223,6 +226,8 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):  # type: ignore
         down[j] = 0.0 if t[j] > lo[j] else -BIG
         for k in range(n_groups):
             a, z = starts[k], stops[k]
+            if a == z:
+                continue
             low, high = _move_and_scan(g[a:z], delta, B[i, a:z], B[j, a:z], up[a:z], down[a:z])
             first[k] = a + low
             violation[k] = g[a + high] + down[a + high] - g[a + low] - up[a + low]
@@ -290,12 +295,12 @@ def scale_block(B, tau, d):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit
-def solve_on_gram(K, row, tau, d, c, lo, hi, group, n_groups, t, v, q, tol, max_steps):  # type: ignore[no-untyped-def]  # jitted
+def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q, tol, max_steps):  # type: ignore[no-untyped-def]  # jitted
     """The whole solve on a Gram matrix in memory, without Python: for small problems and for tuning.
 
-    ``K`` may hold more points than the problem: ``row`` says which are its own, and ``v`` is kept for all of
-    them, so that the decisions of held-out points come for free. Changes ``t`` and ``v``. Returns the steps
-    made and the violation reached.
+    ``K`` may hold more points than the problem: ``row`` says which are its own, and ``v`` is kept up to date
+    for all points in ``segments`` (pairs of start and stop), so that the decisions of held-out points there
+    come for free. Changes ``t`` and ``v``. Returns the steps made and the violation reached.
     """
     m = len(t)
     g = np.empty(m)
@@ -335,5 +340,6 @@ def solve_on_gram(K, row, tau, d, c, lo, hi, group, n_groups, t, v, q, tol, max_
                 weights[changed] = tau[ws[i]] * delta
                 changed += 1
                 t[ws[i]] = t_block[i]
-        add_rows(v, K, points[:changed], weights[:changed], 0, len(v))
+        for k in range(len(segments)):
+            add_rows(v, K, points[:changed], weights[:changed], segments[k, 0], segments[k, 1])
         kept = fresh[: q // 2]

@@ -20,7 +20,7 @@ def kernel_times(kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threa
 
     Values are computed in the precision of the Points. Memory stays at one tile per thread.
     """
-    wide = weights.reshape(len(B), -1)
+    wide = weights[:, None] if weights.ndim == 1 else weights
     out = np.zeros((len(A), wide.shape[1]))
     dtype = np.result_type(A.dtype, B.dtype)
     narrow = np.ascontiguousarray(wide, dtype=dtype)

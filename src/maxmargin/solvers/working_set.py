@@ -31,6 +31,7 @@ from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 _SMALL = 2000  # points up to which the whole Gram matrix is computed first
 _STEPS_AT_ONCE = 20_000  # inner steps between two looks at the clock and the keyboard
+_PATIENCE = 1_000_000  # steps without progress after which the engine gives up
 _SAFETY = 0.9  # the engine aims below tol, so that rounding does not lift the checked value above it
 _PROBE = 256  # rows on which float32 is compared with float64
 _SHRINK_EVERY = 8
@@ -92,6 +93,8 @@ class _Run:
         self.group = problem.group.astype(np.int64)
         self.dtype: Any = np.float64 if settings.tol < 1e-5 else np.float32
         self.v = np.zeros(len(problem.Q.points))
+        self.best = np.inf
+        self.improved_at = 0
 
     # -- the two ways --------------------------------------------------------------------------------
 
@@ -122,9 +125,10 @@ class _Run:
         self._enter(self.dtype)
         K = self.kernel.gram(self.points, n_threads=n_threads)
         self.v = K.astype(np.float64, copy=False) @ self._beta()
+        everything = np.array([[0, len(self.v)]])
         while True:
             steps, violation = dual.solve_on_gram(
-                K, self.row, self.tau, self.d, self.c, self.lo, self.hi, self.group, len(problem.delta),
+                K, self.row, everything, self.tau, self.d, self.c, self.lo, self.hi, self.group, len(problem.delta),
                 self.t, self.v, self._size(), self.target, self.budget.steps_left(self.n_iter, _STEPS_AT_ONCE),
             )  # fmt: skip
             self.n_iter += steps
@@ -165,7 +169,13 @@ class _Run:
             return Status.CONVERGED
         if (status := self.budget.exhausted(self.n_iter)) is not None:
             return status
-        return Status.STALLED if steps == 0 else None
+        return Status.STALLED if steps == 0 or self._no_progress(violation) else None
+
+    def _no_progress(self, violation: float) -> bool:
+        """True when a great many steps have not lowered the violation: rounding is all that is left."""
+        if violation < (1 - 1e-3) * self.best:
+            self.best, self.improved_at = violation, self.n_iter
+        return self.n_iter - self.improved_at > max(_PATIENCE, 100 * len(self.t))
 
     def _size(self) -> int:
         """Points in a working set: larger ones need fewer passes over all points, but dearer blocks."""

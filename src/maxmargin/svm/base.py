@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from maxmargin._compute.threads import effective_threads
@@ -81,6 +81,7 @@ class KernelMachine(BaseEstimator):
     def _prepare(self, X: Any) -> tuple[Kernel, Any]:
         """The kernel with its numbers and the training rows as Points."""
         kernel = self._kernel()
+        check_two_dimensional(X)
         validate_data(self, X, skip_check_array=True)
         bound = kernel.bind(X)
         points = bound.prepare(X)
@@ -127,6 +128,7 @@ class KernelMachine(BaseEstimator):
     def _points(self, X: Any) -> Any:
         """New rows as Points like the training rows."""
         check_is_fitted(self)
+        check_two_dimensional(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         if self.kernel == "precomputed":
             self._check_precomputed(X)
@@ -156,6 +158,12 @@ class KernelMachine(BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
+
+
+def check_two_dimensional(X: Any) -> None:
+    """Refuse a single row of numbers with scikit-learn's own advice to reshape it."""
+    if isinstance(X, np.ndarray) and X.ndim != 2 and X.dtype.kind in "fiub":
+        check_array(X)
 
 
 def rows_of(X: Any, rows: IntArray, *, precomputed: bool) -> Any:

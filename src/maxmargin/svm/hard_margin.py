@@ -13,7 +13,7 @@ from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.working_set import WorkingSet
 from maxmargin.typing import FloatArray, IntArray
 
-_ZERO = 1e-10  # squared distance of the hulls, relative to the largest K(x, x), that counts as none
+_ZERO = 1e-9  # squared distance of the hulls, relative to the largest K(x, x), that counts as none
 
 
 class NotSeparableError(ValueError):

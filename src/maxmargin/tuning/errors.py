@@ -1,0 +1,88 @@
+"""Scores as errors: what is minimised, and how a scorer reads stored decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.metrics import get_scorer
+
+from maxmargin.typing import AnyArray, FloatArray
+
+
+class ErrorMeasure:
+    """The error of a cell on a fold.
+
+    Without ``scoring``: the share of wrong classes, or the mean squared error. With it: the negated score
+    for scorers that already negate an error ("neg_..."), 1 - score for all others.
+    """
+
+    def __init__(self, estimator: Any, scoring: Any) -> None:
+        if scoring is None and is_outlier_detector(estimator):
+            raise ValueError(
+                f"{type(estimator).__name__} has no error of its own: give scoring=, a function of "
+                "(estimator, X, y) or a name, and labels y of +1 and -1 where it needs them."
+            )
+        if scoring is None and not (is_classifier(estimator) or is_regressor(estimator)):
+            raise ValueError(f"{type(estimator).__name__} is no classifier and no regressor: give scoring=.")
+        self.scoring = scoring
+        self.scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+        self.classifies = is_classifier(estimator)
+
+    @property
+    def name(self) -> str:
+        if self.scoring is None:
+            return "error" if self.classifies else "mean squared error"
+        if isinstance(self.scoring, str):
+            return self.scoring.removeprefix("neg_") if self.negated else f"1 - {self.scoring}"
+        return "1 - score"
+
+    @property
+    def negated(self) -> bool:
+        return isinstance(self.scoring, str) and self.scoring.startswith("neg_")
+
+    def needs_probabilities(self) -> bool:
+        method = getattr(self.scorer, "_response_method", "predict")
+        methods = (method,) if isinstance(method, str) else tuple(method)
+        return not set(methods) & {"predict", "decision_function", "default"}
+
+    def to_error(self, score: float) -> float:
+        return -score if self.negated else 1.0 - score
+
+    def of_predictions(self, true: AnyArray, predicted: AnyArray) -> float:
+        if self.classifies:
+            return float(np.mean(predicted != true))
+        return float(np.mean((predicted - true) ** 2))
+
+    def of_model(self, model: Any, X: Any, y: Any) -> float:
+        """The error of a fitted model on rows."""
+        if self.scorer is None:
+            return self.of_predictions(np.asarray(y), model.predict(X))
+        return self.to_error(float(self.scorer(model, X, y)))
+
+    def of_stored(self, model: Any, X: Any, y: Any, predicted: AnyArray, decisions: FloatArray) -> float:
+        """The error of answers that are known already; ``model`` is only asked what it is."""
+        if self.scorer is None:
+            return self.of_predictions(y, predicted)
+        stand_in = _stand_in(model, predicted, decisions)
+        return self.to_error(float(self.scorer(stand_in, X, y)))
+
+
+def _stand_in(model: Any, predicted: AnyArray, decisions: FloatArray) -> Any:
+    """A model of the same kind whose answers are given."""
+
+    class Stored(type(model)):  # type: ignore[misc]  # the base is known at run time only
+        def predict(self, X: Any) -> AnyArray:
+            return predicted
+
+        def decision_function(self, X: Any) -> FloatArray:
+            return decisions
+
+        def score_samples(self, X: Any) -> FloatArray:
+            return decisions
+
+    stored = Stored(**model.get_params(deep=False))
+    if is_classifier(model):
+        stored.classes_ = model.classes_
+    return stored

@@ -1,0 +1,129 @@
+"""Leave-one-out from one solve of all rows: only support vectors are solved again, from a repaired answer.
+
+A row with multiplier zero can be taken out without changing the machine, so its error is known at once. That
+holds when nothing else depends on the number of rows: nu machines, balanced class weights, a scaler or
+gamma="scale" are refitted for every row instead.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+
+from maxmargin._compute.leave_one_out import leave_each_out
+from maxmargin._compute.threads import run
+from maxmargin.problems.box_qp import BoxQP
+from maxmargin.svm import SVC, SVR
+from maxmargin.tuning.chain import GramView, State, _add, block_size, solve_next
+from maxmargin.tuning.fast import Answer, FastCell, Targets, answer_fold, chains_of
+from maxmargin.tuning.shared import SharedGram
+from maxmargin.typing import AnyArray, FloatArray, IntArray
+
+_MANY_STEPS = 10_000_000
+
+
+def answer_without_each(
+    gram: SharedGram, cells: list[FastCell], targets: Targets, n_threads: int
+) -> list[list[Answer]]:
+    """For every row the answers of all cells fitted without it."""
+    n = len(gram.narrow)
+    answers: list[list[Answer]] = [[] for _ in range(n)]
+    for chain in chains_of(cells):
+        if not _skippable(chain[0].machine):
+            _refit_each(gram, chain, targets, answers, n_threads)
+            continue
+        state: State | None = None
+        for cell in chain:
+            began = time.perf_counter()
+            decisions, state = _decisions(gram, cell, targets, state, n_threads)
+            spent = (time.perf_counter() - began) / n
+            predicted = _predict(cell, targets, decisions)
+            for i in range(n):
+                answers[i].append(Answer(cell.index, predicted[i : i + 1], decisions[i : i + 1], spent))
+    return answers
+
+
+def _skippable(machine: object) -> bool:
+    return isinstance(machine, (SVC, SVR)) and getattr(machine, "class_weight", None) != "balanced"
+
+
+def _refit_each(
+    gram: SharedGram, chain: list[FastCell], targets: Targets, answers: list[list[Answer]], n_threads: int
+) -> None:
+    n = len(answers)
+    rows = np.arange(n)
+
+    def one(i: int) -> list[Answer]:
+        return answer_fold(gram, chain, targets, np.delete(rows, i), rows[i : i + 1], 1)
+
+    for i, found in enumerate(run([partial(one, i) for i in range(n)], n_threads)):
+        answers[i] += found
+
+
+def _decisions(
+    gram: SharedGram, cell: FastCell, targets: Targets, before: State | None, n_threads: int
+) -> tuple[FloatArray, State]:
+    """f(x_i) of the machine without row i, for every row, and the state of the machine with all rows."""
+    machine = cell.machine
+    n = len(gram.narrow)
+    target, weight = targets.values, targets.weight
+    if is_classifier(machine):
+        target = np.where(targets.codes == 1, 1.0, -1.0)
+        weight = weight * machine._class_factors(targets.classes, targets.codes, targets.classes[targets.codes])  # type: ignore[index]  # a classifier has classes
+    rows = np.flatnonzero(weight > 0)
+    everything = np.array([[0, n]])
+    view = GramView(gram.narrow, rows, everything)
+    problem = machine._formulation().build(None, rows, target[rows], weight[rows])
+    state, multipliers, _ = solve_next(view, problem, machine.tol, machine.max_iter, before)
+    beta = np.bincount(problem.Q.row, weights=problem.s * problem.Q.sign * state.t, minlength=len(rows))
+    if gram.too_coarse(rows, beta, machine.tol):
+        view = GramView(gram.wide(), rows, everything)
+        state = State(state.t, np.zeros(n), state.hi, state.lo)
+        _add(view, state.v, rows, beta)
+        state, multipliers, _ = solve_next(view, problem, machine.tol, machine.max_iter, state)
+    decisions = state.v - multipliers[0]
+    again = _to_solve_again(problem, state, rows)
+    _solve_again(view, problem, state, again, decisions, machine.tol, n_threads)
+    return decisions, state
+
+
+def _to_solve_again(problem: BoxQP, state: State, rows: IntArray) -> IntArray:
+    """Points with a multiplier; all of them where no variable is free, because the bias then depends on all."""
+    free = (state.t > state.lo) & (state.t < state.hi)
+    if not free.any():
+        return rows
+    used = np.zeros(len(rows), dtype=bool)
+    used[problem.Q.row[state.t != 0]] = True
+    return rows[used]
+
+
+def _solve_again(
+    view: GramView,
+    problem: BoxQP,
+    state: State,
+    points: IntArray,
+    decisions: FloatArray,
+    tol: float,
+    n_threads: int,
+) -> None:
+    row = view.rows[problem.Q.row]
+    tau, c = problem.s * problem.Q.sign, problem.s * problem.p
+    group = problem.group.astype(np.int64)
+    jobs = [
+        partial(
+            leave_each_out, view.K, points[k::n_threads], row, tau, problem.d, c, state.lo, state.hi, group,
+            state.t, state.v, block_size(len(row)), tol, _MANY_STEPS, decisions,
+        )
+        for k in range(n_threads)
+    ]  # fmt: skip
+    run(jobs, n_threads)
+
+
+def _predict(cell: FastCell, targets: Targets, decisions: FloatArray) -> AnyArray:
+    if is_regressor(cell.machine):
+        return decisions
+    assert targets.classes is not None
+    return np.asarray(targets.classes[(decisions > 0).astype(np.int64)])

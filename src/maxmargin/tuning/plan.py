@@ -1,0 +1,75 @@
+"""Which way a search goes: shared Gram matrices, the row store, or scikit-learn's own search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+from maxmargin._compute.memory import cache_bytes
+from maxmargin.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
+
+MACHINES = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
+SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
+
+SHARED = "shared Gram matrices"
+ROWS = "row store, one fit per cell and fold"
+SCIKIT = "scikit-learn's search, one fit per cell and fold"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The path, why it was taken, the scalers in front and the machines of the cells."""
+
+    path: str
+    reason: str
+    scaler: Any
+    machines: list[Any]
+
+
+def make_plan(estimator: Any, cells: list[dict[str, Any]], n: int, needs_probabilities: bool) -> Plan:
+    """Look at the estimator and all cells: can they share Gram matrices?"""
+    configured = [clone(estimator).set_params(**cell) for cell in cells]
+    split = [_split(model) for model in configured]
+    if needs_probabilities:
+        return Plan(SCIKIT, "the scoring needs probabilities", None, configured)
+    if any(machine is None for _, machine in split):
+        return Plan(SCIKIT, f"{type(estimator).__name__} has no shared path", None, configured)
+    machines = [machine for _, machine in split]
+    if any(type(m) not in MACHINES or isinstance(m, HardMarginSVC) or _is_hard(m) for m in machines):
+        names = {type(m).__name__ for m in machines}
+        return Plan(SCIKIT, f"{', '.join(sorted(names))} has no shared path", None, configured)
+    scalers = {repr(scaler) for scaler, _ in split}
+    if len(scalers) > 1:
+        return Plan(SCIKIT, "the grid changes what stands in front of the machine", None, configured)
+    if any(m.probability for m in machines if hasattr(m, "probability")):
+        return Plan(SCIKIT, "probability=True calibrates inside every fit", None, configured)
+    largest = max(_matrix_bytes(m, n) for m in machines)
+    budget = min(cache_bytes(m.cache_size) for m in machines)
+    if largest > budget:
+        reason = f"a Gram matrix of {n} rows takes {largest >> 20} MB, cache_size allows {budget >> 20} MB"
+        return Plan(ROWS, reason, split[0][0], configured)
+    return Plan(SHARED, "", split[0][0], machines)
+
+
+def _split(model: Any) -> tuple[Any, Any]:
+    """The scalers in front (or None) and the machine at the end; (None, None) where that is not the form."""
+    if not isinstance(model, Pipeline):
+        return None, model
+    front = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
+    if not all(isinstance(step, SCALERS) for step in front):
+        return None, None
+    return (Pipeline(model.steps[:-1]) if front else None), model.steps[-1][1]
+
+
+def _is_hard(machine: Any) -> bool:
+    return bool(np.isinf(getattr(machine, "C", 1.0)))
+
+
+def _matrix_bytes(machine: Any, n: int) -> int:
+    """Products and kernel values in float32, or float64 where the tolerance asks for it."""
+    return n * n * (8 if machine.tol < 1e-5 else 8)

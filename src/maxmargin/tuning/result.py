@@ -1,0 +1,121 @@
+"""What a search found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from maxmargin.typing import FloatArray
+
+if TYPE_CHECKING:
+    from maxmargin.displays.tune import TuneDisplay
+
+
+@dataclass(frozen=True)
+class TuneResult:
+    """The error of every cell of a grid.
+
+    Attributes
+    ----------
+    table : DataFrame with a row per cell: its parameters, error (mean over folds), dispersion (standard
+        deviation over folds), seconds (fit time, all folds).
+    folds : errors of shape (n_cells, n_folds).
+    best_params, best_error, best_index : of the first cell with the smallest error.
+    best_estimator : fitted on all rows with the best parameters, None with refit=False.
+    measure : what the error is; path : how the cells were computed; seconds : the whole search.
+    interrupted : True when Ctrl-C ended the search; the table then holds the finished cells.
+    """
+
+    table: pd.DataFrame
+    folds: FloatArray
+    params: list[dict[str, Any]]
+    measure: str
+    path: str
+    seconds: float
+    best_estimator: Any = None
+    interrupted: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def best_index(self) -> int:
+        return int(np.nanargmin(self.table["error"].to_numpy()))
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        return self.params[self.best_index]
+
+    @property
+    def best_error(self) -> float:
+        return float(self.table["error"].iloc[self.best_index])
+
+    @property
+    def one_standard_error_index(self) -> int:
+        """The simplest cell whose error is within one standard error of the best.
+
+        Simplest: the smallest C, then the smallest gamma, then the largest epsilon or nu, where the grid has them.
+        """
+        errors = self.table["error"].to_numpy()
+        standard_error = self.table["dispersion"].iloc[self.best_index] / np.sqrt(self.folds.shape[1])
+        near = np.flatnonzero(errors <= self.best_error + standard_error)
+        return int(min(near, key=lambda k: (_complexity(self.params[k]), errors[k])))
+
+    def edges(self) -> list[str]:
+        """Numeric parameters whose best value is the smallest or largest of the grid: look further there."""
+        found = []
+        for name, best in self.best_params.items():
+            values = sorted({p[name] for p in self.params if _is_number(p.get(name))})
+            if len(values) > 2 and _is_number(best) and best in (values[0], values[-1]):
+                found.append(name)
+        return found
+
+    def display(self, **options: Any) -> TuneDisplay:
+        """Heat map (or curve) of the errors, drawn; needs matplotlib."""
+        from maxmargin.displays.tune import TuneDisplay
+
+        return TuneDisplay.from_result(self, **options).plot()
+
+    def __str__(self) -> str:
+        best = ", ".join(f"{k}={_short(v)}" for k, v in self.best_params.items())
+        lines = [
+            f"Parameter tuning: {self.folds.shape[1]}-fold cross-validation, {len(self.table)} cells "
+            f"in {self.seconds:.2f} s ({self.path})",
+            f"- best parameters: {best}",
+            f"- best performance ({self.measure}): {self.best_error:.6g}",
+            "- detailed performance results:",
+            self.table.to_string(),
+        ]
+        if edges := self.edges():
+            lines.append(f"Note: the best cell lies on the edge of the grid in {', '.join(edges)}: extend it there.")
+        lines += [f"Note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def _complexity(params: dict[str, Any]) -> tuple[float, ...]:
+    """How far a cell can bend: C first, then gamma, then less epsilon or nu."""
+
+    def value(*names: str) -> float:
+        found = [v for k, v in params.items() if k.rpartition("__")[2] in names and _is_number(v)]
+        return float(found[0]) if found else 0.0
+
+    return (value("C"), value("gamma", "degree"), -value("epsilon", "nu", "alpha"))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if _is_number(value) else repr(value)
+
+
+def make_table(params: list[dict[str, Any]], folds: FloatArray, seconds: FloatArray) -> pd.DataFrame:
+    """Parameters beside error, dispersion and fit time, a row per cell."""
+    names = list(dict.fromkeys(name for cell in params for name in cell))
+    columns: dict[str, Any] = {name: [cell.get(name) for cell in params] for name in names}
+    columns["error"] = folds.mean(axis=1)
+    columns["dispersion"] = folds.std(axis=1, ddof=1) if folds.shape[1] > 1 else np.zeros(len(folds))
+    columns["seconds"] = seconds
+    return pd.DataFrame(columns)

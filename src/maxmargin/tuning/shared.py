@@ -1,0 +1,91 @@
+"""Gram matrices that all folds and all cells of a kernel share."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maxmargin._compute.threads import run, split
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.points import VectorPoints, for_engine
+from maxmargin.kernels.vectors import Constant, Laplacian, VectorKernel
+from maxmargin.typing import AnyArray, FloatArray, IntArray
+
+_PROBE = 128
+
+
+class Layout:
+    """Rows as one kernel view sees them, with their inner products computed once for all its kernels."""
+
+    def __init__(self, n_threads: int) -> None:
+        self._n_threads = n_threads
+        self._products: dict[Any, AnyArray] = {}
+
+    def gram(self, kernel: Kernel, points: Any, dtype: Any) -> AnyArray:
+        """The Gram matrix of ``points`` in ``dtype``, out of shared inner products where that is possible."""
+        ready = for_engine(points, dtype)
+        if dtype != np.float32 or not _maps_products(kernel, ready):
+            return kernel.gram(ready, n_threads=self._n_threads)
+        assert isinstance(kernel, VectorKernel)
+        key = kernel.view_key()
+        if key not in self._products:
+            self._products[key] = ready.X @ ready.X.T
+        K = np.empty_like(self._products[key])
+        run([partial(_map, kernel, ready, self._products[key], K, part)
+             for part in split(len(ready), 8 * self._n_threads)], self._n_threads)  # fmt: skip
+        return K
+
+
+def _maps_products(kernel: Kernel, points: Any) -> bool:
+    plain = isinstance(kernel, VectorKernel) and not isinstance(kernel, (Laplacian, Constant))
+    return plain and isinstance(points, VectorPoints) and isinstance(points.X, np.ndarray)
+
+
+def _map(kernel: VectorKernel, points: VectorPoints, products: AnyArray, K: AnyArray, part: slice) -> None:
+    tile = K[part]
+    tile[...] = products[part]
+    kernel.map_products(tile, points.take(part), points)
+
+
+class SharedGram:
+    """One kernel's values over all rows, in float32 while that is good enough.
+
+    The float32 error is known exactly on a sample of rows, so the error of any answer there is too; when it
+    passes a quarter of the tolerance, a float64 matrix is made, once.
+    """
+
+    def __init__(self, kernel: Kernel, points: Any, layout: Layout, *, wide: bool) -> None:
+        self._kernel = kernel
+        self._points = points
+        self._layout = layout
+        self._lock = threading.Lock()
+        self._wide: AnyArray | None = None
+        self.narrow: AnyArray = layout.gram(kernel, points, np.float64 if wide else np.float32)
+        if wide:
+            self._wide = self.narrow
+        self._probe = np.random.default_rng(0).permutation(len(points))[:_PROBE]
+        self._error = None if wide else self._float32_error()
+
+    def _float32_error(self) -> FloatArray:
+        exact = self._points.astype(np.float64)
+        true = self._kernel.gram(exact.take(self._probe), exact)
+        error: FloatArray = (true - self.narrow[self._probe]).astype(np.float32)
+        return error
+
+    def too_coarse(self, rows: IntArray, weights: FloatArray, tol: float) -> bool:
+        """True when float32 values put an error above tol / 4 on the kernel sums with these weights."""
+        if self._error is None:
+            return False
+        used = np.flatnonzero(weights)
+        deviation = self._error[:, rows[used]] @ weights[used]
+        return float(np.abs(deviation).max(initial=0.0)) > 0.25 * tol
+
+    def wide(self) -> AnyArray:
+        """The matrix in float64."""
+        with self._lock:
+            if self._wide is None:
+                self._wide = self._layout.gram(self._kernel, self._points, np.float64)
+            return self._wide

@@ -11,8 +11,9 @@ from math import factorial
 
 import numpy as np
 
-from maxmargin._compute.dual import solve_block
-from maxmargin._compute.jit import jit, jit_finite, jit_sums
+from maxmargin._compute.dual import add_rows, solve_block
+from maxmargin._compute.jit import jit, jit_finite
+from maxmargin._compute.leave_one_out import multiplier
 from maxmargin.typing import FloatArray, IntArray
 
 _A2, _A3, _A4, _A5 = (1.0 / factorial(k) for k in (2, 3, 4, 5))
@@ -58,10 +59,10 @@ def solve_folds(
             x[:] = t[f - n_machines]
         _make_feasible(x, low, high)
         g = -y
-        _add_rows(K, x, g)
+        used = np.flatnonzero(x)
+        add_rows(g, K, used, x[used], 0, n)
         steps[f] = solve_block(K, g, x, low, high, starts, stops, tol, max_steps)
-        b = _bias(g, x, low, high)
-        decisions[f] = g + y + b
+        decisions[f] = g + y - multiplier(g, x, low, high)
     return decisions, steps
 
 
@@ -85,16 +86,6 @@ def _stretched(K: FloatArray, logs: FloatArray, stretch: float, out: FloatArray)
             new[j] = row[j] * (one + x * (one + x * (a2 + x * (a3 + x * (a4 + x * high)))))
 
 
-@jit_sums
-def _add_rows(K: FloatArray, t: FloatArray, g: FloatArray) -> None:
-    """g += K t, only over the rows where t is not 0."""
-    for i in range(len(t)):
-        if t[i] != 0.0:
-            row, weight = K[i], t[i]
-            for j in range(len(g)):
-                g[j] += weight * row[j]
-
-
 @jit
 def _make_feasible(t: FloatArray, low: FloatArray, high: FloatArray) -> None:
     """Clip into the bounds, then move variables until they sum to 0."""
@@ -108,24 +99,3 @@ def _make_feasible(t: FloatArray, low: FloatArray, high: FloatArray) -> None:
         moved = min(max(t[i] - excess, low[i]), high[i])
         excess += moved - t[i]
         t[i] = moved
-
-
-@jit
-def _bias(g: FloatArray, t: FloatArray, low: FloatArray, high: FloatArray) -> float:
-    """Mean over free variables of the value that makes them exact, else the middle of its interval."""
-    total, count = 0.0, 0
-    lowest, highest = np.inf, -np.inf
-    for i in range(len(t)):
-        can_rise, can_fall = t[i] < high[i], t[i] > low[i]
-        if can_rise and can_fall:
-            total += g[i]
-            count += 1
-        if can_rise:
-            lowest = min(lowest, g[i])
-        if can_fall:
-            highest = max(highest, g[i])
-    if count > 0:
-        return -total / count
-    if np.isinf(lowest) or np.isinf(highest):
-        return -highest if np.isinf(lowest) else -lowest
-    return -0.5 * (lowest + highest)

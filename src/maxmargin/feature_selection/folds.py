@@ -225,7 +225,7 @@ class LeaveOneOutErrors(FoldErrors):
         _, view, gammas = self._gammas.groups(subset)[0]
         K, logs, _ = self._matrices(subset, view, gammas)
         for m, solution in enumerate(t[0]):
-            support = np.flatnonzero(solution)
+            support = self._to_leave_out(solution, self._bounds[0, m])
             for rows in np.array_split(support, max(1, -(-len(support) // _AT_ONCE))):
                 bounds = np.repeat(self._bounds[0, m : m + 1], len(rows), axis=0)
                 bounds[np.arange(len(rows)), rows] = 0.0
@@ -246,6 +246,12 @@ class LeaveOneOutErrors(FoldErrors):
                     warn_not_converged(self.machine.tol)
                 decisions[0, m, rows] = values[np.arange(len(rows)), rows]
         return decisions, t
+
+    @staticmethod
+    def _to_leave_out(t: FloatArray, bounds: FloatArray) -> IntArray:
+        """Rows that count; all of them where no variable is free, because the bias then depends on all."""
+        free = (t != 0) & (np.abs(t) < bounds)
+        return np.flatnonzero(t if free.any() else bounds)
 
 
 def _neighbours(gammas: FloatArray) -> list[IntArray]:

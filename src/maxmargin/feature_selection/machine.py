@@ -10,18 +10,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.class_weight import compute_class_weight
 
 from maxmargin.feature_selection.subset_kernels import SubsetKernel
 from maxmargin.multiclass import Strategy
 from maxmargin.svm import SVC
+from maxmargin.tuning.plan import SCALERS
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 MAX_ROWS = 4096  # of the one-call solver, and of a Gram matrix that is kept whole
 MAX_STEPS = 10_000_000
-# transformers that treat every column by itself, so that a subset's scaling is a part of the whole one's
-COLUMN_SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def machine_of(estimator: Any) -> Machine | None:
     """
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
     scaler, svc = (steps[0], steps[-1]) if len(steps) == 2 else (None, steps[-1])
-    if len(steps) > 2 or type(svc) is not SVC or not (scaler is None or type(scaler) in COLUMN_SCALERS):
+    if len(steps) > 2 or type(svc) is not SVC or not (scaler is None or type(scaler) in SCALERS):
         return None
     plain = svc.loss == "hinge" and svc.max_iter == -1 and svc.time_limit is None and not svc.probability
     if not plain or not np.isfinite(svc.C) or svc.C <= 0 or svc.tol <= 0:

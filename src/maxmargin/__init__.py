@@ -25,6 +25,16 @@ _HOMES: dict[str, str] = {
     "GridSearch": "maxmargin.tuning",
     "TuneResult": "maxmargin.tuning",
     "nested_error": "maxmargin.tuning",
+    "LogisticRegression": "maxmargin.linear",
+    "LinearSVC": "maxmargin.linear",
+    "LinearSVR": "maxmargin.linear",
+    "LeastSquares": "maxmargin.linear",
+    "Ridge": "maxmargin.linear",
+    "FisherDiscriminant": "maxmargin.linear",
+    "Perceptron": "maxmargin.linear",
+    "PassiveAggressive": "maxmargin.linear",
+    "Pegasos": "maxmargin.linear",
+    "SubgradientDescent": "maxmargin.linear",
 }
 _MODULES = {"kernels", "feature_selection"}
 

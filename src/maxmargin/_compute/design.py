@@ -1,0 +1,231 @@
+"""A table X of n rows and p columns as a linear map, dense or CSR: the four products that solvers need.
+
+All sums are in float64, whatever the type of X: blocks of a float32 table are widened while in cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin._compute import csr
+from maxmargin._compute.threads import effective_threads, run, split
+from maxmargin.typing import AnyArray, FloatArray, IntArray
+
+_BLOCK = 1 << 17  # numbers in a block: one megabyte of float64, which stays in the second-level cache
+
+
+class Design(Protocol):
+    """The products with X that a solver may ask for."""
+
+    shape: tuple[int, int]
+    density: float
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        """X w, of shape (n_samples,)."""
+
+    def adjoint(self, u: FloatArray) -> FloatArray:
+        """X' u, of shape (n_features,)."""
+
+    def gram(self, d: FloatArray) -> FloatArray:
+        """X' diag(d) X of shape (n_features, n_features) for d >= 0; rows with d = 0 cost nothing."""
+
+    def hessian_product(self, d: FloatArray, v: FloatArray, bias: float) -> tuple[FloatArray, float]:
+        """[X 1]' diag(d) [X 1] (v, bias), as its first n_features entries and its last one."""
+
+    def take(self, rows: IntArray) -> Design:
+        """The design of some rows."""
+
+    def columns(self, chosen: IntArray) -> Design:
+        """The design of some columns."""
+
+    def squared_norms(self) -> FloatArray:
+        """||x_i||^2, of shape (n_samples,)."""
+
+    def dense(self) -> FloatArray:
+        """X as a float64 array."""
+
+
+def design(X: Any, n_jobs: int | None = None) -> Design:
+    """The design of a validated table."""
+    threads = effective_threads(n_jobs)
+    if isinstance(X, np.ndarray):
+        return DenseDesign(np.ascontiguousarray(X), threads)
+    return SparseDesign(X.tocsr(), threads)
+
+
+def _each(work: Callable[[slice], Any], parts: list[slice], threads: int) -> list[Any]:
+    """The results of ``work`` on every part of the rows, on threads."""
+    return run([partial(work, part) for part in parts], threads)
+
+
+class DenseDesign:
+    """A C-contiguous array."""
+
+    density = 1.0
+
+    def __init__(self, X: AnyArray, threads: int) -> None:
+        self.X = X
+        self.threads = threads
+        self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
+
+    def _block(self, rows: slice) -> FloatArray:
+        return self.X[rows].astype(np.float64, copy=False)
+
+    def _rows_per_block(self) -> int:
+        return max(32, _BLOCK // max(1, self.shape[1]))
+
+    def _each_block(self, part: slice) -> list[slice]:
+        step = self._rows_per_block()
+        return [slice(s, min(s + step, part.stop)) for s in range(part.start, part.stop, step)]
+
+    def _parts(self) -> list[slice]:
+        n, p = self.shape
+        return split(n, self.threads if n * p > 4 * _BLOCK else 1)
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        out = np.empty(self.shape[0])
+
+        def work(part: slice) -> None:
+            for rows in self._each_block(part):
+                np.dot(self._block(rows), w, out=out[rows])
+
+        _each(work, self._parts(), self.threads)
+        return out
+
+    def adjoint(self, u: FloatArray) -> FloatArray:
+        def work(part: slice) -> FloatArray:
+            total = np.zeros(self.shape[1])
+            for rows in self._each_block(part):
+                total += u[rows] @ self._block(rows)
+            return total
+
+        return self._sum(work)
+
+    def gram(self, d: FloatArray) -> FloatArray:
+        p = self.shape[1]
+
+        def work(part: slice) -> FloatArray:
+            total = np.zeros((p, p))
+            for rows in self._each_block(part):
+                kept = np.flatnonzero(d[rows])
+                if len(kept):
+                    weights = d[rows][kept]
+                    block = (
+                        self._block(rows)[kept] if len(kept) < rows.stop - rows.start else self._block(rows)
+                    )
+                    scaled = block * np.sqrt(weights)[:, None]
+                    total += scaled.T @ scaled
+            return total
+
+        return self._sum(work)
+
+    def hessian_product(self, d: FloatArray, v: FloatArray, bias: float) -> tuple[FloatArray, float]:
+        def work(part: slice) -> FloatArray:
+            total = np.zeros(self.shape[1] + 1)
+            for rows in self._each_block(part):
+                block = self._block(rows)
+                u = d[rows] * (block @ v + bias)
+                total[:-1] += u @ block
+                total[-1] += u.sum()
+            return total
+
+        total = self._sum(work)
+        return total[:-1], float(total[-1])
+
+    def _sum(self, work: Any) -> FloatArray:
+        results = _each(work, self._parts(), self.threads)
+        total: FloatArray = results[0]
+        for more in results[1:]:
+            total = total + more
+        return total
+
+    def take(self, rows: IntArray) -> DenseDesign:
+        return DenseDesign(self.X[rows], self.threads)
+
+    def columns(self, chosen: IntArray) -> DenseDesign:
+        return DenseDesign(np.ascontiguousarray(self.X[:, chosen]), self.threads)
+
+    def squared_norms(self) -> FloatArray:
+        norms: FloatArray = np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
+        return norms
+
+    def dense(self) -> FloatArray:
+        return self.X.astype(np.float64, copy=False)
+
+
+class SparseDesign:
+    """A CSR matrix."""
+
+    def __init__(self, X: sparse.csr_matrix, threads: int) -> None:
+        self.X = X
+        self.threads = threads if X.nnz > 20_000 else 1
+        self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
+        self.density = X.nnz / max(1, X.shape[0] * X.shape[1])
+        self._csc: Any = None  # made when columns are first asked for
+        self._csr = (X.data, X.indices, X.indptr.astype(X.indices.dtype, copy=False))
+
+    def _parts(self) -> list[slice]:
+        return split(self.shape[0], self.threads)
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        out = np.empty(self.shape[0])
+        w = np.ascontiguousarray(w, dtype=np.float64)
+
+        def work(part: slice) -> None:
+            csr.csr_scores(*self._csr, w, out, part.start, part.stop)
+
+        _each(work, self._parts(), self.threads)
+        return out
+
+    def _accumulate(self, function: Any, vector: FloatArray, shape: Any) -> FloatArray:
+        vector = np.ascontiguousarray(vector, dtype=np.float64)
+
+        def work(part: slice) -> FloatArray:
+            out = np.zeros(shape)
+            function(*self._csr, vector, out, part.start, part.stop)
+            return out
+
+        results = _each(work, self._parts(), self.threads)
+        total: FloatArray = sum(results[1:], start=results[0])
+        return total
+
+    def adjoint(self, u: FloatArray) -> FloatArray:
+        return self._accumulate(csr.csr_adjoint, u, self.shape[1])
+
+    def gram(self, d: FloatArray) -> FloatArray:
+        half = self._accumulate(csr.csr_gram, d, (self.shape[1], self.shape[1]))
+        full = half + half.T
+        np.fill_diagonal(full, np.diag(half))
+        return full
+
+    def hessian_product(self, d: FloatArray, v: FloatArray, bias: float) -> tuple[FloatArray, float]:
+        d, v = np.ascontiguousarray(d, dtype=np.float64), np.ascontiguousarray(v, dtype=np.float64)
+
+        def work(part: slice) -> tuple[FloatArray, float]:
+            out = np.zeros(self.shape[1])
+            last = csr.csr_hessian_product(*self._csr, d, v, float(bias), out, part.start, part.stop)
+            return out, last
+
+        results = _each(work, self._parts(), self.threads)
+        return sum((r[0] for r in results[1:]), start=results[0][0]), float(sum(r[1] for r in results))
+
+    def take(self, rows: IntArray) -> SparseDesign:
+        return SparseDesign(self.X[rows], self.threads)
+
+    def columns(self, chosen: IntArray) -> SparseDesign:
+        if self._csc is None:
+            self._csc = self.X.tocsc()
+        return SparseDesign(self._csc[:, chosen].tocsr(), self.threads)
+
+    def squared_norms(self) -> FloatArray:
+        squared = self.X.multiply(self.X)
+        return np.asarray(squared.sum(axis=1), dtype=np.float64).ravel()
+
+    def dense(self) -> FloatArray:
+        full: FloatArray = self.X.toarray().astype(np.float64, copy=False)
+        return full

@@ -1,0 +1,130 @@
+"""What every linear estimator shares: validation, weights, one-versus-one and one-versus-rest, decisions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from maxmargin.multiclass import check_strategy, predict_codes
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.loss_penalty import solved
+from maxmargin.typing import AnyArray, FloatArray, IntArray
+
+
+def worst_gap(certificates: list[Certificate]) -> Certificate:
+    """The certificate of the machine furthest from its optimum."""
+    return max(certificates, key=lambda c: c.relative_gap if c.convex else c.kkt)
+
+
+def warn_unsolved(certificate: Certificate, tol: float, what: str, remedy: str) -> None:
+    """A ConvergenceWarning that says what was reached, when an answer is not good to ``tol``."""
+    if solved(certificate, tol):
+        return
+    reached = (
+        f"a relative duality gap of {certificate.relative_gap:.3g}"
+        if certificate.convex
+        else f"a stationarity of {certificate.kkt:.3g}"
+    )
+    warnings.warn(f"{what} reached {reached}, not tol={tol:g}: {remedy}.", ConvergenceWarning, stacklevel=3)
+
+
+def row_weights(estimator: Any, X: Any, sample_weight: Any) -> FloatArray:
+    """Validated weights in float64 of shape (n_samples,)."""
+    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row: at least one row must count.")
+    return weights
+
+
+def check_positive(name: str, value: float, *, zero: bool = False) -> None:
+    """An error unless value > 0 (or >= 0)."""
+    if not (value > 0 or (zero and value == 0)):
+        bound = ">= 0" if zero else "> 0"
+        raise ValueError(f"{name}={value!r} must be {bound}.")
+
+
+class SparseInput:
+    """Tags of an estimator that takes CSR input."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # a mixin: the next class has it
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearDecision:
+    """f(x) = <w, x> + b from ``coef_`` and ``intercept_``."""
+
+    coef_: FloatArray
+    intercept_: FloatArray
+
+    def _table(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False, order="C"
+        )
+
+    def _scores(self, X: Any) -> FloatArray:
+        scores = safe_sparse_dot(self._table(X), self.coef_.T, dense_output=True) + self.intercept_
+        return np.asarray(scores)
+
+
+class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimator):
+    """Base of the linear classifiers: labels in, one or more hyperplanes out."""
+
+    multiclass: Any
+    class_weight: Any
+    classes_: AnyArray
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray]:
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=False
+        )
+        check_classification_targets(y)
+        weights = row_weights(self, X, sample_weight)
+        codes, self.classes_ = pd.factorize(y, sort=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs two classes or more; y holds one class, {self.classes_[0]!r}."
+            )
+        check_strategy(self._strategy())
+        if not isinstance(X, np.ndarray):
+            X.sum_duplicates()
+        return X, codes, weights * self._class_weights(codes)[codes]
+
+    def _class_weights(self, codes: IntArray) -> FloatArray:
+        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
+        return np.asarray(by_class, dtype=np.float64)
+
+    def _strategy(self) -> Any:
+        return self.multiclass
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Signed scores: of shape (n_samples,) for two classes, else (n_samples, n_machines)."""
+        scores = self._scores(X)
+        return scores.ravel() if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> AnyArray:
+        """Class labels of shape (n_samples,)."""
+        scores = self.decision_function(X)
+        labels: AnyArray = self.classes_[predict_codes(scores, len(self.classes_), self._strategy())]
+        return labels
+
+
+class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator):
+    """Base of the linear regressors."""
+
+    intercept_: Any
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predicted values of shape (n_samples,)."""
+        return self._scores(X)

@@ -1,0 +1,107 @@
+"""Which solver for which loss-plus-penalty problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.utils import check_random_state
+
+from maxmargin._compute.threads import single_threaded_blas
+from maxmargin.penalties import Penalty
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.solution import Solution
+from maxmargin.solvers.primal_augmented import AugmentedLagrangian
+from maxmargin.solvers.primal_dual_coordinate import DualCoordinateDescent
+from maxmargin.solvers.primal_linear_program import LinearProgram
+from maxmargin.solvers.primal_newton import Newton
+from maxmargin.solvers.primal_proximal_coordinate import ProximalCoordinateDescent
+from maxmargin.solvers.primal_successive import SuccessiveLinearisation
+from maxmargin.solvers.primal_warm import solve_nested
+from maxmargin.typing import FloatArray
+
+_EXPLICIT_COLUMNS = 1500
+_MAKERS: dict[str, Callable[[float, int, int], Any]] = {
+    "newton": lambda tol, max_iter, seed: Newton(tol=tol, max_iter=max_iter),
+    "augmented": lambda tol, max_iter, seed: AugmentedLagrangian(tol=tol, max_iter=max_iter),
+    "dual_coordinate": lambda tol, max_iter, seed: DualCoordinateDescent(
+        tol=tol, max_iter=max_iter, random_state=seed
+    ),
+    "proximal_coordinate": lambda tol, max_iter, seed: ProximalCoordinateDescent(tol=tol, max_iter=max_iter),
+    "linear_program": lambda tol, max_iter, seed: LinearProgram(tol=tol),
+    "successive": lambda tol, max_iter, seed: SuccessiveLinearisation(
+        solve_convex=_convex(1e-3 * tol * tol), tol=tol, random_state=seed
+    ),
+}
+
+
+def _convex(tol: float) -> Callable[[LossPenalty, FloatArray | None], Solution]:
+    """A solver of the convex problems inside successive linearisation."""
+
+    def solve(problem: LossPenalty, start: FloatArray | None) -> Solution:
+        solution: Solution = _MAKERS[choose(problem)](tol, 2000, 0).solve(problem, start=start)
+        return solution
+
+    return solve
+
+
+def primal_penalty(name: str, sparsity: float, alpha: float) -> Penalty:
+    """The penalty called ``name``, with weight 1 on the l2 part and ``sparsity`` on the l1 or l0 part."""
+    parts = {
+        "l2": Penalty(l2=1.0),
+        "l1": Penalty(l1=sparsity),
+        "l0": Penalty(l0=sparsity, alpha=alpha),
+        "l1l2": Penalty(l2=1.0, l1=sparsity),
+        "l0l2": Penalty(l2=1.0, l0=sparsity, alpha=alpha),
+        "none": Penalty(),
+    }
+    if name not in parts:
+        raise ValueError(f"penalty={name!r} is unknown: use one of {', '.join(map(repr, parts))}.")
+    return parts[name]
+
+
+def choose(problem: LossPenalty) -> str:
+    """The name of the fastest solver for a problem, as benchmarks/linear.py measures it."""
+    if not problem.penalty.convex:
+        return "successive"
+    if problem.loss.smooth:
+        return "newton" if problem.penalty.smooth else "proximal_coordinate"
+    if problem.penalty.l2 == 0:
+        return "linear_program"
+    if not problem.penalty.smooth:
+        return "augmented"
+    return "augmented" if problem.X.shape[1] <= _EXPLICIT_COLUMNS else "dual_coordinate"
+
+
+def _solve_plainly(problem: LossPenalty, solver: Any, *, callback: Any) -> Solution:
+    with single_threaded_blas():
+        solution: Solution = solver.solve(problem, callback=callback)
+    return solution
+
+
+def solve_primal(
+    problem: LossPenalty,
+    solver: str,
+    *,
+    tol: float,
+    max_iter: int,
+    random_state: Any = None,
+    callback: Any = None,
+) -> tuple[Solution, Certificate]:
+    """Solve and certify; an error when the solver asked for cannot solve this problem."""
+    name = choose(problem) if solver == "auto" else solver
+    if name not in _MAKERS:
+        raise ValueError(
+            f"solver={solver!r} is unknown: use 'auto' or one of {', '.join(map(repr, _MAKERS))}."
+        )
+    seed = int(check_random_state(random_state).randint(2**31 - 1)) if random_state is not None else 0
+    chosen = _MAKERS[name](tol, max_iter, seed)
+    if not chosen.can_solve(problem):
+        raise ValueError(
+            f"solver={name!r} cannot solve a {type(problem.loss).__name__} loss with {problem.penalty}: "
+            "use solver='auto'."
+        )
+    nested = name in ("newton", "augmented")
+    solution = (solve_nested if nested else _solve_plainly)(problem, chosen, callback=callback)
+    return solution, problem.certify(solution.x, solution.multipliers)

@@ -1,0 +1,131 @@
+"""What the online classifiers share: fit in passes, partial_fit, history."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import validate_data
+
+from maxmargin.linear._base import LinearClassifier, row_weights
+from maxmargin.multiclass import binary_tasks, check_strategy
+from maxmargin.solvers.online_loop import OnlineLoop, OnlineState
+from maxmargin.typing import FloatArray, IntArray
+
+
+class OnlineClassifier(LinearClassifier):
+    """Base: a subclass gives `_loop` and may override `_finished`.
+
+    ``history_`` is a table with the columns pass, mistakes and loss (sums and means over the machines).
+    """
+
+    fit_intercept: bool
+    max_iter: int
+    shuffle: bool
+    average: bool
+    random_state: Any
+    verbose: int
+
+    def _loop(self) -> OnlineLoop:
+        """The rule and its steps."""
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        """Errors for parameters that make no sense."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Passes over X of shape (n_samples, n_features) with labels y until done or ``max_iter``."""
+        self._check()
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter={self.max_iter} must be at least 1.")
+        X, codes, weights = self._validate(X, y, sample_weight)
+        self._begin(X.shape[1])
+        for _ in range(self.max_iter):
+            mistakes, loss = self._pass(X, codes, weights)
+            if self.verbose:
+                print(f"{type(self).__name__}: pass {len(self._rows)}, mistakes {mistakes}, loss {loss:.6g}")
+            if self._finished(mistakes):
+                break
+        self._store()
+        self._conclude(X, codes, weights)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """One pass over a chunk of rows; ``classes`` (all labels) is needed the first time.
+
+        Memory does not grow with the number of chunks.
+        """
+        self._check()
+        first = not hasattr(self, "_states")
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=first
+        )
+        check_classification_targets(y)
+        if first:
+            if classes is None:
+                raise ValueError("the first call of partial_fit needs classes=, all labels that will come.")
+            check_strategy(self._strategy())
+            self.classes_ = unique_labels(classes)
+            self._begin(X.shape[1])
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has labels that are not in classes={list(self.classes_)}: {list(unknown)}.")
+        codes = np.searchsorted(self.classes_, y)
+        weights = row_weights(self, X, sample_weight)
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
+        self._pass(X, codes, weights * self._class_weights(codes)[codes])
+        self._store()
+        return self
+
+    def _begin(self, n_features: int) -> None:
+        n_machines = {2: 1}.get(len(self.classes_), len(self.classes_))
+        if self._strategy() == "ovo" and len(self.classes_) > 2:
+            n_machines = len(self.classes_) * (len(self.classes_) - 1) // 2
+        loop = self._loop()
+        self._states: list[OnlineState] = [
+            loop.start(n_features, self.random_state) for _ in range(n_machines)
+        ]
+        self._rows: list[tuple[int, int, float]] = []
+        self._last_mistakes = np.zeros(n_machines, dtype=np.int64)
+
+    def _pass(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
+        loop = self._loop()
+        losses = []
+        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
+        for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
+            whole = len(task.rows) == X.shape[0]
+            part = X if whole else X[task.rows]
+            if part.shape[0] == 0:
+                continue
+            mistakes, loss = loop.run(state, part, task.signs, weights[task.rows], shuffle=self.shuffle)
+            self._last_mistakes[k] = mistakes
+            losses.append(loss)
+        total = int(self._last_mistakes.sum())
+        self._rows.append((len(self._rows) + 1, total, float(np.mean(losses)) if losses else 0.0))
+        return total, self._rows[-1][2]
+
+    def _finished(self, mistakes: int) -> bool:
+        return False
+
+    def _store(self) -> None:
+        thetas = np.array([state.theta(self.average) for state in self._states])
+        self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
+        self.n_iter_ = len(self._rows)
+        self.history_ = pd.DataFrame(self._rows, columns=["pass", "mistakes", "loss"])
+
+    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+        """What a full fit can report beyond the weights."""
+
+    def _gave_up(self, why: str) -> None:
+        warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=4)
+
+
+def table_radius(X: Any, fit_intercept: bool) -> float:
+    """R = max ||(x, 1)||, or max ||x|| without an intercept."""
+    squares = X.multiply(X).sum(axis=1) if not isinstance(X, np.ndarray) else np.einsum("ij,ij->i", X, X)
+    return float(np.sqrt(np.max(squares) + (1.0 if fit_intercept else 0.0)))

@@ -1,0 +1,164 @@
+"""Fisher's linear discriminant."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from maxmargin.linear._base import row_weights
+from maxmargin.typing import AnyArray, FloatArray
+
+
+class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+    """Fisher's discriminant axes: the directions along which classes differ most relative to their scatter.
+
+        max over v   v'F v / v'W v
+
+    F is the scatter between the classes' means, W the pooled scatter inside the classes. The axes are the
+    eigenvectors of W^-1 F in falling order of their eigenvalues, at most n_classes - 1, scaled to v'Wv = n - K
+    so that scores have unit variance inside classes. A row belongs to the class of the nearest centroid
+    in these scores. SPEC section 8; [1, section 6].
+
+    Parameters
+    ----------
+    n_components : number of axes; all by default.
+    method : "eigen" (the generalised eigenproblem) or "canonical" (principal components of the means after
+        the principal components of W have been scaled to one); the same axes by two roads.
+    shrinkage : 0 to 1, or "auto" (Ledoit & Wolf): W becomes (1 - s) W + s trace(W)/p I, for a singular W.
+
+    Attributes
+    ----------
+    axes_ : of shape (n_features, n_components). With two classes axis 1 is oriented so that the first class has
+        the smaller mean score; with more, so that its largest entry is positive.
+    eigenvalues_ : of shape (n_components,); ``explained_ratio_`` is their share of the sum.
+    centroids_ : mean scores of shape (n_classes, n_components).
+    cut_points_ : with two classes (D_I + D_II)/2, of shape (1,); else the midpoints of neighbouring centroids
+        along the first axis, of shape (n_classes - 1,).
+    xbar_ : the mean row that scores are relative to.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X = [[1.0, 2.0], [2.0, 1.0], [2.0, 3.0], [6.0, 5.0], [7.0, 8.0], [8.0, 6.0]]
+    >>> model = mm.FisherDiscriminant().fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> model.centroids_.round(3).ravel().tolist(), model.predict([[3.0, 3.0]]).tolist()
+    ([-3.396, 3.396], ['a'])
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        method: Literal["eigen", "canonical"] = "eigen",
+        shrinkage: float | Literal["auto"] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.shrinkage = shrinkage
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FisherDiscriminant:
+        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
+        if self.method not in ("eigen", "canonical"):
+            raise ValueError(f"method={self.method!r} is unknown: use 'eigen' or 'canonical'.")
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        weights = row_weights(self, X, sample_weight)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        K = len(self.classes_)
+        if K < 2:
+            raise ValueError(f"FisherDiscriminant needs two classes or more; y holds one class, {y[0]!r}.")
+        counts = np.bincount(codes, weights=weights, minlength=K)
+        if np.any(counts == 0):
+            raise ValueError("every class needs a row of positive weight.")
+        means = np.array([weights[codes == k] @ X[codes == k] / counts[k] for k in range(K)])
+        self.xbar_ = counts @ means / counts.sum()
+        inside = (X - means[codes]) * np.sqrt(weights)[:, None]
+        freedom = max(float(counts.sum()) - K, 1.0)
+        within = self._shrunk(inside.T @ inside / freedom, inside)
+        spread = np.sqrt(counts)[:, None] * (means - self.xbar_)
+        values, axes = self._axes(within, spread)
+        keep = self._how_many(K, X.shape[1])
+        self.eigenvalues_, self.axes_ = values[:keep], axes[:, :keep]
+        self._orient(means)
+        self.explained_ratio_ = self.eigenvalues_ / max(float(values.sum()), 1e-300)
+        self.centroids_ = (means - self.xbar_) @ self.axes_
+        first = np.sort(self.centroids_[:, 0])
+        self.cut_points_ = 0.5 * (first[:-1] + first[1:])
+        self._n_features_out = keep
+        return self
+
+    def _how_many(self, n_classes: int, n_features: int) -> int:
+        most = min(n_classes - 1, n_features)
+        if self.n_components is None:
+            return most
+        if not 1 <= self.n_components <= most:
+            raise ValueError(f"n_components={self.n_components} must lie between 1 and {most} here.")
+        return self.n_components
+
+    def _shrunk(self, within: FloatArray, inside: FloatArray) -> FloatArray:
+        if self.shrinkage is None:
+            return within
+        share = ledoit_wolf_shrinkage(inside) if self.shrinkage == "auto" else float(self.shrinkage)
+        if not 0 <= share <= 1:
+            raise ValueError(f"shrinkage={self.shrinkage!r} must lie between 0 and 1, or be 'auto'.")
+        self.shrinkage_ = float(share)
+        p = len(within)
+        return (1 - share) * within + share * np.trace(within) / p * np.eye(p)
+
+    def _axes(self, within: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues (between over within sums of squares per degree of freedom) and axes with v'Wv = 1."""
+        scatter, principal = linalg.eigh(within)
+        positive = scatter > 1e-10 * max(float(scatter[-1]), 1e-300)
+        if not positive.all():
+            warnings.warn(
+                f"the scatter inside the classes is singular ({np.count_nonzero(~positive)} directions without "
+                "any): they are left out; give shrinkage a value to use them.",
+                stacklevel=4,
+            )
+        white = principal[:, positive] / np.sqrt(scatter[positive])
+        if self.method == "eigen" and positive.all():
+            values, axes = linalg.eigh(spread.T @ spread, within)
+            return np.maximum(values[::-1], 0.0), axes[:, ::-1]
+        _, singular, right = linalg.svd(spread @ white, full_matrices=False)
+        axes = white @ right.T
+        missing = min(spread.shape[0] - 1, spread.shape[1]) - axes.shape[1]
+        if missing > 0:
+            axes = np.column_stack([axes, np.zeros((len(axes), missing))])
+            singular = np.append(singular, np.zeros(missing))
+        return singular**2, axes
+
+    def _orient(self, means: FloatArray) -> None:
+        if len(self.classes_) == 2:
+            signs = np.where((means[0] - means[1]) @ self.axes_ > 0, -1.0, 1.0)
+        else:
+            largest = np.abs(self.axes_).argmax(axis=0)
+            signs = np.where(self.axes_[largest, np.arange(self.axes_.shape[1])] < 0, -1.0, 1.0)
+        self.axes_ = self.axes_ * signs
+
+    def transform(self, X: Any) -> FloatArray:
+        """Scores of shape (n_samples, n_components)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray((X - self.xbar_) @ self.axes_)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Two classes: score minus cut point, of shape (n_samples,); else minus half the squared distances."""
+        scores = self.transform(X)
+        if len(self.classes_) == 2:
+            return np.asarray(scores[:, 0] - self.cut_points_[0])
+        distances = scores[:, None, :] - self.centroids_
+        return np.asarray(-0.5 * np.sum(distances**2, axis=2))
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class of the nearest centroid, of shape (n_samples,)."""
+        decision = self.decision_function(X)
+        codes = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+        labels: AnyArray = self.classes_[codes]
+        return labels

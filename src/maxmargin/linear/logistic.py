@@ -1,0 +1,314 @@
+"""Logistic regression by Newton's method, with the statistics of its coefficients."""
+
+from __future__ import annotations
+
+import warnings
+from math import inf, isinf
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._compute.design import Design, design
+from maxmargin.linear._base import LinearClassifier, check_positive, warn_unsolved, worst_gap
+from maxmargin.linear._separation import Separation, find_separation, strictly_separated
+from maxmargin.linear._summary import LogisticSummary, coefficient_table, covariance
+from maxmargin.losses import Logistic
+from maxmargin.multiclass import BinaryTask, binary_tasks
+from maxmargin.penalties import Penalty
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.loss_penalty import LossPenalty, solved
+from maxmargin.problems.multinomial import Multinomial
+from maxmargin.problems.solution import Solution
+from maxmargin.solvers.primal_multinomial import MultinomialNewton, multinomial_hessian
+from maxmargin.solvers.primal_newton import Newton, hessian
+from maxmargin.solvers.primal_warm import solve_nested
+from maxmargin.typing import FloatArray, IntArray
+
+
+class SeparationWarning(ConvergenceWarning):
+    """The classes are separated by a hyperplane, so that the likelihood has no maximum."""
+
+
+class LogisticRegression(LinearClassifier):
+    """Logistic regression: maximum likelihood, or penalised by the length of the weights.
+
+        min over w, b   C sum_i s_i log(1 + exp(-y_i (<w, x_i> + b))) + 1/2 ||w||^2
+
+    with the penalty gone for ``C=inf``, the default: standard errors, p values and odds ratios are those of
+    the likelihood, and a penalty would bias them. The intercept is never penalised. Solved by Newton's method
+    (cost n p^2 per iteration, a handful of iterations) until the relative duality gap is below ``tol``.
+    SPEC section 2; [1, section 7].
+
+    Parameters
+    ----------
+    C : weight of the losses against the penalty; ``inf`` for none.
+    fit_intercept : whether b is free or 0.
+    multiclass : "multinomial" (one model of all classes), "ovr" or "ovo", for three classes and more.
+    class_weight : dict, "balanced" or None.
+    tol : relative duality gap.
+    max_iter : largest number of Newton iterations.
+    n_jobs : number of threads.
+    verbose : 1 to print the objective of every iteration.
+
+    Attributes
+    ----------
+    coef_ : of shape (n_machines, n_features); (1, n_features) for two classes.
+    intercept_ : of shape (n_machines,).
+    certificate_ : of the machine furthest from its optimum; ``certificates_`` has all.
+    separation_ : a `Separation` where the classes are separated and C is inf, else None.
+    n_iter_ : of shape (n_machines,).
+
+    Notes
+    -----
+    Where a hyperplane separates the classes and C is inf the likelihood has no maximum: fit stops, warns with
+    `SeparationWarning` and names the columns. With three classes and more and C=inf the first class is the
+    base line of the multinomial model: its coefficients are 0 and every odds ratio is relative to it.
+
+    Examples
+    --------
+    >>> import numpy as np, maxmargin as mm
+    >>> x = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]])
+    >>> model = mm.LogisticRegression().fit(x, [0, 0, 1, 0, 1, 1])
+    >>> print(round(float(model.coef_[0, 0]), 4), round(model.summary().deviance, 4))
+    1.214 4.956
+    """
+
+    def __init__(
+        self,
+        C: float = inf,
+        *,
+        fit_intercept: bool = True,
+        multiclass: Literal["multinomial", "ovr", "ovo"] = "multinomial",
+        class_weight: Any = None,
+        tol: float = 1e-10,
+        max_iter: int = 100,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
+        self._check_parameters()
+        X, codes, weights = self._validate(X, y, sample_weight)
+        table = design(X, self.n_jobs)
+        self.separation_: Separation | None = None
+        if self.multiclass == "multinomial" and len(self.classes_) > 2:
+            self._fit_multinomial(table, codes, weights)
+        else:
+            self._fit_binary(table, codes, weights)
+        self._null_log_likelihood = _null_log_likelihood(
+            codes, weights, len(self.classes_), self.fit_intercept
+        )
+        self._n_observations = float(weights.sum())
+        if self.separation_ is None:
+            warn_unsolved(
+                self.certificate_, self.tol, "LogisticRegression", f"raise max_iter={self.max_iter}"
+            )
+        else:
+            warnings.warn(self.separation_.sentence(self._names()), SeparationWarning, stacklevel=2)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+        if self.multiclass not in ("multinomial", "ovr", "ovo"):
+            raise ValueError(f"multiclass={self.multiclass!r} is unknown: use 'multinomial', 'ovr' or 'ovo'.")
+
+    def _strategy(self) -> Any:
+        return "ovr" if self.multiclass == "multinomial" else self.multiclass
+
+    def _weight(self) -> tuple[float, float]:
+        """C and the weight of the penalty."""
+        return (1.0, 0.0) if isinf(self.C) else (self.C, 1.0)
+
+    def _report(self, iteration: int, value: float) -> None:
+        if self.verbose:
+            print(f"LogisticRegression: iteration {iteration}, objective {value:.10g}")
+
+    def _fit_binary(self, table: Design, codes: IntArray, weights: FloatArray) -> None:
+        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
+        fits = [self._fit_task(table, weights, task) for task in tasks]
+        thetas = np.array([solution.x for solution, _, _ in fits])
+        self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
+        self.n_iter_ = np.array([solution.n_iter for solution, _, _ in fits])
+        self.certificates_ = [certificate for _, certificate, _ in fits]
+        self.certificate_ = worst_gap(self.certificates_)
+        self._information = [information for _, _, information in fits]
+
+    def _fit_task(
+        self, table: Design, weights: FloatArray, task: BinaryTask
+    ) -> tuple[Solution, Certificate, FloatArray | None]:
+        whole = len(task.rows) == table.shape[0]
+        X = table if whole else table.take(task.rows)
+        C, l2 = self._weight()
+        problem = LossPenalty(
+            X=X,
+            y=task.signs,
+            c=C * weights[task.rows],
+            loss=Logistic(),
+            penalty=Penalty(l2=l2),
+            fit_intercept=self.fit_intercept,
+        )
+        stop = None
+        if l2 == 0:
+            used = problem.c > 0
+            stop = lambda theta, f: strictly_separated(f[used], task.signs[used])  # noqa: E731  # a one-line closure
+        solver = Newton(tol=self.tol, max_iter=self.max_iter, stop=stop)
+        solution = solve_nested(problem, solver, callback=self._report)
+        certificate = problem.certify(solution.x, solution.multipliers)
+        if l2 == 0 and (
+            not solved(certificate, self.tol) or np.max(task.signs * problem.scores(solution.x)) > 6
+        ):
+            self.separation_ = find_separation(problem, solution.x) or self.separation_
+        return solution, certificate, self._task_information(problem, solution.x)
+
+    def _task_information(self, problem: LossPenalty, theta: FloatArray) -> FloatArray | None:
+        if problem.penalty.l2 > 0 or problem.X.shape[1] > 1500:
+            return None
+        d = problem.c * problem.loss.curvature(problem.scores(theta), problem.y)
+        H = hessian(problem.X, d, 0.0, self.fit_intercept)
+        return H if self.fit_intercept else H[:-1, :-1]
+
+    def _fit_multinomial(self, table: Design, codes: IntArray, weights: FloatArray) -> None:
+        C, l2 = self._weight()
+        problem = Multinomial(
+            X=table,
+            codes=codes,
+            c=C * weights,
+            n_classes=len(self.classes_),
+            l2=l2,
+            fit_intercept=self.fit_intercept,
+        )
+        solution = MultinomialNewton(tol=self.tol, max_iter=self.max_iter).solve(
+            problem, callback=self._report
+        )
+        self.coef_, self.intercept_ = solution.x[:, :-1], solution.x[:, -1]
+        self.n_iter_ = np.array([solution.n_iter])
+        self.certificate_ = problem.certify(solution.x, solution.multipliers)
+        self.certificates_ = [self.certificate_]
+        self._information = [None]
+        if l2 > 0:
+            return
+        scores = problem.scores(solution.x)
+        own = scores[np.arange(len(codes)), codes]
+        scores[np.arange(len(codes)), codes] = -np.inf
+        used = weights > 0
+        if np.min((own - scores.max(axis=1))[used]) > 0:
+            self.separation_ = Separation("complete", np.abs(solution.x).max(axis=0))
+        elif solution.x.size <= 1500:
+            self._information = [multinomial_hessian(problem, solution.x)[0]]
+
+    def _names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return (
+            [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+        )
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log(self.predict_proba(X))
+        return logs
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of shape (n_samples, n_classes), in the order of ``classes_``.
+
+        One-versus-rest probabilities are scaled to sum to one; one-versus-one has none.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) > 2 and self.multiclass == "ovo":
+            raise AttributeError("multiclass='ovo' has no probabilities: use 'multinomial' or 'ovr'.")
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        if self.multiclass == "multinomial":
+            probabilities: FloatArray = softmax(scores, axis=1)
+            return probabilities
+        single = np.maximum(expit(scores), 1e-300)
+        return np.asarray(single / single.sum(axis=1, keepdims=True))
+
+    def summary(self, level: float = 0.95) -> LogisticSummary:
+        """Coefficients, standard errors, z, p values, odds ratios and their intervals; needs ``C=inf``.
+
+        Wald statistics from the inverse of the observed information at the maximum of the likelihood; sample
+        weights count as numbers of rows. With several classes the multinomial model is needed.
+        """
+        check_is_fitted(self)
+        if not isinf(self.C):
+            raise ValueError(
+                f"summary() needs the maximum of the likelihood: fit with C=inf, not C={self.C:g}."
+            )
+        if not 0 < level < 1:
+            raise ValueError(f"level={level!r} must lie between 0 and 1.")
+        several = len(self.classes_) > 2
+        if several and self.multiclass != "multinomial":
+            raise ValueError("summary() of several classes needs multiclass='multinomial'.")
+        coefficients, index = self._coefficients(several)
+        information = self._information[0]
+        if information is None:
+            inverse = np.full((len(coefficients), len(coefficients)), np.nan)
+            estimable = np.ones(len(coefficients), dtype=bool)
+        else:
+            inverse, estimable = covariance(information)
+        variances = self._without_separated(np.diag(inverse).copy())
+        aliased = [str(name) for name, known in zip(index, estimable, strict=True) if not known]
+        return LogisticSummary(
+            table=coefficient_table(coefficients, variances, index, level),
+            level=level,
+            log_likelihood=-self.certificate_.primal,
+            null_log_likelihood=self._null_log_likelihood,
+            n_observations=self._n_observations,
+            rank=len(coefficients)
+            if information is None
+            else int(np.linalg.matrix_rank(information, hermitian=True)),
+            notes=self._notes(aliased),
+        )
+
+    def _without_separated(self, variances: FloatArray) -> FloatArray:
+        """A coefficient that grows without end has no standard error."""
+        if self.separation_ is not None:
+            involved = np.append(self.separation_.columns, [True] * self.fit_intercept)
+            variances.reshape(-1, len(involved))[:, involved] = np.nan
+        return variances
+
+    def _notes(self, aliased: list[str]) -> tuple[str, ...]:
+        notes = []
+        if self.separation_ is not None:
+            notes.append(self.separation_.sentence(self._names()))
+        if aliased:
+            notes.append(f"not estimable, because columns depend on each other: {', '.join(aliased)}")
+        if self._information[0] is None and self.separation_ is None:
+            notes.append("no standard errors: more than 1500 coefficients")
+        if not solved(self.certificate_, self.tol):
+            notes.append(f"not converged: {self.certificate_}")
+        return tuple(notes)
+
+    def _coefficients(self, several: bool) -> tuple[FloatArray, pd.Index]:
+        """The estimated coefficients in one row, in the order of the information matrix, and their names."""
+        names = self._names() + (["intercept"] if self.fit_intercept else [])
+        blocks = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_
+        if not several:
+            return blocks[0], pd.Index(names, name="variable")
+        pairs = [(label, name) for label in self.classes_[1:] for name in names]
+        return blocks[1:].ravel(), pd.MultiIndex.from_tuples(pairs, names=["class", "variable"])
+
+
+def _null_log_likelihood(codes: IntArray, weights: FloatArray, n_classes: int, fit_intercept: bool) -> float:
+    """Of the model with an intercept only; without an intercept all classes are equally likely."""
+    if not fit_intercept:
+        return -float(weights.sum() * np.log(n_classes))
+    counts = np.bincount(codes, weights=weights, minlength=n_classes)
+    counts = counts[counts > 0]
+    return float(counts @ np.log(counts / counts.sum()))

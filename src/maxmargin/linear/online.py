@@ -1,0 +1,298 @@
+"""The perceptron, passive-aggressive and Pegasos classifiers."""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any, Literal
+
+import numpy as np
+
+from maxmargin.linear._base import check_positive
+from maxmargin.linear._online import OnlineClassifier, table_radius
+from maxmargin.multiclass import binary_tasks
+from maxmargin.solvers.online_loop import OnlineLoop, Schedule
+from maxmargin.typing import FloatArray, IntArray
+
+
+class Perceptron(OnlineClassifier):
+    """Rosenblatt's perceptron, plain or averaged: on y f <= 0, w <- w + eta y x and b <- b + eta y.
+
+    [1, algorithms 1-3]; with ``average=True`` the average of all iterates is returned ([1, algorithm 3]
+    means to). On separable data it makes at most (R / gamma)^2 mistakes (Novikoff 1962), where with an
+    intercept R and gamma are taken for the points (x, 1). Cost of a pass: n p.
+
+    Parameters
+    ----------
+    average : return the average of the iterates over all steps.
+    eta : length of a step.
+    fit_intercept : whether b is learnt or 0.
+    max_iter : largest number of passes; it stops earlier after a pass without a mistake.
+    shuffle : a new order of the rows for every pass.
+    multiclass : "ovr" or "ovo".
+    class_weight : dict, "balanced" or None; weights scale the steps.
+    random_state : seed of the order.
+    verbose : 1 to print every pass.
+
+    Attributes
+    ----------
+    coef_, intercept_ : of shape (n_machines, n_features) and (n_machines,).
+    n_mistakes_ : mistakes made in all passes, of shape (n_machines,).
+    R_, margin_, bound_ : R, the margin gamma reached by the last iterate (NaN where not separated), (R/gamma)^2.
+    converged_ : whether every machine's last pass was without a mistake; ``stopped_`` says it in words.
+    history_ : table of pass, mistakes and mean loss.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.Perceptron(shuffle=False).fit([[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.0]], [1, 1, 0, 0])
+    >>> model.converged_, bool(model.n_mistakes_[0] <= model.bound_[0])
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        average: bool = False,
+        eta: float = 1.0,
+        fit_intercept: bool = True,
+        max_iter: int = 100,
+        shuffle: bool = True,
+        multiclass: Literal["ovr", "ovo"] = "ovr",
+        class_weight: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.average = average
+        self.eta = eta
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check(self) -> None:
+        check_positive("eta", self.eta)
+
+    def _loop(self) -> OnlineLoop:
+        return OnlineLoop(
+            rule="perceptron",
+            schedule=Schedule("constant", self.eta),
+            fit_intercept=self.fit_intercept,
+            average=self.average,
+        )
+
+    def _begin(self, n_features: int) -> None:
+        super()._begin(n_features)
+        self.n_mistakes_ = np.zeros(len(self._states), dtype=np.int64)
+
+    def _pass(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
+        answer = super()._pass(X, codes, weights)
+        self.n_mistakes_ += self._last_mistakes
+        return answer
+
+    def _finished(self, mistakes: int) -> bool:
+        return mistakes == 0
+
+    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+        self.R_ = table_radius(X, self.fit_intercept)
+        self.margin_ = np.full(len(self._states), np.nan)
+        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
+        for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
+            theta = state.theta(average=False)
+            f = np.asarray(X[task.rows] @ theta[:-1]).ravel() + theta[-1]
+            worst = float(np.min((task.signs * f)[weights[task.rows] > 0]))
+            if worst > 0:
+                self.margin_[k] = worst / float(np.linalg.norm(theta))
+        self.bound_ = (self.R_ / self.margin_) ** 2
+        self.converged_ = not self._last_mistakes.any()
+        self.stopped_ = (
+            f"stopped after pass {self.n_iter_}: all points are right"
+            if self.converged_
+            else f"gave up after {self.n_iter_} passes with {int(self._last_mistakes.sum())} mistakes in the last: "
+            "the data may not be separable"
+        )
+        if not self.converged_ and self.max_iter > 1:
+            self._gave_up(f"{self.stopped_}; raise max_iter={self.max_iter} or use LinearSVC.")
+
+
+class PassiveAggressive(OnlineClassifier):
+    """Passive-aggressive learning: the smallest change that gives the last row a margin of one, capped.
+
+        step  min(hinge / ||x||^2, C)           "pa1", [1, algorithm 4] with C = 1/lambda
+        step  hinge / (||x||^2 + 1/(2C))         "pa2"
+
+    With an intercept x is (x, 1). Crammer et al. 2006. Cost of a pass: n p.
+
+    Parameters
+    ----------
+    C : cap of a step ("pa1") or its softness ("pa2").
+    lam : SPEC's lambda, 1/C; give this or C.
+    variant : "pa1" or "pa2".
+    tol : stop when the mean loss of a pass is not better than the best by this; None for all passes.
+    average, fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose :
+        as in `Perceptron`; weights scale C.
+
+    Attributes
+    ----------
+    coef_, intercept_, history_, n_iter_ : as in `Perceptron`.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.PassiveAggressive(C=1.0, random_state=0).fit([[1.0], [2.0], [-1.0], [-3.0]], [1, 1, 0, 0])
+    >>> model.predict([[1.5], [-1.5]]).tolist()
+    [1, 0]
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        lam: float | None = None,
+        variant: Literal["pa1", "pa2"] = "pa1",
+        average: bool = False,
+        fit_intercept: bool = True,
+        max_iter: int = 100,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        multiclass: Literal["ovr", "ovo"] = "ovr",
+        class_weight: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.lam = lam
+        self.variant = variant
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check(self) -> None:
+        check_positive("C", self.C)
+        if self.lam is not None:
+            check_positive("lam", self.lam)
+            if self.C != 1.0:
+                raise ValueError(f"C={self.C} and lam={self.lam} are given: they say the same, give one.")
+        if self.variant not in ("pa1", "pa2"):
+            raise ValueError(f"variant={self.variant!r} is unknown: use 'pa1' or 'pa2'.")
+
+    def _loop(self) -> OnlineLoop:
+        return OnlineLoop(
+            rule=self.variant,
+            C=self.C if self.lam is None else 1.0 / self.lam,
+            fit_intercept=self.fit_intercept,
+            average=self.average,
+        )
+
+    def _finished(self, mistakes: int) -> bool:
+        if self.tol is None or len(self._rows) < 6:
+            return self.tol is not None and self._rows[-1][2] == 0.0
+        losses = [row[2] for row in self._rows]
+        return min(losses[-5:]) > min(losses[:-5]) - self.tol
+
+
+class Pegasos(OnlineClassifier):
+    """The support vector machine's primal by stochastic subgradients (Shalev-Shwartz et al. 2011).
+
+        min over w, b   lambda/2 (||w||^2 + b^2) + mean_i hinge(y_i (<w, x_i> + b))
+
+    with steps 1/(lambda t) ([1, algorithm 5] prints 1/t), and with ``project`` a projection on the ball of
+    radius 1/sqrt(lambda), which holds the optimum. The bound needs a strongly convex objective, so that the
+    intercept, a column of ones, is penalised with the rest. Cost of a pass: n p.
+
+    Parameters
+    ----------
+    lam : lambda; 1/(n C) in the notation of the other machines.
+    average : return the average of the iterates, for which the bound holds.
+    project : project on the ball.
+    fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose : as in `Perceptron`.
+
+    Attributes
+    ----------
+    coef_, intercept_, history_, n_iter_ : as in `Perceptron`.
+    objective_ : value of the problem above, of shape (n_machines,).
+    bound_ : rho^2 (1 + log T)/(2 lambda T), on its expected distance from the optimum (average iterate).
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.Pegasos(lam=0.1, random_state=0).fit([[1.0], [2.0], [-1.0], [-3.0]], [1, 1, 0, 0])
+    >>> model.predict([[1.5], [-1.5]]).tolist()
+    [1, 0]
+    """
+
+    def __init__(
+        self,
+        lam: float = 1e-3,
+        *,
+        average: bool = True,
+        project: bool = True,
+        fit_intercept: bool = True,
+        max_iter: int = 20,
+        shuffle: bool = True,
+        multiclass: Literal["ovr", "ovo"] = "ovr",
+        class_weight: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.lam = lam
+        self.average = average
+        self.project = project
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check(self) -> None:
+        check_positive("lam", self.lam)
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray]:
+        X, codes, weights = super()._validate(X, y, sample_weight)
+        return X, codes, weights / weights.mean()  # the objective is a weighted mean
+
+    def _loop(self) -> OnlineLoop:
+        decay = self.lam
+        return OnlineLoop(
+            rule="hinge",
+            schedule=Schedule("strongly_convex"),
+            decay=decay,
+            fit_intercept=self.fit_intercept,
+            decay_bias=True,
+            average=self.average,
+            radius=1.0 / np.sqrt(decay) if self.project else 0.0,
+        )
+
+    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+        decay = self.lam
+        radius = table_radius(X, self.fit_intercept) * float(weights.max())
+        rho = radius + np.sqrt(decay) if self.project else 2.0 * radius
+        steps = float(self._states[0].state[4])
+        self.bound_ = rho**2 * (1.0 + log(max(steps, 1.0))) / (2.0 * decay * max(steps, 1.0))
+        self.objective_ = np.array(
+            [
+                0.5 * decay * float(w @ w + b * b)
+                + _mean_hinge(X[task.rows], task.signs, weights[task.rows], w, b)
+                for task, w, b in zip(
+                    binary_tasks(codes, len(self.classes_), self._strategy()),
+                    self.coef_,
+                    self.intercept_,
+                    strict=True,
+                )
+            ]
+        )
+
+
+def _mean_hinge(X: Any, signs: FloatArray, weights: FloatArray, w: FloatArray, b: float) -> float:
+    f = np.asarray(X @ w).ravel() + b
+    return float(weights @ np.maximum(0.0, 1.0 - signs * f)) / float(weights.sum())

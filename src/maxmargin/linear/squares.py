@@ -1,0 +1,201 @@
+"""Least squares and ridge regression."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy import linalg
+from sklearn.utils.validation import validate_data
+
+from maxmargin._compute.design import Design, design
+from maxmargin.linear._base import LinearRegressor, check_positive, row_weights
+from maxmargin.losses import Squared
+from maxmargin.penalties import Penalty
+from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.solvers.online_loop import OnlineLoop, Schedule
+from maxmargin.solvers.ridge_path import RidgePath, linear_path
+from maxmargin.typing import FloatArray
+
+
+class _Squares(LinearRegressor):
+    """What both share: validation and the certificate."""
+
+    fit_intercept: bool
+    n_jobs: int | None
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, FloatArray, FloatArray]:
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
+        )
+        return X, np.asarray(y, dtype=np.float64), row_weights(self, X, sample_weight)
+
+    def _store(self, table: Design, y: FloatArray, weights: FloatArray, theta: FloatArray, l2: float) -> None:
+        self.coef_, self.intercept_ = theta[:-1], float(theta[-1])
+        problem = LossPenalty(
+            X=table,
+            y=y,
+            c=weights,
+            loss=Squared(),
+            penalty=Penalty(l2=l2),
+            fit_intercept=self.fit_intercept,
+        )
+        self.certificate_ = problem.certify(theta)
+
+
+class LeastSquares(_Squares):
+    """Linear least squares, the shortest solution where it is not unique.
+
+        min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2                                      [1, section 4.1]
+
+    Dense tables by singular values (cost n p^2), CSR ones through the normal equations.
+
+    Parameters
+    ----------
+    fit_intercept : whether b is free or 0.
+    n_jobs : number of threads.
+
+    Attributes
+    ----------
+    coef_ : of shape (n_features,).
+    intercept_ : float.
+    rank_ : rank of the centred table.
+    certificate_ : the duality gap of the answer.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.LeastSquares().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model.coef_.round(6).tolist(), round(model.intercept_, 6)
+    ([2.0], 1.0)
+    """
+
+    def __init__(self, *, fit_intercept: bool = True, n_jobs: int | None = None) -> None:
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquares:
+        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,)."""
+        X, y, weights = self._validate(X, y, sample_weight)
+        table = design(X, self.n_jobs)
+        total = float(weights.sum())
+        mean_x = table.adjoint(weights) / total if self.fit_intercept else np.zeros(table.shape[1])
+        mean_y = float(weights @ y) / total if self.fit_intercept else 0.0
+        root = np.sqrt(weights)
+        cut = max(table.shape) * float(np.finfo(np.float64).eps)
+        if isinstance(X, np.ndarray):
+            rows = root[:, None] * (table.dense() - mean_x)
+            w, _, rank, _ = linalg.lstsq(rows, root * (y - mean_y), cond=cut, check_finite=False)
+        else:
+            gram = table.gram(weights) - total * np.outer(mean_x, mean_x)
+            right = table.adjoint(weights * (y - mean_y)) - mean_x * float(weights @ (y - mean_y))
+            w, _, rank, _ = linalg.lstsq(gram, right, cond=1e-12, check_finite=False)
+        self.rank_ = int(rank)
+        self._store(table, y, weights, np.append(w, mean_y - float(mean_x @ w)), 0.0)
+        return self
+
+
+class Ridge(_Squares):
+    """Ridge regression, with a path of penalties and exact leave-one-out errors for the price of one fit.
+
+        min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2                      [1, section 4.2]
+
+    alpha is n lambda in the notation of [1], and scikit-learn's alpha. The intercept is not penalised.
+    Cost: n p min(n, p) for the factorisation, then n min(n, p) for each alpha.
+
+    Parameters
+    ----------
+    alpha : the penalty; not used where ``alphas`` is given.
+    alphas : penalties to try; the one with the smallest leave-one-out error is kept as ``alpha_``.
+    fit_intercept : whether b is free or 0.
+    solver : "closed", or "sgd" for stochastic gradient descent [1, algorithm 7] on
+        (1/2)(y - f)^2 + (lambda/2)||w||^2 with lambda = alpha / n and the steps eta0 / (1 + eta0 lambda t).
+    eta0 : first step of "sgd", in units of 1 / max ||(x, 1)||^2.
+    max_iter : passes of "sgd".
+    random_state : seed of the order of the rows in "sgd".
+    n_jobs : number of threads.
+
+    Attributes
+    ----------
+    coef_ : of shape (n_features,).
+    intercept_ : float.
+    alpha_ : the penalty in use.
+    n_iter_ : passes of "sgd"; 1 for the closed form.
+    path_ : `RidgePath` with all models and their leave-one-out residuals (solver "closed").
+    certificate_ : the duality gap of the answer; the distance from the optimum that "sgd" reached is told here.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.1, 0.9, 2.2, 2.8]
+    >>> model = mm.Ridge(alphas=[0.01, 0.1, 1.0, 10.0]).fit(X, y)
+    >>> model.alpha_, model.path_.loo_mse.round(4).tolist()
+    (0.1, [0.0678, 0.0576, 0.1868, 1.3076])
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        alphas: Any = None,
+        fit_intercept: bool = True,
+        solver: Literal["closed", "sgd"] = "closed",
+        eta0: float = 0.5,
+        max_iter: int = 50,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.eta0 = eta0
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
+        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,)."""
+        alphas = penalties_to_try(self.alpha, self.alphas)
+        if self.solver not in ("closed", "sgd"):
+            raise ValueError(f"solver={self.solver!r} is unknown: use 'closed' or 'sgd'.")
+        X, y, weights = self._validate(X, y, sample_weight)
+        table = design(X, self.n_jobs)
+        if self.solver == "sgd":
+            theta = self._descend(X, y, weights, alphas)
+        else:
+            self.n_iter_ = 1
+            self.path_: RidgePath = linear_path(table, y, weights, alphas, self.fit_intercept)
+            best = self.path_.best if self.alphas is not None else 0
+            self.alpha_ = float(alphas[best])
+            theta = np.append(self.path_.coef[best], self.path_.intercept[best])
+        self._store(table, y, weights, theta, 2.0 * self.alpha_)
+        return self
+
+    def _descend(self, X: Any, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> FloatArray:
+        if self.alphas is not None:
+            raise ValueError("solver='sgd' fits one alpha: use solver='closed' for a path.")
+        self.alpha_ = float(alphas[0])
+        loop = OnlineLoop(
+            rule="squares",
+            schedule=Schedule("inverse_decay", self.eta0),
+            decay=self.alpha_ / float(weights.sum()),
+            fit_intercept=self.fit_intercept,
+            relative_step=True,
+        )
+        state = loop.start(X.shape[1], self.random_state)
+        for _ in range(self.max_iter):
+            loop.run(state, X, y, weights)
+        self.n_iter_ = self.max_iter
+        return state.theta(average=False)
+
+
+def penalties_to_try(alpha: float, alphas: Any) -> FloatArray:
+    """The validated penalties of shape (n_alphas,)."""
+    if alphas is None:
+        check_positive("alpha", alpha, zero=True)
+        return np.array([alpha], dtype=np.float64)
+    tried = np.asarray(alphas, dtype=np.float64).ravel()
+    if len(tried) == 0 or not np.all(tried > 0):
+        raise ValueError(f"alphas must be positive numbers, got {alphas!r}.")
+    return tried

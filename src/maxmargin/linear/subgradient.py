@@ -1,0 +1,171 @@
+"""Subgradient descent with the step rules and bounds of the text."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from maxmargin.linear._base import check_positive
+from maxmargin.linear._online import OnlineClassifier, table_radius
+from maxmargin.multiclass import binary_tasks
+from maxmargin.solvers.online_loop import OnlineLoop, Schedule
+from maxmargin.typing import FloatArray, IntArray
+
+
+class SubgradientDescent(OnlineClassifier):
+    """Subgradient descent on the hinge, batch or stochastic; the average iterate is returned.
+
+        step="constant"          mean_i hinge_i,                     eta = B/(rho sqrt T)   bound B rho/sqrt T
+        step="strongly_convex"   lambda/2 ||theta||^2 + mean hinge,  eta = 1/(lambda t)
+                                                             bound rho^2 (1 + log T)/(2 lambda T)
+
+    T is the number of steps (passes, times n when stochastic), rho a bound on the subgradients, B one on the
+    length of the optimal theta = (w, b). The bounds ([0, theorems 5.9 and 5.14]) hold for the average iterate,
+    in expectation when stochastic. Cost of a step: n p in batch mode, p when stochastic.
+
+    Parameters
+    ----------
+    mode : "batch" (every step sees all rows) or "stochastic" (one row).
+    step : "constant" or "strongly_convex".
+    B : the length bound of the constant rule.
+    lam : lambda of the strongly convex rule.
+    fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose : as in `Perceptron`.
+
+    Attributes
+    ----------
+    coef_, intercept_, history_, n_iter_ : as in `Perceptron`.
+    objective_ : value reached by the average iterate, of shape (n_machines,).
+    bound_ : the theorem's bound on its distance from the best value.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = [[1.0], [2.0], [-1.0], [-3.0]], [1, 1, 0, 0]
+    >>> model = mm.SubgradientDescent(mode="batch", step="strongly_convex", lam=0.1, max_iter=500).fit(X, y)
+    >>> model.predict([[1.5], [-1.5]]).tolist(), round(float(model.objective_[0]), 2)
+    ([1, 0], 0.06)
+    """
+
+    average = True
+
+    def __init__(
+        self,
+        *,
+        mode: Literal["batch", "stochastic"] = "stochastic",
+        step: Literal["constant", "strongly_convex"] = "strongly_convex",
+        B: float = 1.0,
+        lam: float = 1e-2,
+        fit_intercept: bool = True,
+        max_iter: int = 50,
+        shuffle: bool = True,
+        multiclass: Literal["ovr", "ovo"] = "ovr",
+        class_weight: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.mode = mode
+        self.step = step
+        self.B = B
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check(self) -> None:
+        check_positive("B", self.B)
+        check_positive("lam", self.lam)
+        if self.mode not in ("batch", "stochastic"):
+            raise ValueError(f"mode={self.mode!r} is unknown: use 'batch' or 'stochastic'.")
+        if self.step not in ("constant", "strongly_convex"):
+            raise ValueError(f"step={self.step!r} is unknown: use 'constant' or 'strongly_convex'.")
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """As in `Perceptron`; only for the stochastic mode with the strongly convex rule, which needs no T."""
+        if self.mode != "stochastic" or self.step != "strongly_convex":
+            raise ValueError("partial_fit needs mode='stochastic' and step='strongly_convex'.")
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubgradientDescent:
+        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
+        self._eta = 1.0
+        super().fit(X, y, sample_weight)
+        return self
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray]:
+        X, codes, weights = super()._validate(X, y, sample_weight)
+        weights = weights / weights.mean()  # the objective is a weighted mean
+        self._steps = self.max_iter * (1 if self.mode == "batch" else X.shape[0])
+        largest = 1.0 if self.mode == "batch" else float(weights.max())
+        self._rho = table_radius(X, self.fit_intercept) * largest
+        self._eta = self.B / (max(self._rho, 1e-300) * sqrt(self._steps))
+        return X, codes, weights
+
+    def _decay(self) -> float:
+        return self.lam if self.step == "strongly_convex" else 0.0
+
+    def _loop(self) -> OnlineLoop:
+        kind = "strongly_convex" if self.step == "strongly_convex" else "constant"
+        return OnlineLoop(
+            rule="hinge",
+            schedule=Schedule(kind, getattr(self, "_eta", 1.0)),
+            decay=self._decay(),
+            fit_intercept=self.fit_intercept,
+            decay_bias=True,
+            average=True,
+        )
+
+    def _pass(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
+        if self.mode == "stochastic":
+            return super()._pass(X, codes, weights)
+        return self._batch_step(X, codes, weights)
+
+    def _batch_step(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
+        """One step along a subgradient of the whole objective, in the variables of the online state."""
+        losses = []
+        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
+        for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
+            rows, share = X[task.rows], weights[task.rows] / weights[task.rows].sum()
+            f = np.asarray(rows @ state.v).ravel() + state.state[2]
+            m = task.signs * f
+            self._last_mistakes[k] = np.count_nonzero((m <= 0) & (share > 0))
+            losses.append(float(share @ np.maximum(0.0, 1.0 - m)))
+            u = np.where(m < 1.0, share * task.signs, 0.0)
+            t = state.state[4] = state.state[4] + 1.0
+            decay = self._decay()
+            eta = 1.0 / (decay * t) if decay else self._eta
+            state.v = (1.0 - eta * decay) * state.v + eta * np.asarray(rows.T @ u).ravel()
+            state.state[2] = (1.0 - eta * decay) * state.state[2] + eta * u.sum() * self.fit_intercept
+            state.z += state.v  # with tau = 0 the sum of the iterates is z
+            state.state[3] += state.state[2]
+        total = int(self._last_mistakes.sum())
+        self._rows.append((len(self._rows) + 1, total, float(np.mean(losses))))
+        return total, self._rows[-1][2]
+
+    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+        T = float(self._steps)
+        if self.step == "constant":
+            self.bound_ = self.B * self._rho / sqrt(T)
+        else:  # without projection every iterate is an average of rows / lambda, so that rho <= 2 R
+            self.bound_ = (2.0 * self._rho) ** 2 * (1.0 + log(T)) / (2.0 * self.lam * T)
+        self.objective_ = np.array(
+            [
+                self._objective(X[task.rows], task.signs, weights[task.rows], w, b)
+                for task, w, b in zip(
+                    binary_tasks(codes, len(self.classes_), self._strategy()),
+                    self.coef_,
+                    self.intercept_,
+                    strict=True,
+                )
+            ]
+        )
+
+    def _objective(self, X: Any, signs: FloatArray, weights: FloatArray, w: FloatArray, b: float) -> float:
+        hinge = np.maximum(0.0, 1.0 - signs * (np.asarray(X @ w).ravel() + b))
+        penalty = 0.5 * self._decay() * (float(w @ w) + b * b)
+        return penalty + float(weights @ hinge) / float(weights.sum())

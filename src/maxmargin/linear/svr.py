@@ -1,0 +1,108 @@
+"""The linear support vector regressor."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from maxmargin import losses
+from maxmargin._compute.design import design
+from maxmargin.linear._base import LinearRegressor, check_positive, row_weights, warn_unsolved
+from maxmargin.linear._fit import primal_penalty, solve_primal
+from maxmargin.problems.loss_penalty import LossPenalty
+
+_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
+
+
+class LinearSVR(LinearRegressor):
+    """Linear support vector regression with a free intercept.
+
+        min over w, b   C sum_i s_i L(<w, x_i> + b - y_i) + P(w)
+
+    with L(r) = max(0, |r| - epsilon) or its square, and the convex penalties of `LinearSVC`. SPEC section 2.
+
+    Parameters
+    ----------
+    C, sparsity, solver, fit_intercept, tol, max_iter, random_state, n_jobs, verbose : as in `LinearSVC`.
+    epsilon : half the width of the tube without loss.
+    loss : "epsilon_insensitive" or "squared_epsilon_insensitive".
+    penalty : "l2", "l1", "l1l2" or "none".
+
+    Attributes
+    ----------
+    coef_ : of shape (n_features,).
+    intercept_ : float.
+    certificate_, solution_, n_iter_ : as in `LinearSVC`.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.LinearSVR(C=100.0, epsilon=0.0, tol=1e-8).fit([[0.0], [1.0], [2.0], [3.0]], [1, 3, 5, 40])
+    >>> model.predict([[1.5]]).round(3).tolist()
+    [4.0]
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        epsilon: float = 0.1,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        penalty: Literal["l2", "l1", "l1l2", "none"] = "l2",
+        sparsity: float = 1.0,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 2000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.epsilon = epsilon
+        self.loss = loss
+        self.penalty = penalty
+        self.sparsity = sparsity
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
+        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,)."""
+        check_positive("C", self.C)
+        check_positive("epsilon", self.epsilon, zero=True)
+        check_positive("tol", self.tol)
+        if self.penalty not in ("l2", "l1", "l1l2", "none"):
+            raise ValueError(f"penalty={self.penalty!r} is unknown here: use 'l2', 'l1', 'l1l2' or 'none'.")
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
+        )
+        problem = LossPenalty(
+            X=design(X, self.n_jobs),
+            y=np.asarray(y, dtype=np.float64),
+            c=self.C * row_weights(self, X, sample_weight),
+            loss=losses.by_name(self.loss, _LOSSES, epsilon=self.epsilon),
+            penalty=primal_penalty(self.penalty, self.sparsity, 5.0),
+            fit_intercept=self.fit_intercept,
+        )
+        self.solution_, self.certificate_ = solve_primal(
+            problem,
+            self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+            callback=self._report if self.verbose else None,
+        )
+        self.coef_, self.intercept_ = self.solution_.x[:-1], float(self.solution_.x[-1])
+        self.n_iter_ = self.solution_.n_iter
+        warn_unsolved(self.certificate_, self.tol, "LinearSVR", f"raise max_iter={self.max_iter} or scale X")
+        return self
+
+    def _report(self, iteration: int, value: float) -> None:
+        print(f"LinearSVR: iteration {iteration}, objective {value:.10g}")

@@ -1,0 +1,120 @@
+"""The problem behind every linear model, and its certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin._compute.design import Design
+from maxmargin.losses import Loss
+from maxmargin.penalties import Penalty
+from maxmargin.problems.certificate import Certificate
+from maxmargin.typing import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossPenalty:
+    """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + P(w).                     SPEC section 2, (PRIMAL)
+
+    The intercept b is not penalised. The dual has one variable u_i per row, a slope of c_i L:
+
+        max over u   - sum_i c_i L*(u_i / c_i) - P*(-X'u)   subject to   sum_i u_i = 0 (with an intercept).
+
+    An answer is theta = (w, b) of shape (n_features + 1,); b is 0 when ``fit_intercept`` is False.
+    """
+
+    X: Design
+    y: FloatArray
+    c: FloatArray
+    loss: Loss
+    penalty: Penalty
+    fit_intercept: bool = True
+
+    def scores(self, theta: FloatArray) -> FloatArray:
+        scores: FloatArray = self.X.scores(theta[:-1]) + theta[-1]
+        return scores
+
+    def value(self, theta: FloatArray, scores: FloatArray | None = None) -> float:
+        """The primal value."""
+        f = self.scores(theta) if scores is None else scores
+        return float(self.c @ self.loss.value(f, self.y)) + self.penalty.value(theta[:-1])
+
+    def dual_point(self, u: FloatArray) -> FloatArray:
+        """The feasible point made from slopes u: inside the loss's domain, balanced, inside the l1 ball.
+
+        Balancing scales the heavier of the positive and the negative side down, which keeps every u_i
+        between 0 and where it was.
+        """
+        c = np.where(self.c > 0, self.c, 1.0)
+        u = np.where(self.c > 0, c * self.loss.clip(u / c, self.y), 0.0)
+        if self.fit_intercept:
+            up, down = float(u[u > 0].sum()), -float(u[u < 0].sum())
+            u = np.where(u > 0, u * min(1.0, down / up if up > 0 else 1.0), u)
+            u = np.where(u < 0, u * min(1.0, up / down if down > 0 else 1.0), u)
+        return u
+
+    def dual_value(self, u: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """The dual value at the feasible point made from slopes u; also that point and its X'u.
+
+        Without an l2 part X'u is scaled into the l1 ball. Without any penalty X'u must vanish; what is left
+        is dropped here and told by `certify` as infeasibility.
+        """
+        u = self.dual_point(u)
+        adjoint = self.X.adjoint(u)
+        if self.penalty.l2 == 0 and np.any(self.penalty.l1):
+            shrink = float(np.min(self.penalty.l1 / np.maximum(np.abs(adjoint), 1e-300), initial=1.0))
+            u, adjoint = u * shrink, adjoint * shrink
+        used = self.c > 0
+        c = self.c[used]
+        value = -float(c @ self.loss.conjugate(u[used] / c, self.y[used]))
+        if self.penalty.l2 > 0:
+            value -= self.penalty.conjugate(-adjoint)
+        return value, u, adjoint
+
+    def certify(self, theta: FloatArray, slopes: FloatArray | None = None) -> Certificate:
+        """Primal, dual, gap and the largest violation of the optimality conditions, in float64.
+
+        ``slopes`` are the multipliers u; where none are given the slopes of the losses at the answer are
+        taken, which is exact at the optimum of a smooth loss. ``kkt`` is the larger of
+        |f_i - prox_L(f_i + u_i / c_i)| over rows and `Penalty.stationarity` over columns: both vanish at
+        an optimum and nowhere else. ``infeasibility`` (no penalty only) is <|X'u|, |w|> relative to the dual
+        value: what slopes that are not quite orthogonal to X can hide. Cost: two products with X.
+        """
+        f = self.scores(theta)
+        u = self.c * self.loss.slope(f, self.y) if slopes is None else slopes
+        w = theta[:-1]
+        primal = self.value(theta, f)
+        if not self.penalty.convex:
+            u = self.dual_point(u)
+            kkt = max(self._row_residual(f, u), self._column_residual(w, self.X.adjoint(u)))
+            return Certificate(primal=primal, kkt=kkt, n_checked=len(f), convex=False)
+        dual, u, adjoint = self.dual_value(u)
+        free = self.penalty.smooth and self.penalty.l2 == 0
+        hidden = float(np.abs(adjoint) @ np.abs(w)) / max(abs(dual), 1e-300) if free else 0.0
+        return Certificate(
+            primal=primal,
+            dual=dual,
+            gap=primal - dual,
+            relative_gap=(primal - dual) / max(1e-300, abs(dual)),
+            kkt=max(self._row_residual(f, u), self._column_residual(w, adjoint)),
+            infeasibility=hidden,
+            n_checked=len(f),
+        )
+
+    def _column_residual(self, w: FloatArray, adjoint: FloatArray) -> float:
+        return float(np.max(np.abs(self.penalty.stationarity(w, adjoint)), initial=0.0))
+
+    def _row_residual(self, f: FloatArray, u: FloatArray) -> float:
+        used = self.c > 0
+        f, y, slope = f[used], self.y[used], u[used] / self.c[used]
+        return float(np.max(np.abs(f - self.loss.prox(f + slope, y, 1.0)), initial=0.0))
+
+
+def solved(certificate: Certificate, tol: float) -> bool:
+    """True when an answer is good to ``tol``: by its relative gap, or by stationarity where no gap exists."""
+    if not certificate.convex:
+        return bool(certificate.kkt <= tol)
+    rounding = 1e-12 * certificate.n_checked  # an optimum of 0 has no relative gap
+    close = certificate.relative_gap <= tol or certificate.gap <= rounding
+    return bool(close) and certificate.infeasibility <= tol

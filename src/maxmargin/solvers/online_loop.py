@@ -1,0 +1,219 @@
+"""One loop behind every online learner: theta <- (1 - eta lambda) theta + eta g x. SPEC section 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from maxmargin._compute.jit import jit_sums
+from maxmargin._compute.rows import row_add, row_dot, row_norm, rows_of
+from maxmargin.typing import FloatArray, IntArray
+
+_RULES = {"perceptron": 0, "pa1": 1, "pa2": 2, "hinge": 3, "squares": 4}
+_SCHEDULES = {"constant": 0, "inverse_root": 1, "strongly_convex": 2, "inverse_decay": 3}
+# places in the state vector
+_S, _TAU, _B, _SUM_B, _T, _NORM, _MISTAKES, _LOSS, _ETA = range(9)
+
+
+@jit_sums
+def _rescale(v: FloatArray, z: FloatArray, state: FloatArray) -> None:
+    """Put the scale s back into v without moving w = s v or the sum of iterates tau v + z."""
+    s = state[_S]
+    for j in range(len(v)):
+        if s == 0.0:
+            z[j] += state[_TAU] * v[j]
+            v[j] = 0.0
+        else:
+            v[j] *= s
+    state[_TAU] = 0.0 if s == 0.0 else state[_TAU] / s
+    state[_NORM] = 0.0 if s == 0.0 else state[_NORM] * s * s
+    state[_S] = 1.0
+
+
+@jit_sums
+def _one_pass(
+    rule: int,
+    schedule: int,
+    data: FloatArray,
+    indices: IntArray,
+    indptr: IntArray,
+    p: int,
+    y: FloatArray,
+    weights: FloatArray,
+    order: IntArray,
+    eta0: float,
+    decay: float,
+    C: float,
+    fit_intercept: bool,
+    decay_bias: bool,
+    average: bool,
+    radius: float,
+    v: FloatArray,
+    z: FloatArray,
+    state: FloatArray,
+) -> None:
+    """One pass over the rows in ``order``. w = s v, so that decay costs O(1); see `OnlineState`."""
+    one = 1.0 if fit_intercept else 0.0
+    for i in order:
+        weight = weights[i]
+        if weight == 0.0:
+            continue
+        state[_T] += 1.0
+        t = state[_T]
+        dot = row_dot(data, indices, indptr, p, i, v)
+        f = state[_S] * dot + state[_B]
+        m = y[i] * f
+        if schedule == 0:
+            eta = eta0
+        elif schedule == 1:
+            eta = eta0 / np.sqrt(t)
+        elif schedule == 2:
+            eta = 1.0 / (decay * t)
+        else:
+            eta = eta0 / (1.0 + eta0 * decay * t)
+        g = 0.0
+        if rule == 4:
+            g = weight * (y[i] - f)
+            state[_LOSS] += 0.5 * weight * (y[i] - f) ** 2
+        else:
+            edge = 0.0 if rule == 0 else 1.0
+            if m <= 0.0:
+                state[_MISTAKES] += 1.0
+            state[_LOSS] += weight * max(0.0, edge - m)
+            if rule == 0 and m <= 0.0:
+                g = weight * y[i]
+            elif rule != 0 and m < 1.0:
+                g = y[i] if rule <= 2 else weight * y[i]
+        norm = 0.0
+        if (rule == 1 or rule == 2 or radius > 0.0) and g != 0.0:
+            norm = row_norm(data, indices, indptr, p, i)
+        if rule == 1 and g != 0.0:
+            eta = min((1.0 - m) / max(norm + one, 1e-300), C * weight)
+        elif rule == 2 and g != 0.0:
+            eta = (1.0 - m) / (norm + one + 0.5 / (C * weight))
+        if decay > 0.0:
+            factor = max(0.0, 1.0 - eta * decay)
+            state[_S] *= factor
+            if decay_bias:
+                state[_B] *= factor
+            if state[_S] < 1e-9:
+                _rescale(v, z, state)
+                dot = 0.0 if factor == 0.0 else f
+        if g != 0.0:
+            step = eta * g / state[_S]
+            row_add(data, indices, indptr, p, i, step, v)
+            if average:
+                row_add(data, indices, indptr, p, i, -state[_TAU] * step, z)
+            state[_B] += one * eta * g
+            if radius > 0.0:
+                state[_NORM] += 2.0 * step * dot + step * step * norm
+        if radius > 0.0:
+            length = np.sqrt(
+                max(0.0, state[_NORM] * state[_S] ** 2 + (state[_B] ** 2 if decay_bias else 0.0))
+            )
+            if length > radius:
+                state[_S] *= radius / length
+                if decay_bias:
+                    state[_B] *= radius / length
+        if average:
+            state[_TAU] += state[_S]
+            state[_SUM_B] += state[_B]
+
+
+@dataclass
+class OnlineState:
+    """w = s v and b now; the sum of all iterates is tau v + z (and sum_b), so that an average costs O(1) a step.
+
+    ``state`` is (s, tau, b, sum of b, steps, ||v||^2, mistakes, loss, first step).
+    """
+
+    v: FloatArray
+    z: FloatArray
+    state: FloatArray
+    rng: Any
+    passes: int = 0
+
+    def theta(self, average: bool) -> FloatArray:
+        """(w, b), or their average over all steps."""
+        s, tau, b, sum_b, t = self.state[:5]
+        if average and t > 0:
+            return np.append((tau * self.v + self.z) / t, sum_b / t)
+        return np.append(s * self.v, b)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """eta_t: "constant" eta0, "inverse_root" eta0/sqrt t, "strongly_convex" 1/(lambda t), or
+    "inverse_decay" eta0/(1 + eta0 lambda t)."""
+
+    kind: str
+    eta0: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnlineLoop:
+    """A rule, its steps, and what goes with them.
+
+    ``rule``: "perceptron" (y f <= 0), "pa1" and "pa2" (hinge > 0, step min(hinge/||x||^2, C) or
+    hinge/(||x||^2 + 1/(2C))), "hinge" (subgradient of the hinge), "squares" (gradient of (f - y)^2/2).
+    ``decay`` is lambda; ``decay_bias`` says whether the intercept decays with w; ``radius`` > 0 projects on
+    a ball. Weights scale the step, the cap C for the passive-aggressive rules.
+    """
+
+    rule: str
+    schedule: Schedule = field(default_factory=lambda: Schedule("constant"))
+    decay: float = 0.0
+    C: float = np.inf
+    fit_intercept: bool = True
+    decay_bias: bool = False
+    average: bool = False
+    radius: float = 0.0
+    relative_step: bool = False
+
+    def start(self, n_features: int, random_state: Any) -> OnlineState:
+        v = np.zeros(n_features)
+        state = np.zeros(9)
+        state[_S] = 1.0
+        return OnlineState(v, np.zeros_like(v), state, check_random_state(random_state))
+
+    def run(
+        self, current: OnlineState, X: Any, y: FloatArray, weights: FloatArray, *, shuffle: bool = True
+    ) -> tuple[int, float]:
+        """One pass; returns its mistakes (sign of f before the step) and its weighted mean loss."""
+        n = X.shape[0]
+        order = current.rng.permutation(n) if shuffle else np.arange(n)
+        rows = rows_of(X)
+        state = current.state
+        if state[_ETA] == 0.0:
+            state[_ETA] = self.schedule.eta0 / (_largest_norm(X) + 1.0 if self.relative_step else 1.0)
+        state[_MISTAKES] = state[_LOSS] = 0.0
+        _one_pass(
+            _RULES[self.rule],
+            _SCHEDULES[self.schedule.kind],
+            *rows,
+            np.ascontiguousarray(y, dtype=np.float64),
+            np.ascontiguousarray(weights, dtype=np.float64),
+            order,
+            float(state[_ETA]),
+            float(self.decay),
+            float(self.C),
+            self.fit_intercept,
+            self.decay_bias,
+            self.average,
+            float(self.radius),
+            current.v,
+            current.z,
+            state,
+        )
+        current.passes += 1
+        return int(state[_MISTAKES]), float(state[_LOSS] / max(float(np.sum(weights)), 1e-300))
+
+
+def _largest_norm(X: Any) -> float:
+    """max ||x_i||^2."""
+    if isinstance(X, np.ndarray):
+        return float(np.max(np.einsum("ij,ij->i", X, X, dtype=np.float64)))
+    return float(X.multiply(X).sum(axis=1).max())

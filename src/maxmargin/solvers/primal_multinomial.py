@@ -1,0 +1,144 @@
+"""Newton's method, and L-BFGS above its size, for multinomial logistic regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from maxmargin.problems.multinomial import Multinomial
+from maxmargin.problems.solution import Solution, Status
+from maxmargin.solvers.primal_newton import solve_symmetric
+from maxmargin.typing import BoolArray, FloatArray
+
+_EXPLICIT_UNKNOWNS = 1500
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultinomialNewton:
+    """Newton with line search on K (p + 1) unknowns; L-BFGS when there are more than 1500.
+
+    The softmax does not change when all classes move together. Without a penalty the first class is the
+    base line (all zero); with one only its intercept is fixed, and the intercepts are centred at the end.
+    """
+
+    tol: float = 1e-10
+    max_iter: int = 100
+
+    def solve(
+        self, problem: Multinomial, *, start: FloatArray | None = None, callback: Any = None
+    ) -> Solution:
+        began = perf_counter()
+        free = _free(problem)
+        if np.count_nonzero(free) > _EXPLICIT_UNKNOWNS:
+            theta, u, status, n_iter = self._lbfgs(problem, free, callback)
+        else:
+            theta, u, status, n_iter = self._newton(problem, free, callback)
+        if problem.l2 > 0:
+            theta[:, -1] -= theta[:, -1].mean()
+        return Solution(x=theta, multipliers=u, status=status, n_iter=n_iter, seconds=perf_counter() - began)
+
+    def _newton(self, problem: Multinomial, free: BoolArray, callback: Any) -> Any:
+        theta = np.zeros(free.shape)
+        scores = np.zeros((problem.X.shape[0], problem.n_classes))
+        value = problem.value(theta, scores)
+        u = problem.slopes(scores)
+        for iteration in range(1, self.max_iter + 1):
+            u = problem.slopes(scores)
+            gradient = problem.adjoint(u)
+            gradient[:, :-1] += problem.l2 * theta[:, :-1]
+            step = np.zeros_like(theta)
+            step[free] = solve_symmetric(
+                _hessian(problem, u)[np.ix_(free.ravel(), free.ravel())], -gradient[free]
+            )
+            along = problem.scores(step)
+            slope = float(gradient[free] @ step[free])
+            t, found = 1.0, False
+            while slope < 0 and t > 1e-9 and not found:
+                trial = problem.value(theta + t * step, scores + t * along)
+                found = trial <= value + 1e-4 * t * slope + 1e-15 * abs(value)
+                t = t if found else 0.5 * t
+            if not found:
+                return theta, u, Status.STALLED, iteration
+            linear = u + _curvature_product(problem, u, along) if t == 1.0 else None
+            theta, scores, value = theta + t * step, scores + t * along, trial
+            if callback is not None:
+                callback(iteration, value)
+            if -slope <= self.tol * abs(value) and linear is not None:
+                return theta, linear, Status.CONVERGED, iteration
+        return theta, problem.slopes(scores), Status.MAX_ITER, self.max_iter
+
+    def _lbfgs(self, problem: Multinomial, free: BoolArray, callback: Any) -> Any:
+        def objective(x: Any) -> Any:
+            theta = np.zeros(free.shape)
+            theta[free] = x
+            scores = problem.scores(theta)
+            gradient = problem.adjoint(problem.slopes(scores))
+            gradient[:, :-1] += problem.l2 * theta[:, :-1]
+            return problem.value(theta, scores), gradient[free]
+
+        limits: Any = {
+            "maxiter": 20 * self.max_iter,
+            "ftol": 1e-3 * self.tol,
+            "gtol": 0.0,
+            "maxfun": 40 * self.max_iter,
+        }
+        answer = minimize(
+            objective, np.zeros(np.count_nonzero(free)), jac=True, method="L-BFGS-B", options=limits
+        )
+        if callback is not None:
+            callback(answer.nit, answer.fun)
+        theta = np.zeros(free.shape)
+        theta[free] = answer.x
+        status = Status.CONVERGED if answer.success else Status.MAX_ITER
+        return theta, problem.slopes(problem.scores(theta)), status, int(answer.nit)
+
+
+def _free(problem: Multinomial) -> BoolArray:
+    free = np.ones((problem.n_classes, problem.X.shape[1] + 1), dtype=bool)
+    free[:, -1] = problem.fit_intercept
+    free[0, -1] = False
+    if problem.l2 == 0:
+        free[0] = False
+    return free
+
+
+def _probabilities(problem: Multinomial, u: FloatArray) -> FloatArray:
+    c = np.where(problem.c > 0, problem.c, 1.0)
+    v = u / c[:, None]
+    v[np.arange(len(v)), problem.codes] += 1.0
+    return v
+
+
+def _curvature_product(problem: Multinomial, u: FloatArray, along: FloatArray) -> FloatArray:
+    v = _probabilities(problem, u)
+    mean = np.sum(v * along, axis=1, keepdims=True)
+    return np.asarray(problem.c[:, None] * v * (along - mean))
+
+
+def multinomial_hessian(problem: Multinomial, theta: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """The Hessian of the free unknowns at theta, and which they are, of shape (n_classes, n_features + 1)."""
+    free = _free(problem)
+    full = _hessian(problem, problem.slopes(problem.scores(theta)))
+    return full[np.ix_(free.ravel(), free.ravel())], free
+
+
+def _hessian(problem: Multinomial, u: FloatArray) -> FloatArray:
+    """Blocks [X 1]' diag(c p_k (1[k = l] - p_l)) [X 1] for all classes k, l, plus l2 on the weights."""
+    K, p = problem.n_classes, problem.X.shape[1]
+    v = _probabilities(problem, u)
+    H = np.zeros((K, p + 1, K, p + 1))
+    for k in range(K):
+        for m in range(k + 1):
+            d = problem.c * v[:, k] * ((k == m) - v[:, m])
+            sign = 1.0 if k == m else -1.0  # off the diagonal all weights are negative
+            block = np.empty((p + 1, p + 1))
+            block[:p, :p] = sign * problem.X.gram(sign * d)
+            block[p, :p] = block[:p, p] = problem.X.adjoint(d)
+            block[p, p] = d.sum()
+            H[k, :, m, :] = H[m, :, k, :] = block
+        H[k, np.arange(p), k, np.arange(p)] += problem.l2
+    return H.reshape(K * (p + 1), K * (p + 1))

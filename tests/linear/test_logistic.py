@@ -1,0 +1,150 @@
+"""LogisticRegression: certificates, statistics, separation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression as Reference
+
+import maxmargin as mm
+from maxmargin.linear.logistic import SeparationWarning
+from maxmargin.problems.loss_penalty import solved
+
+
+def _data(n=300, p=4, classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    latent = X @ np.linspace(1, -1, p) + rng.logistic(size=n)
+    return X, np.digitize(latent, np.quantile(latent, np.arange(1, classes) / classes))
+
+
+@pytest.mark.parametrize("C", [np.inf, 10.0, 1e-2])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_same_model_as_scikit_learn(C, classes, fit_intercept):
+    X, y = _data(classes=classes)
+    model = mm.LogisticRegression(C=C, fit_intercept=fit_intercept).fit(X, y)
+    assert solved(model.certificate_, 1e-10)
+    other = Reference(C=C, fit_intercept=fit_intercept, tol=1e-10, max_iter=5000).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=2e-5)
+    np.testing.assert_array_equal(model.classes_, other.classes_)
+
+
+def test_sparse_float32_and_dense_agree():
+    X, y = _data()
+    X = X.astype(np.float32) * (np.random.default_rng(1).random(X.shape) < 0.4)
+    dense = mm.LogisticRegression(C=3.0).fit(X, y)
+    thin = mm.LogisticRegression(C=3.0).fit(sparse.csr_matrix(X), y)
+    wide = mm.LogisticRegression(C=3.0).fit(X.astype(np.float64), y)
+    np.testing.assert_allclose(thin.coef_, dense.coef_, rtol=1e-10)
+    np.testing.assert_allclose(wide.coef_, dense.coef_, rtol=1e-10)
+
+
+def test_many_columns_use_products():
+    rng = np.random.default_rng(0)
+    X = sparse.random(120, 1600, density=0.02, format="csr", random_state=0)
+    y = rng.integers(0, 2, size=120)
+    model = mm.LogisticRegression(C=1.0, tol=1e-7).fit(X, y)
+    assert solved(model.certificate_, 1e-7)
+
+
+def test_weight_two_is_a_row_twice():
+    X, y = _data(n=80)
+    weights = np.where(np.arange(80) < 30, 2.0, 1.0)
+    once = mm.LogisticRegression().fit(X, y, sample_weight=weights).summary()
+    twice = mm.LogisticRegression().fit(np.vstack([X, X[:30]]), np.append(y, y[:30])).summary()
+    pd.testing.assert_frame_equal(once.table, twice.table, rtol=1e-7)
+    assert once.aic == pytest.approx(twice.aic)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_summary_against_numeric_information(classes):
+    """Standard errors from a Hessian of the log-likelihood by differences of its gradient."""
+    X, y = _data(n=150, p=2, classes=classes)
+    model = mm.LogisticRegression().fit(X, y)
+    ones = np.column_stack([X, np.ones(len(X))])
+    K = 1 if classes == 2 else classes - 1
+
+    def gradient(flat):
+        scores = np.column_stack([np.zeros(len(X)), ones @ flat.reshape(K, 3).T])
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        miss = scores / scores.sum(axis=1, keepdims=True) - (y[:, None] == np.arange(K + 1))
+        return (ones.T @ miss[:, 1:]).T.ravel()
+
+    summary = model.summary(level=0.9)
+    at = summary.table["coef"].to_numpy()
+    h = 1e-5
+    H = np.array([(gradient(at + h * e) - gradient(at - h * e)) / (2 * h) for e in np.eye(len(at))])
+    np.testing.assert_allclose(gradient(at), 0, atol=1e-7)
+    np.testing.assert_allclose(summary.table["std_err"], np.sqrt(np.diag(np.linalg.inv(H))), rtol=1e-6)
+    # half width of a 90 % interval: 1.6448536 is the normal quantile of 0.95
+    np.testing.assert_allclose(
+        summary.table["high"] - summary.table["coef"], 1.6448536269514722 * summary.table["std_err"]
+    )
+    probability = model.predict_proba(X)[np.arange(len(X)), y]
+    assert summary.log_likelihood == pytest.approx(np.log(probability).sum())
+    assert summary.aic == pytest.approx(-2 * np.log(probability).sum() + 2 * len(at))
+    counts = np.bincount(y)
+    assert summary.null_log_likelihood == pytest.approx(counts @ np.log(counts / counts.sum()))
+
+
+def test_one_binary_column_has_the_log_odds_ratio():
+    """2 x 2 table 30 10 / 20 40: coefficient log(30*40/(10*20)), variance 1/30 + 1/10 + 1/20 + 1/40."""
+    x = np.repeat([0.0, 0.0, 1.0, 1.0], [30, 10, 20, 40])[:, None]
+    y = np.repeat([0, 1, 0, 1], [30, 10, 20, 40])
+    row = mm.LogisticRegression().fit(pd.DataFrame(x, columns=["dose"]), y).summary().table.loc["dose"]
+    assert row["odds_ratio"] == pytest.approx(6.0)
+    assert row["std_err"] == pytest.approx(np.sqrt(1 / 30 + 1 / 10 + 1 / 20 + 1 / 40))
+
+
+def test_complete_separation_is_said():
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4, 5, 6], "b": [1.0, 0, 1, 0, 1, 0]})
+    with pytest.warns(SeparationWarning, match="complete separation"):
+        model = mm.LogisticRegression().fit(frame, [0, 0, 0, 1, 1, 1])
+    assert model.separation_.kind == "complete"
+    assert np.isnan(model.summary().table.loc["a", "std_err"])
+    assert any("separation" in note for note in model.summary().notes)
+
+
+def test_quasi_complete_separation_names_the_column():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=60)
+    flag = (np.arange(60) < 10).astype(float)
+    y = (rng.random(60) < 0.5).astype(int)
+    y[:10] = 1
+    with pytest.warns(SeparationWarning, match="quasi-complete separation of the classes along flag"):
+        model = mm.LogisticRegression().fit(pd.DataFrame({"noise": noise, "flag": flag}), y)
+    table = model.summary().table
+    assert np.isnan(table.loc["flag", "std_err"])
+    assert np.isfinite(table.loc["noise", "std_err"])
+
+
+def test_penalised_fit_of_separated_classes_has_an_optimum():
+    model = mm.LogisticRegression(C=1.0).fit([[0.0], [1.0]], [0, 1])
+    assert model.separation_ is None
+    assert solved(model.certificate_, 1e-10)
+
+
+def test_aliased_columns_are_named():
+    X, y = _data(p=2)
+    table = mm.LogisticRegression().fit(np.column_stack([X, X[:, 0] + X[:, 1]]), y).summary()
+    assert table.rank == 3
+    assert table.table.loc[["x0", "x1", "x2"], "std_err"].isna().all()
+    assert np.isfinite(table.table.loc["intercept", "std_err"])
+    assert any("not estimable" in note for note in table.notes)
+
+
+def test_summary_refuses_a_penalty():
+    X, y = _data()
+    with pytest.raises(ValueError, match="C=inf"):
+        mm.LogisticRegression(C=1.0).fit(X, y).summary()
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+def test_other_strategies(multiclass):
+    X, y = _data(classes=3)
+    model = mm.LogisticRegression(multiclass=multiclass).fit(X, y)
+    assert model.coef_.shape == (3, 4)
+    assert model.score(X, y) > 0.5

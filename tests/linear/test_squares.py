@@ -1,0 +1,127 @@
+"""Least squares, ridge, linear SVR, Fisher's discriminant."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import Ridge as Reference
+from sklearn.svm import SVR
+
+import maxmargin as mm
+from maxmargin.problems.loss_penalty import solved
+
+
+def _data(n=60, p=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) + 3.0
+    return X, X @ np.arange(1.0, p + 1) + rng.normal(size=n), rng.uniform(0.5, 2.0, size=n)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("as_sparse", [True, False])
+def test_least_squares(fit_intercept, as_sparse):
+    X, y, weights = _data()
+    table = sparse.csr_matrix(X) if as_sparse else X
+    model = mm.LeastSquares(fit_intercept=fit_intercept).fit(table, y, sample_weight=weights)
+    other = LinearRegression(fit_intercept=fit_intercept).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-8)
+    assert solved(model.certificate_, 1e-8)
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (12, 30)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_ridge_path_and_brute_force_leave_one_out(shape, fit_intercept):
+    X, y, weights = _data(*shape)
+    alphas = np.array([0.1, 1.0, 10.0])
+    model = mm.Ridge(alphas=alphas, fit_intercept=fit_intercept).fit(X, y, sample_weight=weights)
+    for k, alpha in enumerate(alphas):
+        other = Reference(alpha=alpha, fit_intercept=fit_intercept, solver="cholesky", tol=1e-12)
+        other.fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose(model.path_.coef[k], other.coef_, rtol=1e-7, atol=1e-9)
+        left_out = []
+        for i in range(len(y)):
+            rest = np.arange(len(y)) != i
+            other.fit(X[rest], y[rest], sample_weight=weights[rest])
+            left_out.append(y[i] - other.predict(X[[i]])[0])
+        np.testing.assert_allclose(model.path_.loo_residuals[:, k], left_out, rtol=1e-6)
+        assert model.path_.loo_mse[k] == pytest.approx(weights @ np.square(left_out) / weights.sum())
+    assert model.alpha_ == alphas[np.argmin(model.path_.loo_mse)]
+    assert solved(model.certificate_, 1e-8)
+
+
+def test_ridge_sparse_is_dense():
+    X, y, weights = _data()
+    dense, thin = mm.Ridge(2.0).fit(X, y, weights), mm.Ridge(2.0).fit(sparse.csr_matrix(X), y, weights)
+    np.testing.assert_allclose(thin.coef_, dense.coef_, rtol=1e-9)
+    np.testing.assert_allclose(thin.path_.loo_mse, dense.path_.loo_mse)
+
+
+def test_ridge_by_stochastic_gradients_comes_close():
+    X, y, _ = _data(n=400)
+    closed = mm.Ridge(4.0).fit(X - 3.0, y)
+    descended = mm.Ridge(4.0, solver="sgd", max_iter=200, random_state=0).fit(X - 3.0, y)
+    assert descended.certificate_.primal <= 1.01 * closed.certificate_.primal
+    np.testing.assert_allclose(descended.coef_, closed.coef_, atol=0.1)
+
+
+@pytest.mark.parametrize("options", [{"alpha": -1.0}, {"alphas": [0.0, 1.0]}, {"solver": "qr"}])
+def test_ridge_errors(options):
+    X, y, _ = _data()
+    with pytest.raises(ValueError, match="must be|unknown"):
+        mm.Ridge(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["augmented", "dual_coordinate"])
+def test_svr_is_the_kernel_svr_with_a_linear_kernel(solver):
+    X, y, _ = _data()
+    model = mm.LinearSVR(0.5, epsilon=0.2, solver=solver, tol=1e-7, max_iter=100_000).fit(X - 3.0, y)
+    other = SVR(C=0.5, epsilon=0.2, kernel="linear", tol=1e-8).fit(X - 3.0, y)
+    np.testing.assert_allclose(model.coef_, other.coef_.ravel(), atol=5e-3)
+    assert solved(model.certificate_, 1e-7)
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("penalty", ["l2", "l1", "l1l2", "none"])
+def test_svr_certificates(loss, penalty):
+    X, y, weights = _data()
+    model = mm.LinearSVR(loss=loss, penalty=penalty, sparsity=3.0, tol=1e-5).fit(X, y, sample_weight=weights)
+    assert solved(model.certificate_, 1e-5)
+
+
+@pytest.mark.parametrize("method", ["eigen", "canonical"])
+def test_fisher_axes_are_those_of_scikit_learn(method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4)) + np.repeat([[0, 0, 0, 0], [2, 1, 0, 0], [0, 2, 2, 0]], 30, axis=0)
+    y = np.repeat(["a", "b", "c"], 30)
+    model = mm.FisherDiscriminant(method=method).fit(X, y)
+    other = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    ours, theirs = model.transform(X), other.transform(X)[:, :2]
+    for k in range(2):
+        assert abs(np.corrcoef(ours[:, k], theirs[:, k])[0, 1]) == pytest.approx(1.0, abs=1e-9)
+    inside = ours - model.centroids_[np.searchsorted(model.classes_, y)]
+    np.testing.assert_allclose(inside.T @ inside / (90 - 3), np.eye(2), atol=1e-9)
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+
+
+def test_fisher_cut_point_of_two_classes():
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(size=(20, 3)) + 2.0, rng.normal(size=(35, 3))])
+    model = mm.FisherDiscriminant().fit(X, np.repeat(["first", "second"], [20, 35]))
+    low, high = model.centroids_[:, 0]
+    assert low < high
+    assert model.cut_points_[0] == pytest.approx((low + high) / 2)
+    np.testing.assert_array_equal(
+        model.predict(X) == "second", model.transform(X)[:, 0] > model.cut_points_[0]
+    )
+
+
+def test_fisher_shrinkage_repairs_a_singular_scatter():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(10, 30)) + np.repeat([[0.0], [1.0]], 5, axis=0)
+    y = np.repeat([0, 1], 5)
+    with pytest.warns(UserWarning, match="singular"):
+        mm.FisherDiscriminant().fit(X, y)
+    assert mm.FisherDiscriminant(shrinkage="auto").fit(X, y).score(X, y) == 1.0

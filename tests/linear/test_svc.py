@@ -1,0 +1,195 @@
+"""LinearSVC: certificates for every loss and penalty, other libraries, laws that must hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+import maxmargin as mm
+from maxmargin.penalties import Penalty
+from maxmargin.problems.loss_penalty import solved
+from maxmargin.solvers.primal_successive import SuccessiveLinearisation
+
+
+def _data(n=120, p=6, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    return X, np.where(X @ np.linspace(2, -1, p) + noise * rng.normal(size=n) > 0.4, 1, -1)
+
+
+SOLVERS = [
+    ("hinge", "augmented"),
+    ("hinge", "dual_coordinate"),
+    ("squared_hinge", "newton"),
+    ("squared_hinge", "dual_coordinate"),
+    ("logistic", "newton"),
+    ("logistic", "dual_coordinate"),
+    ("squared_hinge", "proximal_coordinate"),
+]
+
+
+@pytest.mark.parametrize(("loss", "solver"), SOLVERS)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@settings(derandomize=True, deadline=None, max_examples=6)
+@given(
+    seed=st.integers(0, 99),
+    C=st.sampled_from([1e-3, 1.0, 30.0]),
+    kind=st.sampled_from(["plain", "twice", "rank1"]),
+)
+def test_every_solver_reaches_the_gap(loss, solver, fit_intercept, seed, C, kind):
+    X, y = _data(n=60, p=4, seed=seed)
+    if kind == "twice":
+        X, y = np.vstack([X, X]), np.append(y, -y)
+    if kind == "rank1" and solver != "dual_coordinate":  # coordinates along one line crawl: not its job
+        X = np.outer(X[:, 0], [1.0, 2.0, 0.0, -1.0])
+    model = mm.LinearSVC(
+        C, loss=loss, solver=solver, fit_intercept=fit_intercept, tol=1e-5, max_iter=50_000
+    ).fit(X, y)
+    assert solved(model.certificate_, 1e-5)
+    assert fit_intercept or model.intercept_[0] == 0
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_hinge_is_the_svc_with_a_linear_kernel(C):
+    X, y = _data()
+    model = mm.LinearSVC(C, loss="hinge", tol=1e-9).fit(X, y)
+    other = SVC(C=C, kernel="linear", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=2e-4)
+    np.testing.assert_allclose(model.intercept_, other.intercept_, atol=2e-3)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_weights_permutation_labels_and_sparse(loss):
+    X, y = _data(n=80)
+    base = mm.LinearSVC(loss=loss, tol=1e-9).fit(X, y, sample_weight=np.where(np.arange(80) < 20, 2.0, 1.0))
+    twice = mm.LinearSVC(loss=loss, tol=1e-9).fit(np.vstack([X, X[:20]]), np.append(y, y[:20]))
+    np.testing.assert_allclose(base.coef_, twice.coef_, atol=1e-4)
+    flipped = mm.LinearSVC(loss=loss, tol=1e-9).fit(np.vstack([X, X[:20]]), -np.append(y, y[:20]))
+    np.testing.assert_allclose(flipped.coef_, -twice.coef_, atol=1e-4)
+    thin = mm.LinearSVC(loss=loss, tol=1e-9).fit(
+        sparse.csr_matrix(np.vstack([X, X[:20]])), np.append(y, y[:20])
+    )
+    np.testing.assert_allclose(thin.coef_, twice.coef_, atol=1e-6)
+    scaled = mm.LinearSVC(C=0.25, loss=loss, tol=1e-9).fit(2 * np.vstack([X, X[:20]]), np.append(y, y[:20]))
+    np.testing.assert_allclose(2 * scaled.coef_, twice.coef_, atol=1e-4)
+
+
+def _l1_by_highs(X, y, C, nu):
+    """C sum xi + nu |w|_1 written out again: w = p - q."""
+    n, p = X.shape
+    cost = np.r_[np.full(2 * p, nu), 0, np.full(n, C)]
+    A = -np.hstack([y[:, None] * X, -y[:, None] * X, y[:, None], np.eye(n)])
+    bounds = [(0, None)] * (2 * p) + [(None, None)] + [(0, None)] * n
+    return linprog(cost, A_ub=A, b_ub=-np.ones(n), bounds=bounds).fun
+
+
+@pytest.mark.parametrize("nu", [0.3, 3.0])
+def test_l1_svm_is_highs_optimum(nu):
+    X, y = _data()
+    model = mm.LinearSVC(0.5, loss="hinge", penalty="l1", sparsity=nu, tol=1e-7).fit(X, y)
+    assert model.certificate_.primal == pytest.approx(_l1_by_highs(X, y, 0.5, nu), rel=1e-6)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l1l2"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_convex_sparse_penalties(loss, penalty):
+    X, y = _data(p=12)
+    model = mm.LinearSVC(0.2, loss=loss, penalty=penalty, sparsity=4.0, tol=1e-6).fit(X, y)
+    assert solved(model.certificate_, 1e-6)
+    assert 0 < np.count_nonzero(model.coef_) < 12
+
+
+def test_many_columns_and_few_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 900))
+    y = np.where(X[:, 0] - X[:, 1] > 0, 1, -1)
+    model = mm.LinearSVC(1.0, loss="squared_hinge", penalty="l1", sparsity=5.0, tol=1e-5).fit(X, y)
+    assert solved(model.certificate_, 1e-5)
+    assert set(np.argsort(-np.abs(model.coef_[0]))[:2]) == {0, 1}
+
+
+def test_robust_linear_program_separates():
+    """Without penalty and with separable classes the optimum is 0: every margin at least 1."""
+    X, y = _data(noise=0.0)
+    model = mm.LinearSVC(loss="hinge", penalty="none", tol=1e-6).fit(X, y)
+    assert model.certificate_.primal == pytest.approx(0.0, abs=1e-8)
+    assert np.min(y * model.decision_function(X)) >= 1 - 1e-6
+
+
+@pytest.mark.parametrize("penalty", ["l0", "l0l2"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_l0_is_stationary_and_falls(loss, penalty):
+    X, y = _data(n=60, p=8)
+    model = mm.LinearSVC(1.0, loss=loss, penalty=penalty, sparsity=8.0, tol=1e-3).fit(X, y)
+    assert not model.certificate_.convex
+    assert solved(model.certificate_, 1e-3)
+    for objectives in model.solution_.trace:
+        # each step minimises a function that lies above the objective and touches it
+        assert np.all(np.diff(objectives) <= 1e-5 * abs(objectives[0]))
+    assert np.count_nonzero(np.abs(model.coef_) > 1e-8) < 8
+
+
+def test_l0_is_not_worse_than_twenty_plain_restarts():
+    X, y = _data(n=60, p=8, seed=3)
+    model = mm.LinearSVC(1.0, loss="hinge", penalty="l0", sparsity=2.0).fit(X, y)
+    from maxmargin._compute.design import design
+    from maxmargin.losses import Hinge
+    from maxmargin.problems.loss_penalty import LossPenalty
+    from maxmargin.solvers.primal_linear_program import LinearProgram
+
+    problem = LossPenalty(
+        X=design(X), y=y.astype(float), c=np.ones(60), loss=Hinge(), penalty=Penalty(l0=2.0)
+    )
+    plain = SuccessiveLinearisation(solve_convex=lambda problem, start: LinearProgram().solve(problem))
+    rng = np.random.default_rng(5)
+    restarts = [plain.descend(problem, rng.normal(size=8)).objectives[-1] for _ in range(20)]
+    assert model.certificate_.primal <= min(restarts) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+def test_several_classes_follow_scikit_learn(multiclass):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3)) + np.repeat(np.eye(3) * 2.5, 50, axis=0)
+    y = np.repeat(["b", "a", "c"], 50)
+    model = mm.LinearSVC(loss="hinge", multiclass=multiclass, tol=1e-8).fit(X, y)
+    if multiclass == "ovo":
+        other = SVC(C=1.0, kernel="linear", tol=1e-8).fit(X, y)
+        np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-3)
+        np.testing.assert_array_equal(model.predict(X), other.predict(X))
+    assert model.score(X, y) > 0.9
+
+
+def test_class_weight_is_sample_weight():
+    X, y = _data()
+    by_class = mm.LinearSVC(class_weight={1: 3.0, -1: 0.5}, tol=1e-8).fit(X, y)
+    by_row = mm.LinearSVC(tol=1e-8).fit(X, y, sample_weight=np.where(y == 1, 3.0, 0.5))
+    np.testing.assert_allclose(by_class.coef_, by_row.coef_, atol=1e-8)
+
+
+def test_too_few_iterations_say_what_was_reached():
+    X, y = _data()
+    with pytest.warns(ConvergenceWarning, match="relative duality gap of"):
+        mm.LinearSVC(100.0, loss="hinge", solver="dual_coordinate", max_iter=2, tol=1e-8).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "newton", "loss": "hinge"}, "cannot solve"),
+        ({"solver": "magic"}, "unknown"),
+        ({"penalty": "l3"}, "unknown"),
+        ({"loss": "square"}, "unknown"),
+        ({"C": -1.0}, "must be > 0"),
+        ({"multiclass": "all"}, "unknown"),
+    ],
+)
+def test_errors_name_the_remedy(options, message):
+    X, y = _data()
+    with pytest.raises(ValueError, match=message):
+        mm.LinearSVC(**options).fit(X, y)

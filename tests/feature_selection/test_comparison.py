@@ -23,6 +23,7 @@ from maxmargin.feature_selection import (
     Exhaustive,
     FisherScore,
     Genetic,
+    SparseSVMSelector,
     SubsetSelector,
     compare,
     comparison,
@@ -44,7 +45,7 @@ def test_every_default_method_in_one_table(table):
     X, y = table
     result = compare(X, y, n_features=2, cv=3, n_resamples=3)
     assert list(result.ranks.index) == list("abcdef")
-    assert result.ranks.shape == result.chosen.shape == result.frequency.shape == (6, 8)
+    assert result.ranks.shape == result.chosen.shape == result.frequency.shape == (6, 9)
     assert (result.methods["n_features"].drop("CFS") == 2).all()
     assert result.methods.loc["SFS", "error"] <= result.methods["error"].drop("CFS").min() + 0.05
     assert result.frequency.to_numpy().min() >= 0
@@ -97,6 +98,7 @@ def test_stability_is_one_for_the_same_and_zero_for_chance():
         (SubsetSelector(Exhaustive(), CFSMerit()), "curve"),
         (SubsetSelector(Genetic(6, 4), CFSMerit(), random_state=0), "curve"),
         (RFE(SVC(), 2), "curve"),
+        (SparseSVMSelector("l1", 2), "paths"),
         (RFE(SVC(kernel="linear"), cv=3), "curve"),
     ],
     ids=repr,
@@ -106,7 +108,7 @@ def test_every_selector_has_a_picture(table, selector, kind):
     drawn = selector.fit(X, y).display()
     assert drawn.kind == kind
     assert drawn.ax_.get_xlabel()
-    assert len(drawn.labels) == len(drawn.y)
+    assert len(drawn.labels) == (6 if kind == "paths" else len(drawn.y))
     texts = [t.get_text() for t in drawn.ax_.texts] + [t.get_text() for t in drawn.ax_.get_yticklabels()]
     if isinstance(selector, FisherScore | SFS | RFE):
         moved = {text.lstrip("+-") for text in texts}

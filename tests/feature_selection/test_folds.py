@@ -143,6 +143,12 @@ def test_what_the_engine_does_not_do_goes_through_fit():
         assert not isinstance(CrossValidatedError(estimator, cv=splits).prepare(X, y), FoldErrors)
 
 
+def test_too_large_for_memory_goes_through_fit(monkeypatch):
+    X, y = data(2)
+    monkeypatch.setattr("maxmargin.feature_selection.wrappers.cache_bytes", lambda size: 1000)
+    assert not isinstance(CrossValidatedError(SVC(), cv=3).prepare(X, y), FoldErrors)
+
+
 def test_gamma_of_a_fold_is_bridged_exactly():
     """K ** (1 + s) by the series equals the kernel with the other gamma, also for far points."""
     rng = np.random.default_rng(0)

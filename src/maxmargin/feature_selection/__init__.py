@@ -19,6 +19,7 @@ from maxmargin.feature_selection.relief import Relief, ReliefF
 from maxmargin.feature_selection.rfe import RFE
 from maxmargin.feature_selection.searches import BranchAndBound, Exhaustive, Search
 from maxmargin.feature_selection.sequential import Backward, BestFirst, Floating, Forward
+from maxmargin.feature_selection.sparse import SparseSVMSelector
 from maxmargin.feature_selection.stochastic import Genetic, SimulatedAnnealing
 from maxmargin.feature_selection.subset import SBS, SFS, SubsetSelector
 from maxmargin.feature_selection.wrappers import CrossValidatedError, LeaveOneOutError
@@ -54,6 +55,7 @@ __all__ = [
     "RFE",
     "SBS",
     "SFS",
+    "SparseSVMSelector",
     "SubsetSelector",
     # side by side
     "Comparison",

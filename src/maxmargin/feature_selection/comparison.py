@@ -22,6 +22,7 @@ from maxmargin.feature_selection.rankers import FisherScore, SymmetricalUncertai
 from maxmargin.feature_selection.relief import ReliefF
 from maxmargin.feature_selection.rfe import RFE
 from maxmargin.feature_selection.sequential import BestFirst
+from maxmargin.feature_selection.sparse import SparseSVMSelector
 from maxmargin.feature_selection.subset import SBS, SFS, SubsetSelector
 from maxmargin.feature_selection.table import feature_names
 from maxmargin.feature_selection.wrappers import CrossValidatedError
@@ -131,6 +132,7 @@ def default_methods(estimator: Any, n_features: int, cv: Any = 10) -> dict[str, 
         "SBS": SBS(estimator, n_features, cv=cv),
         "RFE linear": RFE(linear, n_features),
         "RFE kernel": RFE(make_pipeline(StandardScaler(), SVC()), n_features),
+        "l1-SVM": SparseSVMSelector("l1", n_features),
     }
 
 

@@ -50,6 +50,14 @@ class FoldErrors:
         self._totals: list[FloatArray] = [np.zeros((len(X), len(X))) for _ in self._views]
         self._n_moves = 0
 
+    @staticmethod
+    def bytes_needed(machine: Machine, n: int, n_classes: int, n_folds: int) -> int:
+        """A statistic for every scaling, matrices for every thread, and a few vectors for every problem."""
+        n_views = 1 if machine.scaler is None else n_folds
+        n_machines = 1 if n_classes == 2 else n_classes * (n_classes - 1) // 2
+        n_threads = effective_threads(machine.n_jobs)
+        return 8 * n * (n * (n_views + 2 * n_threads) + (2 + 3 * n_threads) * n_folds * n_machines)
+
     def __call__(self, subsets: Sequence[Subset]) -> FloatArray:
         self._move_to(_majority(subsets))
         return np.array(run([partial(self._error, subset) for subset in subsets], self._n_threads))

@@ -12,6 +12,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import LeaveOneOut, check_cv
 from sklearn.utils import _safe_indexing
 
+from maxmargin._compute.memory import cache_bytes
 from maxmargin.feature_selection.criteria import Criterion, Scorer, Subset
 from maxmargin.feature_selection.folds import FoldErrors, LeaveOneOutErrors, Splits, mean_error
 from maxmargin.feature_selection.machine import machine_of, numbers_of
@@ -114,13 +115,15 @@ class LeaveOneOutError(CrossValidatedError):
 
 
 def fold_errors(estimator: Any, X: Any, y: Any, splits: Splits) -> Scorer | None:
-    """The shared-matrix engine where it applies: mm.SVC, numbers, all classes in every training set."""
+    """The shared-matrix engine where it applies: mm.SVC, numbers, all classes in every fold, enough memory."""
     machine, values = machine_of(estimator), numbers_of(X)
     if machine is None or values is None:
         return None
     classes = read_classes(y, len(values))
     n_classes = len(classes.labels)
     if any(len(np.unique(classes.codes[train])) < n_classes for train, _ in splits):
+        return None
+    if FoldErrors.bytes_needed(machine, len(values), n_classes, len(splits)) > cache_bytes(None):
         return None
     return FoldErrors(machine, values, classes, splits)
 

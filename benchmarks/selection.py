@@ -112,7 +112,8 @@ def _wrapper(task: str, X: Any, y: Any, size: int, direction: str) -> None:
             peer_svm.SVC(), n_features_to_select=size, direction=direction, cv=folds, n_jobs=2
         ).fit(X, y)
     )
-    row(task, ours, "scikit-learn", theirs, f"same subset: {np.array_equal(fitted.support_, peer.support_)}")
+    peers = np.flatnonzero(peer.support_).tolist()
+    row(task, ours, "scikit-learn", theirs, _agreement(X, y, folds, fitted.support_, peers))
     try:
         from mlxtend.feature_selection import SequentialFeatureSelector as Mlxtend
     except ImportError:
@@ -125,8 +126,14 @@ def _wrapper(task: str, X: Any, y: Any, size: int, direction: str) -> None:
                 peer_svm.SVC(), k_features=size, forward=direction == "forward", cv=folds, n_jobs=2
             ).fit(X, y)
         )
-    same = set(other.k_feature_idx_) == set(np.flatnonzero(fitted.support_).tolist())
-    row(task, ours, "mlxtend", theirs, f"same subset: {same}")
+    row(task, ours, "mlxtend", theirs, _agreement(X, y, folds, fitted.support_, other.k_feature_idx_))
+
+
+def _agreement(X: Any, y: Any, folds: Any, support: Any, theirs: Any) -> str:
+    """mlxtend breaks ties the other way (its first candidate lacks the last column), so errors are told too."""
+    mine, other = tuple(np.flatnonzero(support).tolist()), tuple(sorted(theirs))
+    errors = CrossValidatedError(mm.SVC(), cv=folds).prepare(X, y)([mine, other])
+    return f"same subset: {mine == other}; errors {errors[0]:.5f} and {errors[1]:.5f}"
 
 
 def rfe(data: Path) -> None:

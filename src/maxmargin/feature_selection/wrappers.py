@@ -115,7 +115,7 @@ class LeaveOneOutError(CrossValidatedError):
 
 
 def fold_errors(estimator: Any, X: Any, y: Any, splits: Splits) -> Scorer | None:
-    """The shared-matrix engine where it applies: mm.SVC, numbers, all classes in every fold, enough memory."""
+    """The shared-matrix engine where it applies: mm.SVC, numbers, all classes in every fold, memory."""
     machine, values = machine_of(estimator), numbers_of(X)
     if machine is None or values is None:
         return None

@@ -130,7 +130,7 @@ def _wrapper(task: str, X: Any, y: Any, size: int, direction: str) -> None:
 
 
 def _agreement(X: Any, y: Any, folds: Any, support: Any, theirs: Any) -> str:
-    """mlxtend breaks ties the other way (its first candidate lacks the last column), so errors are told too."""
+    """mlxtend breaks ties the other way (its first candidate lacks the last column): errors are told too."""
     mine, other = tuple(np.flatnonzero(support).tolist()), tuple(sorted(theirs))
     errors = CrossValidatedError(mm.SVC(), cv=folds).prepare(X, y)([mine, other])
     return f"same subset: {mine == other}; errors {errors[0]:.5f} and {errors[1]:.5f}"

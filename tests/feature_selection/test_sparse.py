@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, make_classification
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -59,13 +60,26 @@ def test_choice_by_cross_validation():
     folds = StratifiedKFold(4)
     fitted = SparseSVMSelector("l1", cv=folds, n_lambdas=8).fit(X, y)
     errors = [
-        1 - cross_val_score(LinearSVC(C=1 / value, penalty="l1", random_state=0), X, y, cv=folds).mean()
+        1
+        - cross_val_score(
+            make_pipeline(StandardScaler(), LinearSVC(C=1 / value, penalty="l1")), X, y, cv=folds
+        ).mean()
         for value in fitted.lambdas_
     ]
     np.testing.assert_allclose(fitted.history_["error"], errors, atol=1e-12)
     usable = np.where(fitted.history_["n_features"] > 0, errors, np.inf)
     assert fitted.lambda_ == fitted.lambdas_[np.argmin(usable)]
     np.testing.assert_array_equal(fitted.support_, np.abs(fitted.coef_[0]) > 1e-7)
+
+
+def test_units_do_not_matter_unless_asked():
+    X, y = data()
+    other = X * np.logspace(-3, 3, 10) + 100
+    first, second = (SparseSVMSelector("l1", 3).fit(table, y) for table in (X, other))
+    np.testing.assert_array_equal(first.support_, second.support_)
+    np.testing.assert_allclose(first.lambdas_, second.lambdas_)
+    raw = SparseSVMSelector("l1", 3, standardize=False).fit(X, y)
+    np.testing.assert_allclose(raw.lambdas_, first.lambdas_)
 
 
 def test_history_and_ranking_tell_who_came_when():

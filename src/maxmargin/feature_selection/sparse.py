@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import check_cv
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import validate_data
 
 from maxmargin.feature_selection.base import Selector, how_many
@@ -28,7 +29,7 @@ class SparseSVMSelector(Selector):
 
     with P the l1 norm, the concave approximation of the number of non-zero weights ("l0"), or either of them
     with 1/2 ||w||^2 added ("l1l2", "l0l2"). A large lambda keeps nothing; a small one keeps every column.
-    Columns should be on one scale (StandardScaler before it), since the penalty compares their weights.
+    The penalty compares weights, so the columns are first put on one scale.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ class SparseSVMSelector(Selector):
     n_lambdas, ratio : see ``lambdas``.
     sparsity : weight of the l1 or l0 part against 1/2 ||w||^2 in the mixtures.
     l0_alpha : alpha of the concave approximation 1 - exp(-alpha |w|).
+    standardize : divide columns by their standard deviation before the fits (in every fold by that of its
+        training rows); all weights reported are those of the standardised columns.
     cv : folds of the choice, as in scikit-learn.
     tol, max_iter : of every fit. class_weight : dict, "balanced" or None.
     n_jobs : threads of every fit. verbose : 1 prints a line for every lambda.
@@ -82,6 +85,7 @@ class SparseSVMSelector(Selector):
         ratio: float = 1e-2,
         sparsity: float = 1.0,
         l0_alpha: float = 5.0,
+        standardize: bool = True,
         cv: Any = 5,
         class_weight: Any = None,
         tol: float = 1e-4,
@@ -97,6 +101,7 @@ class SparseSVMSelector(Selector):
         self.ratio = ratio
         self.sparsity = sparsity
         self.l0_alpha = l0_alpha
+        self.standardize = standardize
         self.cv = cv
         self.class_weight = class_weight
         self.tol = tol
@@ -112,17 +117,20 @@ class SparseSVMSelector(Selector):
             raise ValueError("requires y to be passed, but the target y is None.")
         X, y = validate_data(self, X, y, dtype=np.float64)
         classes = read_classes(y, len(X))
-        # the intercept is free, so this changes no weight; uncentred columns all resemble the intercept
-        X = X - X.mean(axis=0)
+        raw, X = X, self._scaler().fit_transform(X)
         self.lambdas_ = self._path(X, classes)
         models = [self._fit_one(value, X, y) for value in self.lambdas_]
         self.n_iter_ = int(max(model.n_iter_.max() for model in models))
         self.coef_path_ = np.stack([_joined(model.coef_) for model in models])
         nonzero = np.stack([_nonzero(model.coef_) for model in models])
-        errors = None if self.n_features is not None else self._errors(X, y)
+        errors = None if self.n_features is not None else self._errors(raw, y)
         self._choose(models, nonzero, errors)
         self._store(nonzero, errors)
         return self
+
+    def _scaler(self) -> StandardScaler:
+        # the intercept is free, so centring changes no weight; uncentred columns all resemble the intercept
+        return StandardScaler(with_std=self.standardize)
 
     def _fit_one(self, value: float, X: FloatArray, y: AnyArray) -> LinearSVC:
         model = LinearSVC(
@@ -161,9 +169,10 @@ class SparseSVMSelector(Selector):
         splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
         wrong = np.empty((len(self.lambdas_), len(splits)))
         for f, (train, test) in enumerate(splits):
+            scaler = self._scaler().fit(X[train])
             for k, value in enumerate(self.lambdas_):
-                model = self._fit_one(value, X[train], y[train])
-                wrong[k, f] = np.mean(model.predict(X[test]) != y[test])
+                model = self._fit_one(value, scaler.transform(X[train]), y[train])
+                wrong[k, f] = np.mean(model.predict(scaler.transform(X[test])) != y[test])
         return pd.DataFrame({"error": wrong.mean(axis=1), "deviation": wrong.std(axis=1, ddof=1)})
 
     def _choose(self, models: list[LinearSVC], nonzero: BoolArray, errors: pd.DataFrame | None) -> None:

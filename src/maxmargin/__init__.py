@@ -35,8 +35,12 @@ _HOMES: dict[str, str] = {
     "PassiveAggressive": "maxmargin.linear",
     "Pegasos": "maxmargin.linear",
     "SubgradientDescent": "maxmargin.linear",
+    "evaluate": "maxmargin.metrics",
+    "Binning": "maxmargin.scoring",
+    "WOEEncoder": "maxmargin.scoring",
+    "Scorecard": "maxmargin.scoring",
 }
-_MODULES = {"kernels", "feature_selection"}
+_MODULES = {"kernels", "metrics", "scoring", "displays", "feature_selection"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

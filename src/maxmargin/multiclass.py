@@ -73,9 +73,7 @@ def predict_codes(
     if n_classes == 2:
         return (decisions.ravel() > 0).astype(np.int64)
     if strategy == "ovr":
-        codes: IntArray = decisions.argmax(axis=1)
-        return codes
+        return np.asarray(decisions.argmax(axis=1))
     if break_ties:
-        codes = summed_decisions(decisions, n_classes).argmax(axis=1)
-        return codes
+        return np.asarray(summed_decisions(decisions, n_classes).argmax(axis=1))
     return votes(decisions, n_classes)

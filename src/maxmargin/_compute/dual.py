@@ -19,6 +19,7 @@ from maxmargin._compute.jit import inline, jit, jit_finite, jit_sums
 MAX_BLOCK = 4096  # variables in a block: their index travels in the last 12 bits of a float
 BIG = 1e300
 SMALLEST_CURVATURE = 1e-12
+ROUNDING = 1e-13
 
 _INDEX_BITS = np.int64(MAX_BLOCK - 1)
 _VALUE_BITS = ~_INDEX_BITS
@@ -31,14 +32,14 @@ _SMALLEST_32 = np.float32(SMALLEST_CURVATURE)
 
 
 @jit_sums
-def gradient(v, row, tau, d, t, c, g):  # type: ignore[no-untyped-def]  # jitted
+def gradient(v, row, tau, d, t, c, g):
     """g = tau * v[row] + d * t + c."""
     for i in range(len(g)):
         g[i] = tau[i] * v[row[i]] + d[i] * t[i] + c[i]
 
 
 @jit
-def extremes(g, t, lo, hi, group, n_groups):  # type: ignore[no-untyped-def]  # jitted
+def extremes(g, t, lo, hi, group, n_groups):
     """Smallest g that can go up and largest g that can go down, for every group."""
     smallest_up = np.full(n_groups, BIG)
     largest_down = np.full(n_groups, -BIG)
@@ -52,7 +53,7 @@ def extremes(g, t, lo, hi, group, n_groups):  # type: ignore[no-untyped-def]  # 
 
 
 @jit
-def _sift_down(keys, items, root, size):  # type: ignore[no-untyped-def]  # jitted
+def _sift_down(keys, items, root, size):
     """Restore the heap (largest key on top) below ``root``."""
     while True:
         child = 2 * root + 1
@@ -68,8 +69,8 @@ def _sift_down(keys, items, root, size):  # type: ignore[no-untyped-def]  # jitt
 
 
 @jit
-def smallest(values, allowed, k):  # type: ignore[no-untyped-def]  # jitted
-    """Indices of the ``k`` smallest values among the allowed ones, in no particular order: one pass, one heap."""
+def smallest(values, allowed, k):
+    """Indices of the ``k`` smallest values among the allowed, in no particular order: one pass, one heap."""
     keys = np.empty(k, np.float64)
     items = np.empty(k, np.int64)
     size = 0
@@ -91,7 +92,7 @@ def smallest(values, allowed, k):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit
-def choose(g, t, lo, hi, group, smallest_up, largest_down, kept, n_new):  # type: ignore[no-untyped-def]  # jitted
+def choose(g, t, lo, hi, group, smallest_up, largest_down, kept, n_new):
     """The next working set: ``kept`` and the ``n_new`` worst violators, half of each side, of all groups.
 
     A variable violates when it could go up and lies below the largest that could go down, or the reverse.
@@ -123,7 +124,7 @@ def choose(g, t, lo, hi, group, smallest_up, largest_down, kept, n_new):  # type
 
 
 @inline
-def _ordered(value, index):  # type: ignore[no-untyped-def]  # jitted
+def _ordered(value, index):
     """A float64 as an int64 in the same order, its last bits replaced by ``index``.
 
     A minimum over such integers is a vectorised argmin: the compiler vectorises integer minima, but no float
@@ -134,8 +135,8 @@ def _ordered(value, index):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit_finite
-def _scan(g, up, down):  # type: ignore[no-untyped-def]  # jitted
-    """Which variable has the smallest g of those that can go up, and the largest of those that can go down."""
+def _scan(g, up, down):
+    """The variable with the smallest g that can go up, and the one with the largest that can go down."""
     lowest = _INT64_MAX
     highest = -_INT64_MAX
     for k in range(len(g)):
@@ -147,7 +148,7 @@ def _scan(g, up, down):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit_finite
-def _move_and_scan(g, delta, Bi, Bj, up, down):  # type: ignore[no-untyped-def]  # jitted
+def _move_and_scan(g, delta, Bi, Bj, up, down):
     """g += delta (Bi - Bj), fused with `_scan`: one pass over the block for a whole step."""
     lowest = _INT64_MAX
     highest = -_INT64_MAX
@@ -162,7 +163,7 @@ def _move_and_scan(g, delta, Bi, Bj, up, down):  # type: ignore[no-untyped-def] 
 
 
 @jit_finite
-def _partner(g, gi, down, Bi, curvature, cii):  # type: ignore[no-untyped-def]  # jitted
+def _partner(g, gi, down, Bi, curvature, cii):
     """The variable that can go down and promises the largest decrease with i (second-order choice).
 
     Gains are compared in float32 with 11 bits of mantissa: a partner within 0.05 % of the best is as good.
@@ -179,7 +180,18 @@ def _partner(g, gi, down, Bi, curvature, cii):  # type: ignore[no-untyped-def]  
 
 
 @jit
-def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):  # type: ignore[no-untyped-def]  # jitted
+def _snapped(value, lo, hi):
+    """A value within rounding of a bound is on it: what rounding leaves must not count as free."""
+    slack = ROUNDING * (hi - lo) if hi - lo < np.inf else 0.0
+    if value >= hi - slack:
+        return hi
+    if value <= lo + slack:
+        return lo
+    return value
+
+
+@jit
+def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
     """Sequential minimal optimisation on one block that stays in the cache; changes ``g`` and ``t``.
 
     The variables of group k stand in starts[k] ... stops[k]. Returns the number of steps.
@@ -218,8 +230,8 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):  # type: ignore
         room_up = hi[i] - t[i]
         room_down = t[j] - lo[j]
         delta = min(delta, min(room_up, room_down))
-        t[i] = hi[i] if delta == room_up else t[i] + delta
-        t[j] = lo[j] if delta == room_down else t[j] - delta
+        t[i] = _snapped(t[i] + delta, lo[i], hi[i])
+        t[j] = _snapped(t[j] - delta, lo[j], hi[j])
         up[i] = 0.0 if t[i] < hi[i] else BIG
         down[i] = 0.0 if t[i] > lo[i] else -BIG
         up[j] = 0.0 if t[j] < hi[j] else BIG
@@ -235,7 +247,7 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):  # type: ignore
 
 
 @jit_sums
-def add_rows(v, rows, slots, weights, start, stop):  # type: ignore[no-untyped-def]  # jitted
+def add_rows(v, rows, slots, weights, start, stop):
     """v[start:stop] += sum_k weights[k] rows[slots[k], start:stop], four rows at a time in float64."""
     n = len(slots)
     for base in range(start, stop, 1024):
@@ -263,7 +275,7 @@ def add_rows(v, rows, slots, weights, start, stop):  # type: ignore[no-untyped-d
 
 
 @jit
-def group_layout(group, n_groups):  # type: ignore[no-untyped-def]  # jitted
+def group_layout(group, n_groups):
     """Order that puts the variables of each group together, with the start and stop of every group."""
     m = len(group)
     starts = np.zeros(n_groups, np.int64)
@@ -281,7 +293,7 @@ def group_layout(group, n_groups):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit
-def scale_block(B, tau, d):  # type: ignore[no-untyped-def]  # jitted
+def scale_block(B, tau, d):
     """Kernel values of a working set become B: times tau on both sides, plus d on the diagonal."""
     plain = True
     for i in range(len(tau)):
@@ -295,7 +307,102 @@ def scale_block(B, tau, d):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit
-def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q, tol, max_steps):  # type: ignore[no-untyped-def]  # jitted
+def _free_residual(free, g, group, n_groups, r):
+    """r = -(g - mean of g over the free variables of the group); returns r'r and the largest |r|."""
+    total = np.zeros(n_groups)
+    count = np.zeros(n_groups)
+    for k in free:
+        total[group[k]] += g[k]
+        count[group[k]] += 1.0
+    square = 0.0
+    largest = 0.0
+    for position, k in enumerate(free):
+        value = total[group[k]] / count[group[k]] - g[k]
+        r[position] = value
+        square += value * value
+        largest = max(largest, abs(value))
+    return square, largest
+
+
+@jit
+def move_free_together(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, g, tol, max_passes):
+    """Conjugate gradients over all free variables at once; changes ``t``, ``v`` and ``g``.
+
+    Pairs move one after the other, so when nearly every variable is free and all are a little off (narrow
+    kernels: K close to the identity), thousands of steps only shift the bias. One pass over K moves them all.
+    Stops when the free variables agree to ``tol``, after ``max_passes``, or when passes stop paying.
+    """
+    free = np.flatnonzero((t > lo) & (t < hi))
+    r = np.empty(len(t))
+    p = np.empty(len(t))
+    square, largest = _free_residual(free, g, group, n_groups, r)
+    p[: len(free)] = r[: len(free)]
+    product = np.empty(len(v))
+    disappointments = 0
+    for _ in range(max_passes):
+        if largest <= tol or disappointments > 1:
+            return
+        product[:] = 0.0
+        direction = tau[free] * p[: len(free)]
+        for k in range(len(segments)):
+            add_rows(product, K, row[free], direction, segments[k, 0], segments[k, 1])
+        curvature = 0.0
+        slope = 0.0
+        limit = np.inf
+        for position, k in enumerate(free):
+            step = p[position]
+            curvature += step * (tau[k] * product[row[k]] + d[k] * step)
+            slope += step * r[position]
+            if step > 0.0:
+                limit = min(limit, (hi[k] - t[k]) / step)
+            elif step < 0.0:
+                limit = min(limit, (lo[k] - t[k]) / step)
+        if curvature <= 0.0 or slope <= 0.0:
+            return
+        length = slope / curvature
+        blocked = length >= limit
+        if blocked:
+            disappointments += limit < 0.5 * length
+            length = limit
+        for position, k in enumerate(free):
+            step = p[position]
+            t[k] = min(max(t[k] + length * step, lo[k]), hi[k])
+            if blocked and step > 0.0 and (hi[k] - t[k]) <= 1e-12 * abs(hi[k]):
+                t[k] = hi[k]
+            if blocked and step < 0.0 and (t[k] - lo[k]) <= 1e-12 * abs(lo[k]):
+                t[k] = lo[k]
+        for k in range(len(segments)):
+            for j in range(segments[k, 0], segments[k, 1]):
+                v[j] += length * product[j]
+        gradient(v, row, tau, d, t, c, g)
+        if blocked:
+            free = np.flatnonzero((t > lo) & (t < hi))
+            square, largest = _free_residual(free, g, group, n_groups, r)
+            p[: len(free)] = r[: len(free)]
+            continue
+        before = square
+        square, largest = _free_residual(free, g, group, n_groups, r)
+        disappointments += square > 0.25 * before
+        ratio = square / before
+        for position in range(len(free)):
+            p[position] = r[position] + ratio * p[position]
+
+
+@jit
+def _most_free_are_off(g, t, lo, hi, group, smallest_up, largest_down, tol, at_least):
+    """True when more than ``at_least`` variables are free and at least half of them violate."""
+    n_free = 0
+    n_off = 0
+    for i in range(len(g)):
+        if lo[i] < t[i] < hi[i]:
+            k = group[i]
+            n_free += 1
+            n_off += abs(g[i] - 0.5 * (smallest_up[k] + largest_down[k])) > 0.25 * tol
+    return n_free > at_least and 2 * n_off >= n_free
+
+
+@jit
+def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q, tol, max_steps):
     """The whole solve on a Gram matrix in memory, without Python: for small problems and for tuning.
 
     ``K`` may hold more points than the problem: ``row`` says which are its own, and ``v`` is kept up to date
@@ -306,12 +413,21 @@ def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q,
     g = np.empty(m)
     kept = np.empty(0, np.int64)
     steps = 0
+    rest = 0  # rounds until the free variables may move together again
     while True:
         gradient(v, row, tau, d, t, c, g)
         smallest_up, largest_down = extremes(g, t, lo, hi, group, n_groups)
         violation = (largest_down - smallest_up).max()
         if violation <= tol or steps >= max_steps:
             return steps, violation
+        rest -= 1
+        if rest < 0 and _most_free_are_off(g, t, lo, hi, group, smallest_up, largest_down, tol, q):
+            rest = 12
+            move_free_together(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, g, 0.25 * tol, 3)
+            smallest_up, largest_down = extremes(g, t, lo, hi, group, n_groups)
+            violation = (largest_down - smallest_up).max()
+            if violation <= tol:
+                return steps, violation
         ws = choose(g, t, lo, hi, group, smallest_up, largest_down, kept, min(q, m) - len(kept))
         order, starts, stops = group_layout(group[ws], n_groups)
         fresh = ws[len(kept) :].copy()

@@ -1,7 +1,7 @@
 """Element-wise maps from inner products to kernel values, in place and vectorised.
 
 ``np.exp`` inside jitted code is a scalar call. Range reduction, a polynomial and an exponent field written as
-an integer are all operations that LLVM vectorises. The error is 2e-7 relative in float32 and 4e-16 in float64.
+an integer are all operations that LLVM vectorises. The relative error is 2e-7 in float32, 4e-16 in float64.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _flat(K: FloatArray) -> tuple[FloatArray, int]:
 
 
 @jit_finite
-def _rbf_32(K, step, row_norms, column_norms, gamma, variance):  # type: ignore[no-untyped-def]  # jitted
+def _rbf_32(K, step, row_norms, column_norms, gamma, variance):
     for i in range(len(row_norms)):
         norm = row_norms[i]
         row = K[i * step :]
@@ -52,7 +52,7 @@ def _rbf_32(K, step, row_norms, column_norms, gamma, variance):  # type: ignore[
 
 
 @jit_finite
-def _rbf_64(K, step, row_norms, column_norms, gamma, variance):  # type: ignore[no-untyped-def]  # jitted
+def _rbf_64(K, step, row_norms, column_norms, gamma, variance):
     for i in range(len(row_norms)):
         norm = row_norms[i]
         row = K[i * step :]
@@ -68,7 +68,7 @@ def _rbf_64(K, step, row_norms, column_norms, gamma, variance):  # type: ignore[
 
 
 @jit_finite
-def _squared_distances(K, step, row_norms, column_norms):  # type: ignore[no-untyped-def]  # jitted
+def _squared_distances(K, step, row_norms, column_norms):
     zero = K.dtype.type(0.0)
     for i in range(len(row_norms)):
         norm = row_norms[i]

@@ -14,7 +14,7 @@ _COLUMNS_AT_ONCE = 64
 
 
 @jit_sums
-def _csr_times_dense(data, indices, indptr, dense, out):  # type: ignore[no-untyped-def]  # jitted
+def _csr_times_dense(data, indices, indptr, dense, out):
     """out[c, i] = sum_k A[i, k] dense[k, c]: a sparse A against a narrow dense block, transposed."""
     width = dense.shape[1]
     total = np.zeros(width, dense.dtype)

@@ -7,33 +7,29 @@ Never ``fastmath=True``: it would assume that no NaN exists and break ``isnan``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 
-F = TypeVar("F", bound=Callable[..., Any])
+Function = Callable[..., Any]
 
 
-def jit(function: F) -> F:
+def jit(function: Function) -> Any:
     """Compile with strict IEEE arithmetic."""
-    compiled: F = numba.njit(cache=True, nogil=True)(function)
-    return compiled
+    return numba.njit(cache=True, nogil=True)(function)
 
 
-def jit_sums(function: F) -> F:
+def jit_sums(function: Function) -> Any:
     """Compile with sums that may be reordered and contracted, so that they vectorise."""
-    compiled: F = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})(function)
-    return compiled
+    return numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})(function)
 
 
-def jit_finite(function: F) -> F:
+def jit_finite(function: Function) -> Any:
     """As `jit_sums`, for element-wise minima and selections over data known to be finite."""
     flags = {"reassoc", "contract", "nnan", "nsz"}
-    compiled: F = numba.njit(cache=True, nogil=True, fastmath=flags)(function)
-    return compiled
+    return numba.njit(cache=True, nogil=True, fastmath=flags)(function)
 
 
-def inline(function: F) -> F:
+def inline(function: Function) -> Any:
     """A small function that is always expanded into its jitted caller."""
-    compiled: F = numba.njit(inline="always")(function)
-    return compiled
+    return numba.njit(inline="always")(function)

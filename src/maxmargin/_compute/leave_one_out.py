@@ -9,7 +9,7 @@ from maxmargin._compute.jit import jit
 
 
 @jit
-def _take_over(K, point, amount, row, lo, hi, t):  # type: ignore[no-untyped-def]  # jitted
+def _take_over(K, point, amount, row, lo, hi, t):
     """Hand ``amount`` of signed multiplier to the variables that resemble the point most and have room.
 
     Free variables first, then any. Returns the variables and what each received.
@@ -46,7 +46,7 @@ def _take_over(K, point, amount, row, lo, hi, t):  # type: ignore[no-untyped-def
 
 
 @jit
-def multiplier(g, t, lo, hi):  # type: ignore[no-untyped-def]  # jitted
+def multiplier(g, t, lo, hi):
     """Mean of g over the free variables, or the middle of the interval that satisfies all conditions."""
     total = 0.0
     n_free = 0
@@ -72,7 +72,7 @@ def multiplier(g, t, lo, hi):  # type: ignore[no-untyped-def]  # jitted
 
 
 @jit
-def leave_each_out(K, points, row, tau, d, c, lo, hi, group, t, v, q, tol, max_steps, out):  # type: ignore[no-untyped-def]  # jitted
+def leave_each_out(K, points, row, tau, d, c, lo, hi, group, t, v, q, tol, max_steps, out):
     """out[point] = f(point) of the machine solved without it, for every point of ``points`` (one group)."""
     segments = np.empty((1, 2), np.int64)
     segments[0, 0] = 0

@@ -45,6 +45,7 @@ class RowStore:
         """Runs of consecutive slots for ``n`` new rows: unused ones first, then the oldest."""
         fresh = min(n, len(self.rows) - self._n_used)
         runs = [slice(self._n_used, self._n_used + fresh)] if fresh else []
+        self._used_at[self._n_used : self._n_used + fresh] = self._clock  # not to be taken again below
         self._n_used += fresh
         if n > fresh:
             oldest = np.sort(np.argpartition(self._used_at, n - fresh - 1)[: n - fresh])

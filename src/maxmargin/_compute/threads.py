@@ -41,9 +41,34 @@ def run(tasks: Sequence[Callable[[], Any]], n_threads: int) -> list[Any]:
     """Run the tasks on up to ``n_threads`` threads and return their results in order."""
     if n_threads == 1 or len(tasks) == 1 or threading.current_thread().name.startswith("maxmargin-"):
         return [task() for task in tasks]
+    stop = threading.Event()
+
+    def watched(task: Callable[[], Any]) -> Any:
+        _local.stop = stop
+        check_stop()
+        return task()
+
     with single_threaded_blas():
-        futures = [_pool(n_threads, os.getpid()).submit(task) for task in tasks]
-        return [future.result() for future in futures]
+        futures = [_pool(n_threads, os.getpid()).submit(watched, task) for task in tasks]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            raise
+
+
+class StoppedError(Exception):
+    """A task was told to stop because its siblings failed or the user interrupted them."""
+
+
+_local = threading.local()
+
+
+def check_stop() -> None:
+    """Raise StoppedError in a task that nobody waits for any more; long tasks call it now and then."""
+    stop = getattr(_local, "stop", None)
+    if stop is not None and stop.is_set():
+        raise StoppedError
 
 
 def split(n: int, n_parts: int, *, multiple: int = 16) -> list[slice]:

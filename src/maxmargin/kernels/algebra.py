@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -138,7 +138,7 @@ class Scaled(_Wrapper):
 
     scale: float
     kernel: Kernel
-    precedence: ClassVar[int] = 2
+    precedence = 2
 
     def __post_init__(self) -> None:
         number("the coefficient of a kernel", self.scale, owner=type(self).__name__)
@@ -148,7 +148,7 @@ class Scaled(_Wrapper):
         values *= self.scale
 
     def __repr__(self) -> str:
-        return f"{self.scale!r} * {self.kernel._inside(2)}"
+        return f"{self.scale!r} * {self.kernel._inside(3)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,6 +157,7 @@ class Power(_Wrapper):
 
     kernel: Kernel
     degree: int
+    precedence = 3
 
     def __post_init__(self) -> None:
         _check_kernels("Power", self.kernel)
@@ -166,7 +167,7 @@ class Power(_Wrapper):
         integer_power(values, self.degree)
 
     def __repr__(self) -> str:
-        return f"{self.kernel._inside(3)} ** {self.degree}"
+        return f"{self.kernel._inside(4)} ** {self.degree}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,7 +183,7 @@ class Exp(_Wrapper):
         np.exp(values, out=values)
 
     def __repr__(self) -> str:
-        return f"{self.kernel._inside(3)}.exp()"
+        return f"{self.kernel._inside(4)}.exp()"
 
 
 class _Weighted(_Wrapper):
@@ -221,7 +222,7 @@ class Normalized(_Weighted):
         return WeightedPoints(inner, factors)
 
     def __repr__(self) -> str:
-        return f"{self.kernel._inside(3)}.normalized()"
+        return f"{self.kernel._inside(4)}.normalized()"
 
 
 @dataclass(frozen=True, repr=False)

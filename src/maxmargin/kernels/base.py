@@ -24,7 +24,7 @@ class Kernel(ABC):
     values). Subclasses are frozen dataclasses whose fields are the parameters.
     """
 
-    precedence = 3  # of the printed form: 1 sum, 2 product, 3 atom
+    precedence = 4  # of the printed form: 1 sum, 2 product, 3 power, 4 atom
 
     # -- what a subclass says ------------------------------------------------------------------------
 
@@ -199,8 +199,8 @@ def choose_columns(X: Any, features: Any) -> Any:
         columns = getattr(X, "columns", None)
         if columns is None:
             raise ValueError(
-                f"the kernel's features={names!r} are names, but X is a {type(X).__name__} without column names: "
-                "pass a dataframe, or give positions."
+                f"the kernel's features={names!r} are names, but X is a {type(X).__name__} without column "
+                "names: pass a dataframe, or give positions."
             )
         missing = [name for name in names if name not in list(columns)]
         if missing:

@@ -31,7 +31,8 @@ class MercerCheck:
 
     def __str__(self) -> str:
         if self.holds:
-            return f"positive semidefinite on these {len(self.spectrum)} points (smallest eigenvalue {self.smallest:.3g})"
+            n = len(self.spectrum)
+            return f"positive semidefinite on these {n} points (smallest eigenvalue {self.smallest:.3g})"
         if self.asymmetry > self.tolerance:
             return f"not symmetric: |K(x, z) - K(z, x)| reaches {self.asymmetry:.3g}"
         return (
@@ -56,7 +57,7 @@ def mercer_check(kernel_or_gram: Any, X: Any = None, *, tolerance: float | None 
     if tolerance is None:
         tolerance = len(K) * np.finfo(np.float64).eps * 8 * max(float(np.abs(values).max()), 1e-300)
     smallest = float(values[0])
-    holds = bool(smallest >= -tolerance) and asymmetry <= tolerance
+    holds = bool(smallest >= -tolerance and asymmetry <= tolerance)
     return MercerCheck(holds, values, smallest, vectors[:, 0], asymmetry, tolerance)
 
 

@@ -40,6 +40,8 @@ class VectorKernel(Kernel):
         if like is None:
             shift = X.mean(axis=0, dtype=np.float64) if self.centred and not sp.issparse(X) else None
             return VectorPoints.make(X, shift)
+        if X.shape[1] != like.X.shape[1]:
+            raise ValueError(f"{self!r} got rows of {like.X.shape[1]} and of {X.shape[1]} columns.")
         if sp.issparse(X) != sp.issparse(like.X):
             X = sp.csr_array(X) if sp.issparse(like.X) else X.toarray()
         return VectorPoints.make(X, like.shift)
@@ -67,7 +69,7 @@ class VectorKernel(Kernel):
 
 def number(name: str, value: Any, *, positive: bool = True, owner: str) -> None:
     """Refuse what is not a finite number, and with ``positive`` what is not > 0."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(value):
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(float(value)):
         raise ValueError(f"{owner}: {name}={value!r} must be a finite number.")
     if positive and value <= 0:
         raise ValueError(f"{owner}: {name}={value!r} must be > 0.")
@@ -82,7 +84,8 @@ class ScaledByGamma(VectorKernel):
         if isinstance(self.gamma, str):
             if self.gamma not in ("scale", "auto"):
                 raise ValueError(
-                    f"{type(self).__name__}: gamma={self.gamma!r} is unknown: use a number > 0, 'scale' or 'auto'."
+                    f"{type(self).__name__}: gamma={self.gamma!r} is unknown: "
+                    "use a number > 0, 'scale' or 'auto'."
                 )
         else:
             number("gamma", self.gamma, owner=type(self).__name__)
@@ -365,7 +368,8 @@ class QuadraticForm(VectorKernel):
         smallest = float(np.linalg.eigvalsh(B)[0])
         if smallest < -1e-10 * max(1.0, float(np.abs(B).max())):
             raise ValueError(
-                f"QuadraticForm: B must be positive semidefinite, but its smallest eigenvalue is {smallest:.3g}."
+                "QuadraticForm: B must be positive semidefinite, but its smallest eigenvalue is "
+                f"{smallest:.3g}."
             )
 
     @cached_property

@@ -16,6 +16,7 @@ from maxmargin.typing import BoolArray, FloatArray, IntArray
 FULL_CHECK = 2_000_000  # values n * n_SV up to which every row is checked at the end of a fit
 _WORST_ROWS = 256
 _RANDOM_ROWS = 1000
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,10 @@ class BoxQP:
         The mean over the free variables of the value that makes their condition an equality; where none is
         free, the middle of the interval of values that satisfy all conditions.
         """
-        free = (a > 0) & (a < self.C)
+        margin = _ROUNDING * np.minimum(
+            self.C, a.max(initial=0.0)
+        )  # a difference that rounding left is no freedom
+        free = (a > margin) & (a < self.C - margin)
         can_rise, can_fall = self._sides(a)
         result = np.empty(len(self.delta))
         for k in range(len(self.delta)):
@@ -168,7 +172,7 @@ class BoxQP:
         v_points = self.Q.times(a, n_threads=n_threads)
         v = v_points[self.Q.row]
         g = self.signed_gradient(a, v)
-        fields = {
+        fields: dict[str, Any] = {
             "kkt": self._violation(g, a, np.arange(len(a))),
             "infeasibility": self._infeasibility(a),
             "n_checked": len(self.Q.points),

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from maxmargin._compute.threads import check_stop
 from maxmargin.problems.solution import Status
 
 
@@ -44,6 +45,7 @@ class Budget:
         return at_most if self._max_iter < 0 else max(0, min(at_most, self._max_iter - n_iter))
 
     def exhausted(self, n_iter: int) -> Status | None:
+        check_stop()
         if self._max_iter >= 0 and n_iter >= self._max_iter:
             return Status.MAX_ITER
         if self._time_limit is not None and self.seconds >= self._time_limit:

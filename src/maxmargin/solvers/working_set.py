@@ -34,6 +34,7 @@ _STEPS_AT_ONCE = 20_000  # inner steps between two looks at the clock and the ke
 _PATIENCE = 1_000_000  # steps without progress after which the engine gives up
 _SAFETY = 0.9  # the engine aims below tol, so that rounding does not lift the checked value above it
 _PROBE = 256  # rows on which float32 is compared with float64
+_SMALLEST_RIDGE = 1e-4  # of the largest K(x, x): float32 rows with a smaller one need not be convex
 _SHRINK_EVERY = 8
 _SHRINK_BELOW = 0.7  # shrink when at most this share of the active points would stay
 
@@ -91,18 +92,21 @@ class _Run:
         self.row = problem.Q.row.astype(np.int64)
         self.d = problem.d
         self.group = problem.group.astype(np.int64)
-        self.dtype: Any = np.float64 if settings.tol < 1e-5 else np.float32
+        self.dtype: Any = np.float64 if settings.tol < 1e-5 or self._nearly_singular() else np.float32
         self.v = np.zeros(len(problem.Q.points))
         self.best = np.inf
         self.improved_at = 0
 
+    def _nearly_singular(self) -> bool:
+        """Where no bound holds a variable, does its ridge drown in the rounding of float32 kernel values?"""
+        ridges = self.d[np.isinf(self.problem.C)]
+        largest = float(np.abs(self.kernel.diagonal(self.problem.Q.points)).max(initial=0.0))
+        return len(ridges) > 0 and float(ridges.min()) < _SMALLEST_RIDGE * largest
+
     # -- the two ways --------------------------------------------------------------------------------
 
     def go(self) -> Solution:
-        if self._gram_fits():
-            status = self._solve_on_gram()
-        else:
-            status = self._solve_by_rows()
+        status = self._solve_on_gram() if self._gram_fits() else self._solve_by_rows()
         a = np.abs(self.t)
         g = np.empty(len(a))
         dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, g)
@@ -128,14 +132,15 @@ class _Run:
         everything = np.array([[0, len(self.v)]])
         while True:
             steps, violation = dual.solve_on_gram(
-                K, self.row, everything, self.tau, self.d, self.c, self.lo, self.hi, self.group, len(problem.delta),
-                self.t, self.v, self._size(), self.target, self.budget.steps_left(self.n_iter, _STEPS_AT_ONCE),
+                K, self.row, everything, self.tau, self.d, self.c, self.lo, self.hi, self.group,
+                len(problem.delta), self.t, self.v, self._size(), self.target,
+                self.budget.steps_left(self.n_iter, _STEPS_AT_ONCE),
             )  # fmt: skip
             self.n_iter += steps
             status = self._judge(violation, len(self.v), steps)
             if status is None:
                 continue
-            if status is Status.CONVERGED and self.dtype == np.float32 and self._float32_drifted():
+            if self._float32_failed(status):
                 self._enter(np.float64)
                 K = self.kernel.gram(self.points, n_threads=n_threads)
                 self.v = K @ self._beta()
@@ -153,11 +158,11 @@ class _Run:
             status = active.optimise()
             active.write_back()
             self._thaw(active)
-            if status is not Status.CONVERGED:
-                return status
-            if self.dtype == np.float32 and self._float32_drifted():
+            if self._float32_failed(status):
                 self._enter(np.float64)
                 self._refresh_all()
+            elif status is not Status.CONVERGED:
+                return status
 
     # -- shared by both ------------------------------------------------------------------------------
 
@@ -203,6 +208,13 @@ class _Run:
 
     def _times(self, left: Any, right: Any, weights: FloatArray) -> FloatArray:
         return kernel_times(self.kernel, left, right, weights, n_threads=self.settings.n_threads)
+
+    def _float32_failed(self, status: Status) -> bool:
+        """Is float32 to blame for a stall, or too far from the truth where it says it has converged?"""
+        if self.dtype != np.float32 or status not in (Status.CONVERGED, Status.STALLED):
+            return False
+        self.best, self.improved_at = np.inf, self.n_iter
+        return status is Status.STALLED or self._float32_drifted()
 
     def _float32_drifted(self) -> bool:
         """Compare v with float64 on a sample of rows: is the error more than a quarter of tol?"""
@@ -324,7 +336,8 @@ class _Active:
         t_block = self.t[ws]
         steps: int = dual.solve_block(
             B, self.g[ws], t_block, self.lo[ws], self.hi[ws], starts, stops,
-            max(0.5 * whole.target, 0.1 * violation), whole.budget.steps_left(whole.n_iter, 4 * _STEPS_AT_ONCE),
+            max(0.5 * whole.target, 0.1 * violation),
+            whole.budget.steps_left(whole.n_iter, 4 * _STEPS_AT_ONCE),
         )  # fmt: skip
         self._move(ws, t_block)
         self.kept = np.concatenate([fresh, self.kept])[: size // 2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -78,6 +80,17 @@ class KernelMachine(BaseEstimator):
 
     # -- data ----------------------------------------------------------------------------------------
 
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """A fit that fails or is interrupted leaves the machine as it was."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
     def _prepare(self, X: Any) -> tuple[Kernel, Any]:
         """The kernel with its numbers and the training rows as Points."""
         kernel = self._kernel()
@@ -120,8 +133,7 @@ class KernelMachine(BaseEstimator):
         return coefficients
 
     def _linear_coefficients(self) -> AnyArray:
-        product = self.dual_coef_ @ self._support_points.X
-        return np.asarray(product.todense() if sp.issparse(product) else product)
+        return columns_of(self.dual_coef_ @ self._support_points.X)
 
     # -- prediction ----------------------------------------------------------------------------------
 
@@ -158,6 +170,11 @@ class KernelMachine(BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
+
+
+def columns_of(product: Any) -> AnyArray:
+    """A product with dense or sparse rows as an array."""
+    return np.asarray(product.todense() if sp.issparse(product) else product)
 
 
 def check_two_dimensional(X: Any) -> None:

@@ -12,14 +12,14 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import _check_y, check_is_fitted
 
 from maxmargin._compute.threads import run
 from maxmargin.formulations import Classification, Formulation, NuClassification
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.problems.solution import Solution
-from maxmargin.svm.base import KernelMachine
+from maxmargin.svm.base import KernelMachine, columns_of
 from maxmargin.svm.machine import Machine, fit_machine, progress_printer
 from maxmargin.svm.parameters import check_choice, check_positive, check_share
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -48,19 +48,20 @@ class _Classifier(ClassifierMixin, KernelMachine):
         y : labels of shape (n_samples,), two classes or more
         sample_weight : array of shape (n_samples,), factors on C; rows of weight zero are left out
         """
-        self._check_parameters()
-        kernel, points = self._prepare(X)
-        classes, codes = self._encode(y, len(points))
-        weight = self._weights(sample_weight, points)
-        weight = weight * self._class_factors(classes, codes, y)
-        tasks = self._tasks(codes, weight, classes)
-        machines = self._fit_machines(kernel, points, tasks, weight)
-        self.classes_ = classes
-        self.machines_ = machines
-        self._codes = codes
-        self._tasks_ = tasks
-        self._assemble(kernel, points, X, codes)
-        self._fit_probabilities(X, y, sample_weight)
+        with self._all_or_nothing():
+            self._check_parameters()
+            kernel, points = self._prepare(X)
+            classes, codes = self._encode(y, len(points))
+            weight = self._weights(sample_weight, points)
+            weight = weight * self._class_factors(classes, codes, y)
+            tasks = self._tasks(codes, weight, classes)
+            machines = self._fit_machines(kernel, points, tasks, weight)
+            self.classes_ = classes
+            self.machines_ = machines
+            self._codes = codes
+            self._tasks_ = tasks
+            self._assemble(kernel, points, X, codes)
+            self._fit_probabilities(X, y, sample_weight)
         return self
 
     # -- the binary problems -------------------------------------------------------------------------
@@ -76,7 +77,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
     def _encode(y: Any, n: int) -> tuple[AnyArray, IntArray]:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
+        y = _check_y(y, estimator="the classifier")
         check_classification_targets(y)
         if len(y) != n:
             raise ValueError(f"X has {n} rows, but y has {len(y)}: found inconsistent numbers of samples.")
@@ -242,7 +243,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
         return self._pairwise_decisions(points, n_classes)
 
     def _pairwise_decisions(self, points: Any, n_classes: int) -> FloatArray:
-        """Each support vector takes part in n_classes - 1 machines only: class by class, no zero is multiplied."""
+        """Class by class: a support vector takes part in n_classes - 1 machines only."""
         decisions = np.tile(self.intercept_, (len(points), 1))
         pairs = list(combinations(range(n_classes), 2))
         stops = np.cumsum(self.n_support_)
@@ -253,6 +254,14 @@ class _Classifier(ClassifierMixin, KernelMachine):
                 weights = np.ascontiguousarray(self.dual_coef_[:, block].T)
                 decisions[:, machines] += self._sums(points, block, weights)
         return decisions
+
+    def _linear_coefficients(self) -> AnyArray:
+        """Weights of the columns for every machine; the compact layout of pairs is spread out first."""
+        n_classes = len(self.classes_)
+        if n_classes == 2 or self.multiclass == "ovr":
+            return super()._linear_coefficients()
+        codes = np.repeat(np.arange(n_classes), self.n_support_)
+        return columns_of(_spread(self.dual_coef_, codes, n_classes) @ self._support_points.X)
 
     def decision_function(self, X: Any) -> FloatArray:
         """f(x) of shape (n_samples,) for two classes; else one column per class ("ovr") or pair ("ovo")."""
@@ -332,6 +341,16 @@ def _compact(betas: FloatArray, codes: IntArray, n_classes: int) -> FloatArray:
         compact[j - 1, codes == i] = betas[pair, codes == i]
         compact[i, codes == j] = betas[pair, codes == j]
     return compact
+
+
+def _spread(compact: FloatArray, codes: IntArray, n_classes: int) -> FloatArray:
+    """The reverse of `_compact`: coefficients of shape (n_pairs, n_SV)."""
+    pairs = list(combinations(range(n_classes), 2))
+    betas = np.zeros((len(pairs), compact.shape[1]))
+    for pair, (i, j) in enumerate(pairs):
+        betas[pair, codes == i] = compact[j - 1, codes == i]
+        betas[pair, codes == j] = compact[i, codes == j]
+    return betas
 
 
 class SVC(_Classifier):
@@ -461,7 +480,7 @@ class SVC(_Classifier):
 
 
 class HardMarginSVC(SVC):
-    """The hard margin: SVC(C=inf). Data that no hyperplane separates raise NotSeparableError with the proof."""
+    """The hard margin, SVC(C=inf). Data that no hyperplane separates raise NotSeparableError with a proof."""
 
     def __init__(
         self,

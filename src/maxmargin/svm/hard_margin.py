@@ -32,8 +32,8 @@ class NotSeparableError(ValueError):
         self.distance = distance
         super().__init__(
             "the classes are not linearly separable in this feature space: a convex combination of "
-            f"{len(self.positive_rows)} rows of one class equals one of {len(self.negative_rows)} rows of the "
-            f"other (distance {distance:.2g}; the rows and weights are on this error). "
+            f"{len(self.positive_rows)} rows of one class equals one of {len(self.negative_rows)} rows "
+            f"of the other (distance {distance:.2g}; the rows and weights are on this error). "
             "Use a finite C, or a richer kernel."
         )
 

@@ -93,6 +93,7 @@ def fit_machine(
 def _kernel_sums(problem: Any, solution: Solution) -> FloatArray:
     """sum_j beta_j K(x_j, x_i) at the rows, out of the gradient that the solver kept."""
     n = len(problem.Q.points)
+    assert solution.gradient is not None  # the engine always leaves it
     a, s = solution.x[:n], problem.s[:n]
     gradient = s * solution.gradient[:n] - problem.d[:n] * a - problem.p[:n]
     sums: FloatArray = gradient / problem.Q.sign[:n]

@@ -16,8 +16,9 @@ from maxmargin.typing import FloatArray, IntArray
 class _Detector(OutlierMixin, SingleMachine):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the region of ordinary rows; ``y`` is not used."""
-        self._fit_single(X, np.zeros, sample_weight)
-        self.offset_ = -self.intercept_
+        with self._all_or_nothing():
+            self._fit_single(X, np.zeros, sample_weight)
+            self.offset_ = -self.intercept_
         return self
 
     def decision_function(self, X: Any) -> FloatArray:

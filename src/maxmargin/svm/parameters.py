@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
-import numpy as np
+
+def _number(value: Any) -> float:
+    """The value as a float, NaN where it is no number."""
+    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
 
 
 def check_positive(name: str, value: Any, *, infinite: bool = False) -> None:
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or np.isnan(value) or value <= 0:
+    if not _number(value) > 0:
         raise ValueError(f"{name}={value!r} must be a number > 0.")
-    if np.isinf(value) and not infinite:
+    if math.isinf(value) and not infinite:
         raise ValueError(f"{name}={value!r} must be finite.")
 
 
 def check_share(name: str, value: Any) -> None:
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 < value <= 1:
+    if not 0 < _number(value) <= 1:
         raise ValueError(f"{name}={value!r} must be a number in (0, 1].")
 
 
 def check_not_negative(name: str, value: Any) -> None:
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 <= value < np.inf:
+    if not 0 <= _number(value) < math.inf:
         raise ValueError(f"{name}={value!r} must be a finite number >= 0.")
 
 

@@ -17,20 +17,20 @@ from maxmargin.typing import FloatArray
 class _Regressor(RegressorMixin, SingleMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to rows ``X`` and targets ``y`` of shape (n_samples,)."""
-
-        def target(n: int) -> FloatArray:
-            if y is None:
-                raise ValueError("requires y to be passed, but the target y is None.")
-            values: FloatArray = _check_y(y, y_numeric=True, estimator=self).astype(np.float64)
-            if len(values) != n:
-                raise ValueError(
-                    f"X has {n} rows, but y has {len(values)}: found inconsistent numbers of samples."
-                )
-            return values
-
-        machine = self._fit_single(X, target, sample_weight)
-        self.epsilon_ = machine.epsilon
+        with self._all_or_nothing():
+            machine = self._fit_single(X, lambda n: self._target(y, n), sample_weight)
+            self.epsilon_ = machine.epsilon
         return self
+
+    def _target(self, y: Any, n: int) -> FloatArray:
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None.")
+        values: FloatArray = _check_y(y, y_numeric=True, estimator=self).astype(np.float64)
+        if len(values) != n:
+            raise ValueError(
+                f"X has {n} rows, but y has {len(values)}: found inconsistent numbers of samples."
+            )
+        return values
 
     def predict(self, X: Any) -> FloatArray:
         """f(x) of shape (n_samples,)."""

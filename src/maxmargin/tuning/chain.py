@@ -1,4 +1,8 @@
-"""Solve one problem after another on a shared Gram matrix, each from the answer of the last."""
+"""Solve one problem after another on a shared Gram matrix, each from an answer that is already known.
+
+Along C the last answer is scaled; from one fold to the next the rows that leave hand their multipliers over,
+and the rows that arrive start where their own condition alone would put them.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +17,78 @@ from maxmargin.typing import AnyArray, FloatArray, IntArray
 _STEPS_AT_ONCE = 200_000
 
 
-@dataclass
-class State:
-    """Signed variables and kernel sums, with the bounds they were found for."""
-
-    t: FloatArray
-    v: FloatArray
-    hi: FloatArray
-    lo: FloatArray
-
-
 @dataclass(frozen=True)
 class GramView:
-    """A Gram matrix over all rows, the rows of one problem, and the segments of columns it keeps up to date."""
+    """A Gram matrix over all rows, the rows of one problem, and the columns that it keeps up to date."""
 
     K: AnyArray
     rows: IntArray
     segments: IntArray
+
+
+@dataclass
+class State:
+    """An answer: signed variables t of the points ``point``, kernel sums v of all points, its multipliers."""
+
+    t: FloatArray
+    v: FloatArray
+    lo: FloatArray
+    hi: FloatArray
+    point: IntArray
+    tau: FloatArray
+    multipliers: FloatArray
+
+
+class Signed:
+    """A BoxQP in signed variables t = s a on the rows of a view, as the jitted code takes it."""
+
+    def __init__(self, problem: BoxQP, view: GramView) -> None:
+        s = problem.s
+        self.view = view
+        self.problem = problem
+        self.lo = np.where(s > 0, 0.0, -problem.C)
+        self.hi = np.where(s > 0, problem.C, 0.0)
+        self.c = s * problem.p
+        self.d = problem.d
+        self.tau = s * problem.Q.sign
+        self.point = view.rows[problem.Q.row]
+        self.group = problem.group.astype(np.int64)
+        self.n_groups = len(problem.delta)
+
+    def solve(self, t: FloatArray, v: FloatArray, tol: float, max_iter: int) -> tuple[State, int]:
+        """Solve from ``t`` with v = K weights(t); both are changed. Returns the answer and its steps."""
+        steps = 0
+        while True:
+            left = _STEPS_AT_ONCE if max_iter < 0 else min(_STEPS_AT_ONCE, max_iter - steps)
+            made, violation = dual.solve_on_gram(
+                self.view.K, self.point, self.view.segments, self.tau, self.d, self.c, self.lo, self.hi,
+                self.group, self.n_groups, t, v, block_size(len(t)), tol, left,
+            )  # fmt: skip
+            steps += made
+            if violation <= tol or made == 0 or 0 <= max_iter <= steps:
+                break
+        g = np.empty(len(t))
+        dual.gradient(v, self.point, self.tau, self.d, t, self.c, g)
+        multipliers = self.problem.multipliers(g, np.abs(t))
+        return State(t, v, self.lo, self.hi, self.point, self.tau, multipliers), steps
+
+    def add(self, v: FloatArray, point: IntArray, weights: FloatArray) -> None:
+        """v += K[:, point] weights."""
+        used = np.flatnonzero(weights)
+        for start, stop in self.view.segments:
+            dual.add_rows(v, self.view.K, point[used], weights[used], start, stop)
+
+    def sums_of(self, t: FloatArray) -> FloatArray:
+        v = np.zeros(len(self.view.K))
+        self.add(v, self.point, self.tau * t)
+        return v
+
+    def weights_of(self, t: FloatArray) -> FloatArray:
+        """Coefficients of the rows of the view."""
+        beta: FloatArray = np.bincount(
+            self.problem.Q.row, weights=self.tau * t, minlength=len(self.view.rows)
+        )
+        return beta
 
 
 def block_size(n_variables: int) -> int:
@@ -37,90 +96,127 @@ def block_size(n_variables: int) -> int:
     return int(np.clip(n_variables // 8, 64, 512))
 
 
-def solve_next(
-    view: GramView, problem: BoxQP, tol: float, max_iter: int, before: State | None
-) -> tuple[State, FloatArray, int]:
-    """The answer to ``problem``, the multipliers of its equalities, and the steps it took."""
-    s = problem.s
-    lo = np.where(s > 0, 0.0, -problem.C)
-    hi = np.where(s > 0, problem.C, 0.0)
-    c = s * problem.p
-    tau = s * problem.Q.sign
-    row = view.rows[problem.Q.row]
-    group = problem.group.astype(np.int64)
-    state = _start(view, problem, before, lo, hi, c, tau, row)
-    steps = 0
-    while True:
-        left = _STEPS_AT_ONCE if max_iter < 0 else min(_STEPS_AT_ONCE, max_iter - steps)
-        made, violation = dual.solve_on_gram(
-            view.K, row, view.segments, tau, problem.d, c, lo, hi, group, len(problem.delta),
-            state.t, state.v, block_size(len(row)), tol, left,
-        )  # fmt: skip
-        steps += made
-        if violation <= tol or made == 0 or (0 <= max_iter <= steps):
-            break
-    g = np.empty(len(row))
-    dual.gradient(state.v, row, tau, problem.d, state.t, c, g)
-    return state, problem.multipliers(g, np.abs(state.t)), steps
+# -- starts --------------------------------------------------------------------------------------------
 
 
-def _start(
-    view: GramView,
-    problem: BoxQP,
-    before: State | None,
-    lo: FloatArray,
-    hi: FloatArray,
-    c: FloatArray,
-    tau: FloatArray,
-    row: IntArray,
-) -> State:
-    """Go on from ``before`` where a multiple of it is feasible, else from a start of the problem's own."""
-    balanced = not problem.delta.any()
-    if before is not None and balanced:
-        factor = _best_multiple(before, c, lo, hi, tau, row, problem.d)
-        return State(_inside(before.t * factor, lo, hi), before.v * factor, hi, lo)
+def first_start(signed: Signed) -> tuple[FloatArray, FloatArray]:
+    """A start without any earlier answer.
+
+    Where C is so small that nearly everything ends at its bound, both sides full is nearly the answer.
+    """
+    problem = signed.problem
     t = problem.s * problem.start
-    v = np.zeros(len(view.K))
-    one_each = len(row) == len(view.rows)
-    if balanced and one_each and np.isfinite(hi).all() and np.isfinite(lo).all():
-        t = _both_sides_full(lo, hi)
-    _add(view, v, row, tau * t)
-    if balanced:
-        state = State(t, v, hi, lo)
-        factor = _best_multiple(state, c, lo, hi, tau, row, problem.d)
-        if factor < 0.5:  # most variables will be free: nothing is gained by starting at the bounds
-            return State(np.zeros_like(t), np.zeros_like(v), hi, lo)
-        return State(_inside(t * factor, lo, hi), v * factor, hi, lo)
-    return State(t, v, hi, lo)
+    one_each = len(signed.point) == len(signed.view.rows)
+    if problem.delta.any() or not one_each or not np.isfinite(problem.C).all():
+        return t, signed.sums_of(t)
+    up, down = signed.hi.sum(), -signed.lo.sum()
+    full = signed.hi * (min(up, down) / up) + signed.lo * (min(up, down) / down)
+    v = signed.sums_of(full)
+    factor = _best_multiple(signed, full, v)
+    if factor < 0.5:
+        return t, np.zeros_like(v)
+    return _on_bounds(full * factor, signed.lo, signed.hi), v * factor
 
 
-def _inside(t: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
-    """Values within rounding of a bound are put on it, so that they count as bounded."""
-    t = np.where(t >= hi * (1 - 1e-12), np.where(hi > 0, hi, t), t)
-    return np.where(t <= lo * (1 - 1e-12), np.where(lo < 0, lo, t), t)
+def start_from_scaled(signed: Signed, before: State) -> tuple[FloatArray, FloatArray] | None:
+    """A start from an answer for the same rows with other bounds, or None where no multiple is feasible.
+
+    Where most support vectors stood at their bound the whole answer is scaled; where most were free they are
+    nearly right as they stand, and scaling would make every one of them move again.
+    """
+    if signed.problem.delta.any():
+        return None
+    t = before.t
+    bounded = (t != 0) & ((t >= before.hi) | (t <= before.lo))
+    free = (t > before.lo) & (t < before.hi)
+    factor = _best_multiple(signed, t, before.v)
+    if free.sum() > bounded.sum():
+        factor = min(factor, 1.0)
+    return _on_bounds(t * factor, signed.lo, signed.hi), before.v * factor
 
 
-def _both_sides_full(lo: FloatArray, hi: FloatArray) -> FloatArray:
-    """Every variable at its outer bound, the heavier side scaled down to balance: the limit of small C."""
-    up, down = hi.sum(), -lo.sum()
-    total = min(up, down)
-    return hi * (total / up) + lo * (total / down)
+def start_from_fold(signed: Signed, before: State) -> tuple[FloatArray, FloatArray] | None:
+    """A start from the answer to the same problem on other rows, or None where it cannot be repaired."""
+    n = len(signed.view.K)
+    copies = len(signed.point) // len(signed.view.rows)  # variables per row: two in regression
+    old = _by_point(before.t, before.point, n, copies)
+    known = np.zeros(n, dtype=bool)
+    known[before.point] = True
+    position = np.tile(np.arange(len(signed.view.rows)), copies)
+    layer = np.repeat(np.arange(copies), len(signed.view.rows))
+    t = np.where(known[signed.point], old[layer, signed.view.rows[position]], 0.0)
+    t = np.clip(t, signed.lo, signed.hi)
+    arriving = ~known[signed.point]
+    t[arriving] = _alone(signed, before, arriving)
+    if not _repair(signed, t, arriving):
+        return None
+    t = _on_bounds(t, signed.lo, signed.hi)
+    new = _by_point(signed.tau * t, signed.point, n, copies).sum(axis=0)
+    old_weights = _by_point(before.tau * before.t, before.point, n, copies).sum(axis=0)
+    change = new - old_weights
+    v = before.v.copy()
+    signed.add(v, np.arange(n), change)
+    return t, v
 
 
-def _add(view: GramView, v: FloatArray, row: IntArray, weights: FloatArray) -> None:
-    used = np.flatnonzero(weights)
-    for start, stop in view.segments:
-        dual.add_rows(v, view.K, row[used], weights[used], start, stop)
+def _by_point(values: FloatArray, point: IntArray, n: int, copies: int) -> FloatArray:
+    """Values of variables as a table of shape (copies, n_points)."""
+    table = np.zeros((copies, n))
+    layer = np.repeat(np.arange(copies), len(point) // copies)
+    table[layer, point] = values
+    return table
 
 
-def _best_multiple(
-    state: State, c: FloatArray, lo: FloatArray, hi: FloatArray, tau: FloatArray, row: IntArray, d: FloatArray
-) -> float:
+def _alone(signed: Signed, before: State, which: AnyArray) -> FloatArray:
+    """The best value of each arriving variable if it alone could move."""
+    point = signed.point[which]
+    g = signed.tau[which] * before.v[point] + signed.c[which] - before.multipliers[signed.group[which]]
+    curvature = signed.tau[which] ** 2 * signed.view.K[point, point] + signed.d[which]
+    return np.clip(-g / np.maximum(curvature, 1e-12), signed.lo[which], signed.hi[which])
+
+
+def _repair(signed: Signed, t: FloatArray, arriving: AnyArray) -> bool:
+    """Bring the sum of each group back to its value: arriving rows give or take first, then free ones."""
+    sums = np.bincount(signed.group, weights=t, minlength=signed.n_groups)
+    free = (t > signed.lo) & (t < signed.hi)
+    for k in range(signed.n_groups):
+        missing = float(signed.problem.delta[k] - sums[k])
+        mine = signed.group == k
+        for candidates in (mine & arriving, mine & free & ~arriving, mine):
+            missing = _hand_out(missing, candidates, t, signed.lo, signed.hi)
+        if abs(missing) > 1e-12 * max(1.0, float(np.abs(t).sum())):
+            return False
+    return True
+
+
+def _hand_out(missing: float, candidates: AnyArray, t: FloatArray, lo: FloatArray, hi: FloatArray) -> float:
+    """Change the candidates in proportion to their room until ``missing`` is gone; returns what is left."""
+    if missing == 0.0:
+        return 0.0
+    chosen = np.flatnonzero(candidates)
+    room = hi[chosen] - t[chosen] if missing > 0 else t[chosen] - lo[chosen]
+    room = np.minimum(room, abs(missing))  # infinite bounds
+    total = float(room.sum())
+    if total <= 0.0:
+        return missing
+    share = min(1.0, abs(missing) / total)
+    t[chosen] += np.sign(missing) * share * room
+    t[chosen] = np.clip(t[chosen], lo[chosen], hi[chosen])
+    return float(np.sign(missing)) * (abs(missing) - share * total) if share == 1.0 else 0.0
+
+
+def _best_multiple(signed: Signed, t: FloatArray, v: FloatArray) -> float:
     """The multiple of a balanced point with the smallest objective that keeps to the bounds."""
-    t = state.t
-    quadratic = float((tau * t) @ state.v[row] + d @ (t * t))
+    quadratic = float((signed.tau * t) @ v[signed.point] + signed.d @ (t * t))
     with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(t > 0, hi / t, np.where(t < 0, lo / t, np.inf)).min(initial=np.inf)
+        room = np.where(t > 0, signed.hi / t, np.where(t < 0, signed.lo / t, np.inf)).min(initial=np.inf)
     if not quadratic > 0:
         return float(min(room, 1.0))
-    return float(np.clip(-float(c @ t) / quadratic, 0.0, room))
+    return float(np.clip(-float(signed.c @ t) / quadratic, 0.0, room))
+
+
+def _on_bounds(t: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
+    """Values within rounding of a bound are put on it, so that they count as bounded."""
+    slack = dual.ROUNDING * np.minimum(hi - lo, np.abs(t).max(initial=0.0))
+    t = np.where(t >= hi - slack, hi, t)
+    return np.where(t <= lo + slack, lo, t)

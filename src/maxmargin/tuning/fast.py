@@ -16,7 +16,15 @@ from maxmargin.formulations import Expansion
 from maxmargin.multiclass import BinaryTask, binary_tasks, predict_codes, summed_decisions
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.svm.classification import _Classifier
-from maxmargin.tuning.chain import GramView, State, _add, solve_next
+from maxmargin.tuning.chain import (
+    GramView,
+    Signed,
+    State,
+    first_start,
+    start_from_fold,
+    start_from_scaled,
+)
+from maxmargin.tuning.folds import Fold
 from maxmargin.tuning.shared import SharedGram
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
@@ -65,25 +73,33 @@ def chains_of(cells: list[FastCell]) -> list[list[FastCell]]:
     return list(chains.values())
 
 
-def answer_fold(
-    gram: SharedGram, cells: list[FastCell], targets: Targets, train: IntArray, test: IntArray, n_threads: int
-) -> list[Answer]:
-    """Answers of all cells of one kernel on the test rows of one fold."""
-    answers = []
+def answer_folds(
+    gram: SharedGram, cells: list[FastCell], targets: Targets, folds: list[Fold], n_threads: int
+) -> list[list[Answer]]:
+    """Answers of all cells of one kernel on the test rows of every fold."""
+    answers: list[list[Answer]] = [[] for _ in folds]
     for chain in chains_of(cells):
-        if is_classifier(chain[0].machine):
-            answers += _classify(gram, chain, targets, train, test, n_threads)
-        else:
-            answers += _regress(gram, chain, targets, train, test)
+        answer = _classify if is_classifier(chain[0].machine) else _regress
+        for found, more in zip(answers, answer(gram, chain, targets, folds, n_threads), strict=True):
+            found += more
     return answers
 
 
-# -- one problem along a chain -------------------------------------------------------------------------
+# -- one problem along a chain of cells and a run of folds ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """One problem of one fold: its rows, targets and weights."""
+
+    rows: IntArray
+    target: FloatArray
+    weight: FloatArray
 
 
 @dataclass(frozen=True)
 class _Link:
-    """The answer of one cell to one problem."""
+    """The answer of one cell to one problem: its expansion and f without intercept at the rows ``at``."""
 
     expansion: Expansion | None
     sums: FloatArray | None
@@ -94,97 +110,175 @@ class _Link:
 def _follow(
     gram: SharedGram,
     chain: list[FastCell],
-    rows: IntArray,
-    target: FloatArray,
-    weight: FloatArray,
+    settings: list[_Setting],
     segments: IntArray,
-) -> list[_Link]:
-    """Solve the problems of a chain one after the other."""
-    view = GramView(gram.narrow, rows, segments)
-    links: list[_Link] = []
-    state: State | None = None
-    firsts: dict[float, State] = {}
-    last_epsilon = None
-    for cell in chain:
-        began = time.perf_counter()
-        machine = cell.machine
-        epsilon = getattr(machine, "epsilon", None)
-        if epsilon != last_epsilon:  # C starts anew: go on from the same C of the last epsilon
-            state, last_epsilon = firsts.get(machine.C), epsilon
-        form = machine._formulation()
-        try:
-            problem = form.build(None, rows, target, weight)
-            state, multipliers, steps = solve_next(view, problem, machine.tol, machine.max_iter, state)
-            signed = problem.s * problem.Q.sign * state.t
-            beta = np.bincount(problem.Q.row, weights=signed, minlength=len(rows))
-            if view.K.dtype == np.float32 and gram.too_coarse(rows, beta, machine.tol):
-                view = GramView(gram.wide(), rows, segments)
-                state = State(state.t, np.zeros(len(view.K)), state.hi, state.lo)
-                _add(view, state.v, rows, beta)
-                state, multipliers, steps = solve_next(view, problem, machine.tol, machine.max_iter, state)
-            solution = Solution(
-                x=np.abs(state.t), multipliers=multipliers, status=Status.CONVERGED, n_iter=steps, seconds=0.0
-            )
-            expansion = form.recover(problem, solution)
-        except ValueError as error:
-            links.append(_Link(None, None, time.perf_counter() - began, str(error)))
-            state = None
-            continue
-        if epsilon is not None and epsilon == last_epsilon and machine.C not in firsts:
-            firsts[machine.C] = State(state.t.copy(), state.v.copy(), state.hi, state.lo)
-        links.append(_Link(expansion, state.v / expansion.scale, time.perf_counter() - began))
+    tests: list[IntArray],
+) -> list[list[_Link]]:
+    """Solve a chain of cells on one fold after the other; one list of links per fold."""
+    links = []
+    earlier: list[State | None] = [None] * len(chain)
+    wide = [False] * len(chain)
+    for setting, test in zip(settings, tests, strict=True):
+        mine = []
+        for j, cell in enumerate(chain):
+            along = _predecessor(chain, j, earlier)
+            link, state = _solve_cell(gram, cell, setting, segments, test, wide, j, earlier[j], along)
+            earlier[j] = state
+            mine.append(link)
+        links.append(mine)
     return links
+
+
+def _predecessor(chain: list[FastCell], j: int, states: list[State | None]) -> State | None:
+    """The answer to scale for cell j: the last C, or the same C of the last epsilon."""
+    if j == 0:
+        return None
+    machine, last = chain[j].machine, chain[j - 1].machine
+    if getattr(machine, "epsilon", None) == getattr(last, "epsilon", None):
+        return states[j - 1]
+    same = [i for i in range(j) if chain[i].machine.C == machine.C]
+    return states[same[-1]] if same else None
+
+
+def _solve_cell(
+    gram: SharedGram,
+    cell: FastCell,
+    setting: _Setting,
+    segments: IntArray,
+    test: IntArray,
+    wide: list[bool],
+    j: int,
+    same_cell: State | None,
+    along: State | None,
+) -> tuple[_Link, State | None]:
+    began = time.perf_counter()
+    machine = cell.machine
+    form = machine._formulation()
+    try:
+        problem = form.build(None, setting.rows, setting.target, setting.weight)
+        wide[j] = wide[j] or (j > 0 and wide[j - 1])
+        signed = Signed(problem, GramView(gram.wide() if wide[j] else gram.narrow, setting.rows, segments))
+        start = None
+        if same_cell is not None:
+            start = start_from_fold(signed, same_cell)
+        elif along is not None:
+            start = start_from_scaled(signed, along)
+        state, steps = signed.solve(*(start or first_start(signed)), machine.tol, machine.max_iter)
+        if not wide[j] and gram.too_coarse(setting.rows, signed.weights_of(state.t), machine.tol):
+            wide[j] = True
+            signed = Signed(problem, GramView(gram.wide(), setting.rows, segments))
+            state, more = signed.solve(state.t, signed.sums_of(state.t), machine.tol, machine.max_iter)
+            steps += more
+        solution = Solution(
+            x=np.abs(state.t),
+            multipliers=state.multipliers,
+            status=Status.CONVERGED,
+            n_iter=steps,
+            seconds=0.0,
+        )
+        expansion = form.recover(problem, solution)
+    except ValueError as error:
+        return _Link(None, None, time.perf_counter() - began, str(error)), None
+    return _Link(expansion, state.v[test] / expansion.scale, time.perf_counter() - began), state
+
+
+def _runs(n_folds: int, n_problems: int, n_threads: int) -> list[slice]:
+    """Runs of consecutive folds: one per thread where there are few problems, all folds together else."""
+    n_runs = n_threads if n_problems < 4 * n_threads else 1
+    length = -(-n_folds // min(n_runs, n_folds))
+    return [slice(start, start + length) for start in range(0, n_folds, length)]
+
+
+def _follow_all(
+    gram: SharedGram,
+    chain: list[FastCell],
+    problems: list[list[_Setting]],
+    segments: list[IntArray],
+    tests: list[IntArray],
+    n_threads: int,
+) -> list[list[list[_Link]]]:
+    """Links of every problem on every fold, over the threads; problems[k][f] is problem k on fold f."""
+    runs = _runs(len(tests), len(problems), n_threads)
+    jobs = [
+        partial(_follow, gram, chain, settings[part], columns, tests[part])
+        for settings, columns in zip(problems, segments, strict=True)
+        for part in runs
+    ]
+    done = run(jobs, n_threads)
+    width = len(runs)
+    return [
+        [links for found in done[k * width : (k + 1) * width] for links in found]
+        for k in range(len(problems))
+    ]
 
 
 # -- regression and outliers ---------------------------------------------------------------------------
 
 
 def _regress(
-    gram: SharedGram, chain: list[FastCell], targets: Targets, train: IntArray, test: IntArray
-) -> list[Answer]:
-    rows = train[targets.weight[train] > 0]
+    gram: SharedGram, chain: list[FastCell], targets: Targets, folds: list[Fold], n_threads: int
+) -> list[list[Answer]]:
     everything = np.array([[0, len(gram.narrow)]])
-    links = _follow(gram, chain, rows, targets.values[rows], targets.weight[rows], everything)
-    answers = []
-    for cell, link in zip(chain, links, strict=True):
-        if link.expansion is None or link.sums is None:
-            answers.append(Answer(cell.index, None, None, link.seconds, link.failure))
-            continue
-        decisions = link.sums[test] + link.expansion.intercept
-        predicted = decisions if is_regressor(cell.machine) else np.where(decisions >= 0, 1, -1)
-        answers.append(Answer(cell.index, predicted, decisions, link.seconds))
-    return answers
+    settings = []
+    for train, _ in folds:
+        rows = train[targets.weight[train] > 0]
+        settings.append(_Setting(rows, targets.values[rows], targets.weight[rows]))
+    tests = [test for _, test in folds]
+    links = _follow_all(gram, chain, [settings], [everything], tests, n_threads)[0]
+    return [[_read(cell, link) for cell, link in zip(chain, mine, strict=True)] for mine in links]
+
+
+def _read(cell: FastCell, link: _Link) -> Answer:
+    if link.expansion is None or link.sums is None:
+        return Answer(cell.index, None, None, link.seconds, link.failure)
+    decisions = link.sums + link.expansion.intercept
+    predicted = decisions if is_regressor(cell.machine) else np.where(decisions >= 0, 1, -1)
+    return Answer(cell.index, predicted, decisions, link.seconds)
 
 
 # -- classification ------------------------------------------------------------------------------------
 
 
 def _classify(
-    gram: SharedGram, chain: list[FastCell], targets: Targets, train: IntArray, test: IntArray, n_threads: int
-) -> list[Answer]:
+    gram: SharedGram, chain: list[FastCell], targets: Targets, folds: list[Fold], n_threads: int
+) -> list[list[Answer]]:
     assert targets.classes is not None
     machine: _Classifier = chain[0].machine
     n_classes = len(targets.classes)
-    codes = targets.codes[train]
-    missing = n_classes - len(np.unique(codes))
-    if missing:
-        reason = f"{missing} of the {n_classes} classes have no training row in a fold"
-        return [Answer(cell.index, None, None, 0.0, reason) for cell in chain]
-    factors = machine._class_factors(targets.classes, codes, targets.classes[codes])
-    weight = targets.weight[train] * factors
-    tasks = [_counted(task, weight) for task in binary_tasks(codes, n_classes, machine.multiclass)]
-    segments = [_segments(gram, targets, task, machine.multiclass, n_classes) for task in tasks]
-
-    def follow(part: slice) -> list[list[_Link]]:
-        return [
-            _follow(gram, chain, train[task.rows], task.signs, weight[task.rows], columns)
-            for task, columns in zip(tasks[part], segments[part], strict=True)
+    for train, _ in folds:
+        counted = train[targets.weight[train] > 0]
+        missing = n_classes - len(np.unique(targets.codes[counted]))
+        if missing:
+            reason = f"{missing} of the {n_classes} classes have no training row of positive weight in a fold"
+            return [[Answer(cell.index, None, None, 0.0, reason) for cell in chain] for _ in folds]
+    weights = [_training_weights(machine, targets, train) for train, _ in folds]
+    tasks = [
+        [_counted(task, weight) for task in binary_tasks(targets.codes[train], n_classes, machine.multiclass)]
+        for (train, _), weight in zip(folds, weights, strict=True)
+    ]
+    problems = [
+        [
+            _Setting(train[tasks[f][k].rows], tasks[f][k].signs, weights[f][tasks[f][k].rows])
+            for f, (train, _) in enumerate(folds)
         ]
+        for k in range(len(tasks[0]))
+    ]
+    segments = [_segments(gram, targets, task, machine.multiclass, n_classes) for task in tasks[0]]
+    links = _follow_all(gram, chain, problems, segments, [test for _, test in folds], n_threads)
+    votes = [
+        partial(
+            _vote, gram, chain, targets, [p[f].rows for p in problems], [found[f] for found in links], test
+        )
+        for f, (_, test) in enumerate(folds)
+    ]
+    answers: list[list[Answer]] = run(votes, n_threads)
+    return answers
 
-    width = max(1, -(-len(tasks) // (8 * n_threads)))
-    parts = [slice(k, k + width) for k in range(0, len(tasks), width)]
-    links = [link for done in run([partial(follow, part) for part in parts], n_threads) for link in done]
-    return _vote(gram, chain, targets, tasks, links, train, test)
+
+def _training_weights(machine: _Classifier, targets: Targets, train: IntArray) -> FloatArray:
+    assert targets.classes is not None
+    codes = targets.codes[train]
+    return targets.weight[train] * machine._class_factors(targets.classes, codes, targets.classes[codes])
 
 
 def _counted(task: BinaryTask, weight: FloatArray) -> BinaryTask:
@@ -196,7 +290,7 @@ def _counted(task: BinaryTask, weight: FloatArray) -> BinaryTask:
 def _segments(
     gram: SharedGram, targets: Targets, task: BinaryTask, strategy: str, n_classes: int
 ) -> IntArray:
-    """Columns that a problem keeps up to date: all, or those of its two classes where rows are sorted by class."""
+    """Columns that a problem keeps up to date: all, or those of its two classes (rows stand by class)."""
     if n_classes == 2 or strategy == "ovr":
         return np.array([[0, len(gram.narrow)]])
     return np.array([_class_range(targets.codes, k) for k in (task.positive, task.negative)])
@@ -210,16 +304,16 @@ def _vote(
     gram: SharedGram,
     chain: list[FastCell],
     targets: Targets,
-    tasks: list[BinaryTask],
+    rows: list[IntArray],
     links: list[list[_Link]],
-    train: IntArray,
     test: IntArray,
 ) -> list[Answer]:
+    """Answers of one fold from the links of its problems; rows[k] are the training rows of problem k."""
     assert targets.classes is not None
     n_classes = len(targets.classes)
     answers = []
     for j, cell in enumerate(chain):
-        mine = [task_links[j] for task_links in links]
+        mine = [found[j] for found in links]
         seconds = sum(link.seconds for link in mine)
         failures = [link.failure for link in mine if link.failure]
         if failures:
@@ -227,10 +321,12 @@ def _vote(
             continue
         began = time.perf_counter()
         strategy = cell.machine.multiclass
+        expansions = [link.expansion for link in mine if link.expansion is not None]
         if n_classes == 2 or strategy == "ovr":
-            decisions = np.column_stack([link.sums[test] + link.expansion.intercept for link in mine])  # type: ignore[index, union-attr]  # failures are gone
+            sums = [link.sums for link in mine if link.sums is not None]
+            decisions = np.column_stack(sums) + np.array([e.intercept for e in expansions])
         else:
-            decisions = _pairwise(gram, targets.codes, tasks, mine, train, test)
+            decisions = _pairwise(gram, targets.codes, rows, expansions, test)
         codes = predict_codes(decisions, n_classes, strategy, break_ties=cell.machine.break_ties)
         if n_classes == 2:
             decisions = decisions[:, 0]
@@ -242,12 +338,7 @@ def _vote(
 
 
 def _pairwise(
-    gram: SharedGram,
-    codes: IntArray,
-    tasks: list[BinaryTask],
-    links: list[_Link],
-    train: IntArray,
-    test: IntArray,
+    gram: SharedGram, codes: IntArray, rows: list[IntArray], expansions: list[Expansion], test: IntArray
 ) -> FloatArray:
     """Decisions of all pairs on all test rows, class by class: a row takes part in its class's pairs only."""
     n_classes = int(codes[-1]) + 1
@@ -258,16 +349,14 @@ def _pairwise(
         machines = [m for m, pair in enumerate(pairs) if k in pair]
         weights = np.zeros((stop - start, len(machines)), dtype=np.float32)
         for column, m in enumerate(machines):
-            rows = train[tasks[m].rows]
-            beta = links[m].expansion.beta  # type: ignore[union-attr]  # failures are gone
-            mine = (rows >= start) & (rows < stop)
-            weights[rows[mine] - start, column] = beta[mine]
+            mine = (rows[m] >= start) & (rows[m] < stop)
+            weights[rows[m][mine] - start, column] = expansions[m].beta[mine]
         used = np.flatnonzero(weights.any(axis=1))
         blocks.append((machines, start + used, weights[used]))
-    decisions = np.tile([link.expansion.intercept for link in links], (len(test), 1))  # type: ignore[union-attr]  # as above
+    decisions = np.tile([expansion.intercept for expansion in expansions], (len(test), 1))
     for begin in range(0, len(test), _TEST_ROWS):
         part = slice(begin, begin + _TEST_ROWS)
-        rows_of_K = gram.narrow[test[part]]
+        values = gram.narrow[test[part]]
         for machines, columns, weights in blocks:
-            decisions[part, machines] += rows_of_K[:, columns] @ weights
+            decisions[part, machines] += values[:, columns] @ weights
     return decisions

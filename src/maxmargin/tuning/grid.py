@@ -54,4 +54,6 @@ def default_grid(estimator: Any) -> dict[str, Sequence[float]]:
 def is_logarithmic(values: Sequence[Any]) -> bool:
     """True for positive numbers over more than a factor of ten: they belong on a logarithmic axis."""
     numbers = [v for v in values if isinstance(v, (int, float, np.number)) and not isinstance(v, bool)]
-    return len(numbers) == len(values) > 1 and min(numbers) > 0 and max(numbers) / min(numbers) > 10
+    if len(numbers) < len(values) or len(values) < 2:
+        return False
+    return bool(min(numbers) > 0 and max(numbers) / min(numbers) > 10)

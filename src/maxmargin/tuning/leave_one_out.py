@@ -17,8 +17,8 @@ from maxmargin._compute.leave_one_out import leave_each_out
 from maxmargin._compute.threads import run
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.svm import SVC, SVR
-from maxmargin.tuning.chain import GramView, State, _add, block_size, solve_next
-from maxmargin.tuning.fast import Answer, FastCell, Targets, answer_fold, chains_of
+from maxmargin.tuning.chain import GramView, Signed, State, block_size, first_start, start_from_scaled
+from maxmargin.tuning.fast import Answer, FastCell, Targets, answer_folds, chains_of
 from maxmargin.tuning.shared import SharedGram
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
@@ -53,14 +53,10 @@ def _skippable(machine: object) -> bool:
 def _refit_each(
     gram: SharedGram, chain: list[FastCell], targets: Targets, answers: list[list[Answer]], n_threads: int
 ) -> None:
-    n = len(answers)
-    rows = np.arange(n)
-
-    def one(i: int) -> list[Answer]:
-        return answer_fold(gram, chain, targets, np.delete(rows, i), rows[i : i + 1], 1)
-
-    for i, found in enumerate(run([partial(one, i) for i in range(n)], n_threads)):
-        answers[i] += found
+    rows = np.arange(len(answers))
+    folds = [(np.delete(rows, i), rows[i : i + 1]) for i in rows]
+    for mine, found in zip(answers, answer_folds(gram, chain, targets, folds, n_threads), strict=True):
+        mine += found
 
 
 def _decisions(
@@ -71,27 +67,27 @@ def _decisions(
     n = len(gram.narrow)
     target, weight = targets.values, targets.weight
     if is_classifier(machine):
+        assert targets.classes is not None
         target = np.where(targets.codes == 1, 1.0, -1.0)
-        weight = weight * machine._class_factors(targets.classes, targets.codes, targets.classes[targets.codes])  # type: ignore[index]  # a classifier has classes
+        labels = targets.classes[targets.codes]
+        weight = weight * machine._class_factors(targets.classes, targets.codes, labels)
     rows = np.flatnonzero(weight > 0)
     everything = np.array([[0, n]])
-    view = GramView(gram.narrow, rows, everything)
     problem = machine._formulation().build(None, rows, target[rows], weight[rows])
-    state, multipliers, _ = solve_next(view, problem, machine.tol, machine.max_iter, before)
-    beta = np.bincount(problem.Q.row, weights=problem.s * problem.Q.sign * state.t, minlength=len(rows))
-    if gram.too_coarse(rows, beta, machine.tol):
-        view = GramView(gram.wide(), rows, everything)
-        state = State(state.t, np.zeros(n), state.hi, state.lo)
-        _add(view, state.v, rows, beta)
-        state, multipliers, _ = solve_next(view, problem, machine.tol, machine.max_iter, state)
-    decisions = state.v - multipliers[0]
+    signed = Signed(problem, GramView(gram.narrow, rows, everything))
+    start = None if before is None else start_from_scaled(signed, before)
+    state, _ = signed.solve(*(start or first_start(signed)), machine.tol, machine.max_iter)
+    if gram.too_coarse(rows, signed.weights_of(state.t), machine.tol):
+        signed = Signed(problem, GramView(gram.wide(), rows, everything))
+        state, _ = signed.solve(state.t, signed.sums_of(state.t), machine.tol, machine.max_iter)
+    decisions = state.v - state.multipliers[0]
     again = _to_solve_again(problem, state, rows)
-    _solve_again(view, problem, state, again, decisions, machine.tol, n_threads)
+    _solve_again(signed, state, again, decisions, machine.tol, n_threads)
     return decisions, state
 
 
 def _to_solve_again(problem: BoxQP, state: State, rows: IntArray) -> IntArray:
-    """Points with a multiplier; all of them where no variable is free, because the bias then depends on all."""
+    """Points with a multiplier; all points where no variable is free: the bias then depends on all."""
     free = (state.t > state.lo) & (state.t < state.hi)
     if not free.any():
         return rows
@@ -101,21 +97,13 @@ def _to_solve_again(problem: BoxQP, state: State, rows: IntArray) -> IntArray:
 
 
 def _solve_again(
-    view: GramView,
-    problem: BoxQP,
-    state: State,
-    points: IntArray,
-    decisions: FloatArray,
-    tol: float,
-    n_threads: int,
+    signed: Signed, state: State, points: IntArray, decisions: FloatArray, tol: float, n_threads: int
 ) -> None:
-    row = view.rows[problem.Q.row]
-    tau, c = problem.s * problem.Q.sign, problem.s * problem.p
-    group = problem.group.astype(np.int64)
     jobs = [
         partial(
-            leave_each_out, view.K, points[k::n_threads], row, tau, problem.d, c, state.lo, state.hi, group,
-            state.t, state.v, block_size(len(row)), tol, _MANY_STEPS, decisions,
+            leave_each_out, signed.view.K, points[k::n_threads], signed.point, signed.tau, signed.d, signed.c,
+            signed.lo, signed.hi, signed.group, state.t, state.v, block_size(len(state.t)), tol, _MANY_STEPS,
+            decisions,
         )
         for k in range(n_threads)
     ]  # fmt: skip

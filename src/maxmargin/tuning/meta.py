@@ -96,7 +96,9 @@ class GridSearch(MetaEstimatorMixin, BaseEstimator):
     def _best(self) -> Any:
         check_is_fitted(self)
         if not hasattr(self, "best_estimator_"):
-            raise AttributeError("refit=False (or an interrupted search) leaves no fitted model to predict with.")
+            raise AttributeError(
+                "refit=False (or an interrupted search) leaves no fitted model to predict with."
+            )
         return self.best_estimator_
 
     @property
@@ -197,8 +199,7 @@ def nested_error(
             random_state=random_state,
             n_jobs=n_jobs,
         )
-        errors.append(measure.of_model(found.best_estimator, _safe_indexing(X, test), _safe_indexing(y, test)))
+        errors.append(
+            measure.of_model(found.best_estimator, _safe_indexing(X, test), _safe_indexing(y, test))
+        )
     return np.array(errors)
-
-
-

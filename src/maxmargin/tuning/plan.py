@@ -48,7 +48,7 @@ def make_plan(estimator: Any, cells: list[dict[str, Any]], n: int, needs_probabi
         return Plan(SCIKIT, "the grid changes what stands in front of the machine", None, configured)
     if any(m.probability for m in machines if hasattr(m, "probability")):
         return Plan(SCIKIT, "probability=True calibrates inside every fit", None, configured)
-    largest = max(_matrix_bytes(m, n) for m in machines)
+    largest = _matrix_bytes(n)
     budget = min(cache_bytes(m.cache_size) for m in machines)
     if largest > budget:
         reason = f"a Gram matrix of {n} rows takes {largest >> 20} MB, cache_size allows {budget >> 20} MB"
@@ -70,6 +70,6 @@ def _is_hard(machine: Any) -> bool:
     return bool(np.isinf(getattr(machine, "C", 1.0)))
 
 
-def _matrix_bytes(machine: Any, n: int) -> int:
-    """Products and kernel values in float32, or float64 where the tolerance asks for it."""
-    return n * n * (8 if machine.tol < 1e-5 else 8)
+def _matrix_bytes(n: int) -> int:
+    """Inner products and kernel values in float32, or kernel values in float64: the same."""
+    return n * n * 8

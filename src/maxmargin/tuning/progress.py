@@ -64,7 +64,9 @@ class Progress:
             return "no cell finished yet"
         means = np.where(complete, errors.mean(axis=1), np.inf)
         best = int(means.argmin())
-        params = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self._cells[best].items())
+        params = ", ".join(
+            f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self._cells[best].items()
+        )
         return f"best {means[best]:.4g} at {params}"
 
     def __exit__(self, *exc: object) -> None:

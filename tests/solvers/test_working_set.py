@@ -1,0 +1,112 @@
+"""The engine: progress, limits, starts and sizes; its answer is judged by the problem."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maxmargin.formulations import Classification
+from maxmargin.kernels import RBF
+from maxmargin.problems import Status
+from maxmargin.problems.box_qp import BoxQP
+from maxmargin.solvers import working_set
+from maxmargin.solvers.certified import solve_certified
+from maxmargin.solvers.progress import Budget, Progress
+from maxmargin.solvers.working_set import WorkingSet
+from tests.strategies import make_problem
+
+
+def problem_of(n: int, C: float = 10.0, seed: int = 0) -> BoxQP:
+    data = make_problem("overlapping", n, 3, seed, "equal")
+    kernel = RBF(gamma=0.5)
+    return Classification(C=C).build(kernel, kernel.prepare(data.X), data.y, np.ones(n))
+
+
+@pytest.fixture(params=[2000, 0], ids=["gram", "rows"], autouse=True)
+def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(working_set, "_SMALL", request.param)
+
+
+@given(
+    size=st.sampled_from([16, 20, 64, None]),
+    shrinking=st.booleans(),
+    cache_size=st.sampled_from([None, 0.02]),
+    n=st.sampled_from([2, 50, 400]),
+)
+def test_settings_change_the_way_not_the_answer(
+    size: int | None, shrinking: bool, cache_size: float | None, n: int
+) -> None:
+    problem = problem_of(n)
+    solver = WorkingSet(tol=1e-7, size=size, shrinking=shrinking, cache_size=cache_size, n_threads=2)
+    solution = solver.solve(problem)
+    certificate = problem.certify(solution.x, full=True)
+    assert solution.status is Status.CONVERGED
+    assert certificate.kkt <= 1e-7
+    assert certificate.infeasibility <= 1e-9
+    assert certificate.gap <= 1e-7 * problem.C.sum()
+
+
+def test_shrinking_sets_rows_aside_and_brings_them_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(working_set, "_SMALL", 0)
+    problem = problem_of(1500, C=100.0)
+    active: list[int] = []
+    solver = WorkingSet(tol=1e-6, size=64)
+    solution = solver.solve(problem, callback=lambda progress: active.append(progress.n_active))
+    assert min(active) < 1500
+    assert problem.certify(solution.x, full=True).kkt <= 1e-6
+
+
+def test_the_believed_gradient_is_the_true_one() -> None:
+    problem = problem_of(300)
+    solution = WorkingSet(tol=1e-6).solve(problem)
+    true = problem.signed_gradient(solution.x, problem.Q.times(solution.x))
+    assert solution.gradient is not None
+    np.testing.assert_allclose(solution.gradient, true, atol=1e-9)
+
+
+def test_a_solution_is_its_own_start() -> None:
+    problem = problem_of(200)
+    solution = WorkingSet(tol=1e-6).solve(problem)
+    again = WorkingSet(tol=1e-6).solve(problem, start=solution.x)
+    assert again.n_iter == 0
+    np.testing.assert_array_equal(again.x, solution.x)
+
+
+def test_progress_is_told_and_interruption_gets_through() -> None:
+    problem = problem_of(200)
+    seen: list[Progress] = []
+    WorkingSet(tol=1e-6).solve(problem, callback=seen.append)
+    assert seen[-1].violation <= 1e-6
+    assert "violation" in str(seen[0])
+    assert [step.n_iter for step in seen] == sorted(step.n_iter for step in seen)
+
+    def interrupt(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        WorkingSet().solve(problem, callback=interrupt)
+
+
+def test_a_solver_that_is_too_sure_is_sent_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The certificate decides: an engine that aims too high is asked again with a smaller tolerance."""
+    monkeypatch.setattr(working_set, "_SAFETY", 5.0)
+    problem = problem_of(200)
+    solution, certificate = solve_certified(problem, WorkingSet(tol=1e-4))
+    assert solution.status is Status.CONVERGED
+    assert certificate.kkt <= 1e-4
+    alone = WorkingSet(tol=1e-4).solve(problem)
+    assert problem.certify(alone.x).kkt > 1e-4
+
+
+def test_budget() -> None:
+    free = Budget(-1, None)
+    assert free.steps_left(10**9, 50) == 50
+    assert free.exhausted(10**9) is None
+    tight = Budget(100, None)
+    assert tight.steps_left(80, 50) == 20
+    assert tight.steps_left(120, 50) == 0
+    assert tight.exhausted(99) is None
+    assert tight.exhausted(100) is Status.MAX_ITER
+    assert Budget(-1, 1e-9).exhausted(0) is Status.TIME_LIMIT

@@ -1,0 +1,263 @@
+"""The result, the other paths, leave-one-out, interruption, bad input."""
+
+from __future__ import annotations
+
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold, LeaveOneOut, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import maxmargin as mm
+from maxmargin.tuning import fast as fast_module
+from maxmargin.tuning import search as search_module
+from maxmargin.tuning.chain import Signed
+from maxmargin.tuning.grid import C_VALUES, EPSILON_VALUES, GAMMA_VALUES, default_grid
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X)[:120], y[:120]
+
+
+def test_the_result_tells_all(data):
+    grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.01, 0.1]}
+    result = mm.tune(mm.SVC(), *data, grid, cv=4)
+    assert list(result.table.columns) == ["C", "gamma", "error", "dispersion", "seconds"]
+    assert result.folds.shape == (6, 4)
+    np.testing.assert_allclose(result.table["error"], result.folds.mean(axis=1))
+    np.testing.assert_allclose(result.table["dispersion"], result.folds.std(axis=1, ddof=1))
+    assert result.best_error == result.table["error"].min()
+    assert result.best_params["C"] == result.best_estimator.C
+    near = result.best_error + result.table["dispersion"].iloc[result.best_index] / 2
+    assert result.table["error"].iloc[result.one_standard_error_index] <= near
+    assert "best parameters" in str(result)
+
+
+def test_an_edge_is_said(data):
+    with_edge = mm.tune(mm.SVC(gamma=0.01), *data, {"C": [1e-3, 1e-2, 1e-1]}, cv=3)
+    assert with_edge.edges() == ["C"]
+    assert "edge of the grid" in str(with_edge)
+    with pytest.warns(UserWarning, match="edge of the grid"):
+        with_edge.display()
+
+
+def test_the_picture_holds_the_errors(data):
+    result = mm.tune(
+        mm.SVC(), *data, {"C": [0.01, 0.1, 1e3, 1.0], "gamma": [0.02, 1e-5, 10.0]}, cv=3, refit=False
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # where the best cell lies is not the matter here
+        display = mm.displays.TuneDisplay.from_result(result)
+    display.plot()
+    assert display.x_values == [0.01, 0.1, 1.0, 1e3]
+    assert display.errors[display.best] == result.best_error
+    np.testing.assert_array_equal(display.ax_.images[0].get_array(), display.errors)
+    labels = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert labels == ["simplest within one standard error", "best"]
+    assert "logarithmic" in display.ax_.get_xlabel()
+
+
+def test_default_grids_are_those_of_the_texts():
+    assert (len(C_VALUES), C_VALUES[0], C_VALUES[-1]) == (11, 2.0**-5, 2.0**15)
+    assert (len(GAMMA_VALUES), GAMMA_VALUES[0], GAMMA_VALUES[-1]) == (10, 2.0**-15, 2.0**3)
+    assert (EPSILON_VALUES[0], EPSILON_VALUES[-1]) == (2.0**-8, 2.0**-1)
+    assert set(default_grid(make_pipeline(StandardScaler(), mm.SVR()))) == {
+        "svr__C",
+        "svr__gamma",
+        "svr__epsilon",
+    }
+    assert set(default_grid(mm.SVC(kernel="linear"))) == {"C"}
+    with pytest.raises(ValueError, match="no default grid"):
+        default_grid(mm.NuSVC())
+
+
+def test_everything_else_goes_the_long_way_and_says_so(data):
+    result = mm.tune(LogisticRegression(), *data, {"C": [0.1, 1.0]}, cv=3, n_jobs=1)
+    assert "scikit-learn" in result.path
+    expected = [1 - cross_val_score(LogisticRegression(C=c), *data, cv=3).mean() for c in (0.1, 1.0)]
+    np.testing.assert_allclose(result.table["error"], expected)
+
+
+def test_a_matrix_that_does_not_fit_uses_the_row_store(data):
+    small = mm.tune(mm.SVC(cache_size=0.05), *data, {"C": [0.1, 1.0]}, cv=3)
+    large = mm.tune(mm.SVC(), *data, {"C": [0.1, 1.0]}, cv=3)
+    assert "row store" in small.path
+    np.testing.assert_allclose(small.folds, large.folds)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_leave_one_out_is_exact(C, data):
+    X, y = data
+    model = mm.SVC(C=C, gamma=0.05, tol=1e-6)
+    result = mm.tune(model, X, y, {"C": [C]}, cv="loo", refit=False)
+    np.testing.assert_allclose(result.folds[0], 1 - cross_val_score(model, X, y, cv=LeaveOneOut()))
+
+
+def test_leave_one_out_of_regression_is_exact():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = StandardScaler().fit_transform(X)[:60], y[:60] / 100
+    model = mm.SVR(C=2.0, gamma=0.05, tol=1e-8)
+    result = mm.tune(model, X, y, {"C": [2.0], "epsilon": [0.05, 0.3]}, cv="loo", refit=False)
+    for k, epsilon in enumerate([0.05, 0.3]):
+        plain = cross_val_score(
+            mm.SVR(C=2.0, gamma=0.05, tol=1e-8, epsilon=epsilon),
+            X,
+            y,
+            cv=LeaveOneOut(),
+            scoring="neg_mean_squared_error",
+        )
+        np.testing.assert_allclose(result.folds[k], -plain, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mm.SVC(gamma="scale", tol=1e-6),
+        mm.SVC(gamma=0.05, class_weight="balanced", tol=1e-6),
+        mm.NuSVC(nu=0.2, gamma=0.05, tol=1e-6),
+        make_pipeline(StandardScaler(), mm.SVC(gamma=0.05, tol=1e-6)),
+    ],
+    ids=["scale", "balanced", "nu", "scaler"],
+)
+def test_leave_one_out_refits_what_depends_on_all_rows(model, data):
+    X, y = data[0][:50], data[1][:50]
+    name = "svc__tol" if hasattr(model, "steps") else "tol"
+    result = mm.tune(model, X, y, {name: [1e-6]}, cv="loo", refit=False)
+    np.testing.assert_allclose(result.folds[0], 1 - cross_val_score(model, X, y, cv=LeaveOneOut()))
+
+
+def test_leave_one_out_solves_support_vectors_only(data, monkeypatch):
+    X, y = data
+    seen = []
+    original = mm.tuning.leave_one_out._solve_again
+
+    def spy(signed, state, points, *rest):
+        seen.append(len(points))
+        return original(signed, state, points, *rest)
+
+    monkeypatch.setattr(mm.tuning.leave_one_out, "_solve_again", spy)
+    mm.tune(mm.SVC(gamma=0.01), X, y, {"C": [1.0]}, cv="loo", refit=False)
+    n_support = len(mm.SVC(C=1.0, gamma=0.01).fit(X, y).support_)
+    assert 0 < seen[0] < len(y)
+    assert abs(seen[0] - n_support) <= 3
+
+
+def test_folds_start_from_each_other(monkeypatch):
+    """Seeding a fold by the last one must save a fifth of the steps at least, at the same errors."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    original = Signed.solve
+    steps = []
+
+    def spy(self, t, v, tol, max_iter):
+        state, n = original(self, t, v, tol, max_iter)
+        steps.append(n)
+        return state, n
+
+    def total():
+        steps.clear()
+        result = mm.tune(mm.SVC(gamma=0.02), X, y, {"C": [0.1, 1.0, 10.0]}, cv=10, refit=False, n_jobs=1)
+        return sum(steps), result.folds
+
+    monkeypatch.setattr(Signed, "solve", spy)
+    seeded, errors = total()
+    monkeypatch.setattr(fast_module, "start_from_fold", lambda *_: None)
+    cold, cold_errors = total()
+    assert seeded < 0.8 * cold
+    np.testing.assert_allclose(errors, cold_errors)
+
+
+def test_interruption_returns_the_finished_cells(data, monkeypatch):
+    original = search_module.SharedTask.run
+    calls = []
+
+    def stop_at_second(self, *args):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(self, *args)
+
+    monkeypatch.setattr(search_module.SharedTask, "run", stop_at_second)
+    result = mm.tune(mm.SVC(), *data, {"C": [0.1, 1.0], "gamma": [0.01, 0.1]}, cv=3)
+    assert result.interrupted
+    assert len(result.table) == 2
+    assert result.best_estimator is None
+    calls.append(1)
+    calls[:] = [1]
+    with pytest.raises(KeyboardInterrupt):
+        mm.tune(mm.SVC(), *data, {"C": [0.1, 1.0]}, cv=3)
+
+
+def test_a_cell_that_cannot_be_fitted_has_no_error_and_a_reason(data):
+    X, y = data
+    with pytest.warns(UserWarning, match="nu=0.99 is infeasible"):
+        result = mm.tune(mm.NuSVC(gamma=0.05), X, y, {"nu": [0.2, 0.99]}, cv=3)
+    assert np.isnan(result.folds[1]).all()
+    assert result.best_params == {"nu": 0.2}
+
+
+def test_bad_input():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="grid is empty"):
+        mm.tune(mm.SVC(), X, y, {})
+    with pytest.raises(ValueError, match="cv='boot' is unknown"):
+        mm.tune(mm.SVC(), X, y, {"C": [1.0]}, cv="boot")
+    with pytest.raises(ValueError, match="one class only"):
+        mm.tune(mm.SVC(), X, np.zeros(len(y)), {"C": [1.0]}, cv=3)
+    with pytest.raises(ValueError, match="C=-1"):
+        mm.tune(mm.SVC(C=-1), X, y, {"gamma": [1.0]}, cv=3)
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        mm.tune(mm.SVC(), X, y, {"C": [1.0]}, cv=3)
+
+
+def test_shuffled_folds_follow_random_state(data):
+    first, second, other = (
+        mm.tune(mm.SVC(), *data, {"C": [0.1, 1.0]}, cv=3, random_state=seed, refit=False)
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first.folds, second.folds)
+    assert (first.folds != other.folds).any()
+
+
+@parametrize_with_checks(
+    [mm.GridSearch(mm.SVC(), {"C": [0.1, 1.0]}, cv=2), mm.GridSearch(mm.SVR(), {"C": [0.1, 1.0]}, cv=2)],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "folds and gamma='scale' depend on repeated rows",
+        "check_sample_weight_equivalence_on_sparse_data": "folds and gamma='scale' depend on repeated rows",
+    },
+)
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+def test_grid_search_and_nested_validation(data):
+    X, y = data
+    search = mm.GridSearch(mm.SVC(gamma=0.05), {"C": [0.1, 1.0]}, cv=3)
+    scores = cross_val_score(search, X, y, cv=KFold(3))
+    nested = mm.nested_error(mm.SVC(gamma=0.05), X, y, {"C": [0.1, 1.0]}, outer_cv=KFold(3), inner_cv=3)
+    np.testing.assert_allclose(1 - scores, nested)
+    search.fit(X, y)
+    assert search.cv_results_["rank_test_score"][search.best_index_] == 1
+    assert search.best_score_ == pytest.approx(1 - search.result_.best_error)
+
+
+def test_a_cluster_gives_the_same_table(data):
+    distributed = pytest.importorskip("dask.distributed")
+    grid = {"C": [0.1, 1.0], "gamma": [0.01, 0.1]}
+    here = mm.tune(mm.SVC(), *data, grid, cv=4, refit=False)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        there = mm.tune(mm.SVC(), *data, grid, cv=4, refit=False)
+    np.testing.assert_array_equal(here.folds, there.folds)

@@ -195,4 +195,5 @@ def validated(selector: Selector, X: Any, y: Any) -> tuple[Any, Any]:
         if len(X) != len(y):
             raise ValueError(f"X has {len(X)} rows and y has {len(y)}: give the same number of both.")
         return X, y
-    return validate_data(selector, X, y)  # type: ignore[no-any-return]  # scikit-learn has no types
+    values: tuple[Any, Any] = validate_data(selector, X, y)
+    return values

@@ -1,18 +1,15 @@
 """Feature selection side by side with scikit-learn, mlxtend and scikit-rebate, in one run.
 
-    python -m benchmarks.selection [--data DIR] [--only relief,wrappers,rfe,kernel_rfe,chance]
+    python -m benchmarks.selection [--only relief,wrappers,rfe,kernel_rfe,chance]
 
 Peers are optional: those that are not installed are named and skipped. Every row is the best of a few warm
-runs for us and one run for a peer (peers take minutes). Columns are standardised beforehand for everybody.
+runs; what takes more than seconds runs once. Columns are standardised beforehand for everybody.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +17,9 @@ from sklearn import feature_selection as peer_selection
 from sklearn import svm as peer_svm
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedKFold
-from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
+from benchmarks._common import best_of, data_folder, load, standardised
 from maxmargin.feature_selection import (
     RFE,
     SBS,
@@ -35,18 +32,6 @@ from maxmargin.feature_selection import (
     SubsetSelector,
 )
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-
-
-def timed(function: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
-    """Best wall time of ``repeats`` runs, and the last result."""
-    best, result = np.inf, None
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = function()
-        best = min(best, time.perf_counter() - start)
-    return best, result
-
 
 def row(task: str, ours: float, peer: str, theirs: float, agreement: str) -> None:
     print(
@@ -55,48 +40,37 @@ def row(task: str, ours: float, peer: str, theirs: float, agreement: str) -> Non
     )
 
 
-def load(name: str, data: Path) -> tuple[Any, Any]:
-    if name == "breast cancer":
-        X, y = load_breast_cancer(return_X_y=True)
-    elif name == "vertebral":
-        file = np.load(data / "vertebral_2c.npz")
-        X, y = file["X"], file["y"]
-    elif name == "spambase":
-        file = np.load(data / "spambase.npz")
-        X, y = file["X"], file["y"]
-    else:
-        file = np.load(data / "colon.npz")
-        X, y = file["X"], file["y"]
-    return X, np.unique(y, return_inverse=True)[1]
+def prepared(name: str) -> tuple[Any, Any]:
+    """Standardised columns and classes 0, 1."""
+    X, y = load_breast_cancer(return_X_y=True) if name == "breast cancer" else load(name)
+    return standardised(X), np.unique(y, return_inverse=True)[1]
 
 
-def relief(data: Path) -> None:
+def relief() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3200, 400))
     y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
     ReliefF(10).fit(X[:100], y[:100])
-    ours, fitted = timed(lambda: ReliefF(10).fit(X, y), 3)
+    ours, fitted = best_of(lambda: ReliefF(10).fit(X, y), 3)
     try:
         import skrebate
     except ImportError:
         print("scikit-rebate is not installed: skipped")
         return
-    theirs, peer = timed(lambda: skrebate.ReliefF(n_neighbors=10, n_jobs=-1).fit(X, y))
+    theirs, peer = best_of(lambda: skrebate.ReliefF(n_neighbors=10, n_jobs=-1).fit(X, y), 1)
     same = np.array_equal(np.argsort(-fitted.scores_), np.argsort(-peer.feature_importances_))
     row("ReliefF 3200 x 400, k = 10", ours, "scikit-rebate", theirs, f"same ranking: {same}")
 
 
-def wrappers(data: Path) -> None:
+def wrappers() -> None:
     for name, n_rows, n_columns, size in (
-        ("vertebral", None, None, 3),
+        ("vertebral_2c", None, None, 3),
         ("breast cancer", None, None, 15),
         ("spambase", 1000, 20, 10),
     ):
-        X, y = load(name, data)
-        if n_rows is not None:
-            chosen = np.random.default_rng(0).permutation(len(y))[:n_rows]
-            X, y = X[chosen], y[chosen]
-        X = StandardScaler().fit_transform(X[:, :n_columns])
+        X, y = prepared(name)
+        chosen = np.random.default_rng(0).permutation(len(y))[:n_rows] if n_rows else np.arange(len(y))
+        X, y = standardised(X[chosen][:, :n_columns]), y[chosen]
         for direction in ("forward", "backward"):
             _wrapper(f"{name} {X.shape[0]} x {X.shape[1]} to {size}", X, y, size, direction)
 
@@ -106,11 +80,13 @@ def _wrapper(task: str, X: Any, y: Any, size: int, direction: str) -> None:
     kind = SFS if direction == "forward" else SBS
     task = f"{kind.__name__} {task}"
     kind(mm.SVC(), size, cv=folds).fit(X[:, :3] if size <= 3 else X, y)
-    ours, fitted = timed(lambda: kind(mm.SVC(), size, cv=folds).fit(X, y), 2)
-    theirs, peer = timed(
+    ours, fitted = best_of(lambda: kind(mm.SVC(), size, cv=folds).fit(X, y), 5, at_most=5.0)
+    theirs, peer = best_of(
         lambda: peer_selection.SequentialFeatureSelector(
             peer_svm.SVC(), n_features_to_select=size, direction=direction, cv=folds, n_jobs=2
-        ).fit(X, y)
+        ).fit(X, y),
+        2,
+        at_most=5.0,
     )
     peers = np.flatnonzero(peer.support_).tolist()
     row(task, ours, "scikit-learn", theirs, _agreement(X, y, folds, fitted.support_, peers))
@@ -121,10 +97,12 @@ def _wrapper(task: str, X: Any, y: Any, size: int, direction: str) -> None:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs, other = timed(
+        theirs, other = best_of(
             lambda: Mlxtend(
                 peer_svm.SVC(), k_features=size, forward=direction == "forward", cv=folds, n_jobs=2
-            ).fit(X, y)
+            ).fit(X, y),
+            2,
+            at_most=5.0,
         )
     row(task, ours, "mlxtend", theirs, _agreement(X, y, folds, fitted.support_, other.k_feature_idx_))
 
@@ -136,9 +114,8 @@ def _agreement(X: Any, y: Any, folds: Any, support: Any, theirs: Any) -> str:
     return f"same subset: {mine == other}; errors {errors[0]:.5f} and {errors[1]:.5f}"
 
 
-def rfe(data: Path) -> None:
-    X, y = load("colon", data)
-    _rfe("RFE colon 62 x 2000", StandardScaler().fit_transform(X), y)
+def rfe() -> None:
+    _rfe("RFE colon 62 x 2000", *prepared("colon"))
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], [47, 25])
     X = rng.normal(size=(72, 7000)) + np.outer(y, rng.normal(size=7000) * (rng.random(7000) < 0.02))
@@ -148,30 +125,31 @@ def rfe(data: Path) -> None:
 def _rfe(task: str, X: Any, y: Any) -> None:
     tol = 1e-8  # a ranking by w^2 is compared to its last place, so both solve tightly
     RFE(mm.SVC(kernel="linear", tol=tol), 1).fit(X[:, :20], y)
-    ours, fitted = timed(lambda: RFE(mm.SVC(kernel="linear", tol=tol), 1).fit(X, y), 2)
-    theirs, peer = timed(
+    ours, fitted = best_of(lambda: RFE(mm.SVC(kernel="linear", tol=tol), 1).fit(X, y), 3)
+    theirs, peer = best_of(
         lambda: peer_selection.RFE(
             peer_svm.SVC(kernel="linear", tol=tol), n_features_to_select=1, step=1
-        ).fit(X, y)
+        ).fit(X, y),
+        2,
+        at_most=5.0,
     )
     same = float(np.mean(fitted.ranking_ == peer.ranking_))
     row(task, ours, "scikit-learn", theirs, f"same rank for {same:.1%} of the columns")
 
 
-def kernel_rfe(data: Path) -> None:
-    X, y = load("spambase", data)
+def kernel_rfe() -> None:
+    X, y = prepared("spambase")
     chosen = np.random.default_rng(0).permutation(len(y))[:2000]
-    X, y = StandardScaler().fit_transform(X[chosen]), y[chosen]
+    X, y = standardised(X[chosen]), y[chosen]
     machine = mm.SVC(C=1.0, gamma=0.01)
     RFE(machine, 1).fit(X[:100, :3], y[:100])
-    ours, fitted = timed(lambda: RFE(machine, 1).fit(X, y))
+    ours, fitted = best_of(lambda: RFE(machine, 1).fit(X, y), 2)
     print(f"{'kernel RFE spambase 2000 x 57, rbf':38s} {ours:9.3f} s  (no peer; asked for: under 10 s)")
     print(f"  the last five columns: {np.argsort(fitted.ranking_)[:5].tolist()}")
 
 
-def chance(data: Path) -> None:
-    X, y = load("vertebral", data)
-    X = StandardScaler().fit_transform(X)
+def chance() -> None:
+    X, y = prepared("vertebral_2c")
     criterion = CrossValidatedError(mm.SVC(), cv=StratifiedKFold(10))
     best = SubsetSelector(Exhaustive(), criterion).fit(X, y)
     for search in (Genetic(), SimulatedAnnealing()):
@@ -185,15 +163,14 @@ PARTS = {"relief": relief, "wrappers": wrappers, "rfe": rfe, "kernel_rfe": kerne
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--only", default=",".join(PARTS))
     # a runner of all benchmarks has arguments of its own
     arguments, _ = parser.parse_known_args()
-    if not arguments.data.exists():
-        print(f"{arguments.data} does not exist: give --data DIR")
+    if not data_folder().exists():
+        print(f"{data_folder()} does not exist: set MAXMARGIN_DATA")
         return
     for part in arguments.only.split(","):
-        PARTS[part](arguments.data)
+        PARTS[part]()
 
 
 if __name__ == "__main__":

@@ -40,11 +40,12 @@ class Machine:
 
     def bounds(self, codes: IntArray, labels: AnyArray, train: IntArray) -> FloatArray:
         """Upper bounds C w_i of all rows, 0 outside of ``train``."""
-        present = np.unique(codes[train])
         weights = np.ones(len(labels))
-        weights[present] = compute_class_weight(
-            self.class_weight, classes=labels[present], y=labels[codes[train]]
-        )
+        if self.class_weight is not None:
+            present = np.unique(codes[train])
+            weights[present] = compute_class_weight(
+                self.class_weight, classes=labels[present], y=labels[codes[train]]
+            )
         bounds = np.zeros(len(codes))
         bounds[train] = self.C * weights[codes[train]]
         return bounds

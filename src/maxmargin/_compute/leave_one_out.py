@@ -46,7 +46,7 @@ def _take_over(K, point, amount, row, lo, hi, t):
 
 
 @jit
-def _multiplier(g, t, lo, hi):
+def multiplier(g, t, lo, hi):
     """Mean of g over the free variables, or the middle of the interval that satisfies all conditions."""
     total = 0.0
     n_free = 0
@@ -107,4 +107,4 @@ def leave_each_out(K, points, row, tau, d, c, lo, hi, group, t, v, q, tol, max_s
             add_rows(v_now, K, rows, weights, 0, len(v))
         solve_on_gram(K, row, segments, tau, d, c, lo_now, hi_now, group, 1, t_now, v_now, q, tol, max_steps)
         gradient(v_now, row, tau, d, t_now, c, g)
-        out[point] = v_now[point] - _multiplier(g, t_now, lo_now, hi_now)
+        out[point] = v_now[point] - multiplier(g, t_now, lo_now, hi_now)

@@ -17,6 +17,7 @@ _HOMES: dict[str, str] = {
     "KsDisplay": "maxmargin.displays.ks",
     "CalibrationDisplay": "maxmargin.displays.calibration",
     "ScoreDisplay": "maxmargin.displays.scores",
+    "SelectionDisplay": "maxmargin.displays.selection",
     "EvaluationDisplay": "maxmargin.displays.evaluation",
 }
 

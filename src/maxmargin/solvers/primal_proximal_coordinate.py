@@ -67,8 +67,9 @@ class ProximalCoordinateDescent:
         terms = WeightedLoss(problem.loss, problem.y, problem.c)
         state = first_state(problem, terms, start)
         status, iteration = Status.MAX_ITER, 0
+        exact = False
         for iteration in range(1, self.max_iter + 1):
-            moved = proximal_step(problem, terms, state)
+            moved = proximal_step(problem, terms, state, exact=exact)
             if callback is not None:
                 callback(iteration, state.value)
             state.u = terms.slope(state.f)
@@ -77,9 +78,11 @@ class ProximalCoordinateDescent:
                 if state.value - dual <= self.tol * abs(dual):
                     status = Status.CONVERGED
                     break
-                if not moved or state.decrement <= max(1e-6 * self.tol, 1e-11) * abs(state.value):
+                # a small decrement of a roughly solved model says little: solve the model to the end first
+                if exact and (not moved or state.decrement <= max(1e-6 * self.tol, 1e-11) * abs(state.value)):
                     status = Status.STALLED
                     break
+                exact = True
         return Solution(
             x=state.theta,
             multipliers=state.u,
@@ -89,8 +92,11 @@ class ProximalCoordinateDescent:
         )
 
 
-def proximal_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bool:
-    """One proximal Newton step with line search, in place; False when no decrease was possible."""
+def proximal_step(problem: LossPenalty, terms: RowTerms, state: NewtonState, *, exact: bool = False) -> bool:
+    """One proximal Newton step with line search, in place; False when no decrease was possible.
+
+    The quadratic model is solved roughly, or with ``exact`` as far as float64 goes.
+    """
     penalty = problem.penalty
     p = problem.X.shape[1]
     slope, d = terms.slope(state.f), terms.curvature(state.f)
@@ -106,7 +112,8 @@ def proximal_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> 
     l1 = np.append(np.broadcast_to(penalty.l1, p)[chosen], 0.0)
     l2 = np.append(np.full(len(chosen), penalty.l2), 0.0)
     new = old.copy()
-    _descend(H, g, old, l1, l2, new, 1e-3 * max(min(state.decrement, abs(state.value)), 1e-16))
+    rough = 1e-3 * max(min(state.decrement, abs(state.value)), 1e-16)
+    _descend(H, g, old, l1, l2, new, 1e-18 * abs(state.value) if exact else rough)
     step = new - old
     if not problem.fit_intercept:
         step[-1] = 0.0

@@ -1,0 +1,67 @@
+"""What every selector shares: the scikit-learn transformer, the history, the picture."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.feature_selection.table import feature_names
+from maxmargin.typing import BoolArray, FloatArray, IntArray
+
+
+class Selector(SelectorMixin, BaseEstimator):
+    """A transformer that keeps some columns.
+
+    A subclass sets ``support_`` (mask of shape (n_features_in_,)) and ``history_`` (a DataFrame) in fit.
+    """
+
+    support_: BoolArray
+    history_: pd.DataFrame
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self)
+        return self.support_
+
+    @property
+    def selected_(self) -> list[str]:
+        """Names of the chosen columns, in the order of the table."""
+        check_is_fitted(self)
+        return [name for name, kept in zip(feature_names(self), self.support_, strict=True) if kept]
+
+    def display(self, *, ax: Any = None) -> Any:
+        """Draw what the selection found; returns the SelectionDisplay (its arrays and its axes)."""
+        # displays know selectors, not the other way round: the face is looked up by name when asked for
+        displays: Any = import_module("maxmargin.displays.selection")
+        return displays.SelectionDisplay.from_estimator(self).plot(ax=ax)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def rank(scores: FloatArray) -> IntArray:
+    """Ranks 1 (largest score) ... n; equal scores rank by the lowest column."""
+    ranking = np.empty(len(scores), dtype=np.int64)
+    ranking[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
+    return ranking
+
+
+def how_many(n_total: int, n_features: int | float | None) -> int:
+    """A number of columns from a number, a share in (0, 1), or None (half of them, at least one)."""
+    if n_features is None:
+        return max(1, n_total // 2)
+    if isinstance(n_features, float) and 0 < n_features < 1:
+        return max(1, round(n_features * n_total))
+    if n_features != int(n_features) or not 1 <= n_features <= n_total:
+        raise ValueError(
+            f"n_features={n_features!r} cannot be chosen from {n_total} columns: "
+            f"use 1 ... {n_total}, or a share between 0 and 1."
+        )
+    return int(n_features)

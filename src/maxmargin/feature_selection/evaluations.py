@@ -1,0 +1,139 @@
+"""The memory of a search: every subset is evaluated once, counted, timed and kept."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from maxmargin.feature_selection.criteria import Scorer, Subset
+
+FIRST_CHUNK = 16  # subsets scored at once before anything is known about their cost
+CHUNK_SECONDS = 0.5  # then as many as take about this long, so that progress and Ctrl-C come through
+
+
+@dataclass(frozen=True)
+class Step:
+    """A move of the search: what it did, with which column (None for several), where it stood then."""
+
+    action: str
+    column: int | None
+    subset: Subset
+    value: float
+
+
+class Evaluations:
+    """Losses (smaller is better) of subsets, for any search over any criterion."""
+
+    def __init__(self, scorer: Scorer, n_features: int, *, maximize: bool, verbose: int = 0) -> None:
+        self.n_features = n_features
+        self.steps: list[Step] = []
+        self._scorer = scorer
+        self._sign = -1.0 if maximize else 1.0
+        self._losses: dict[Subset, float] = {}
+        self._best: tuple[float, int, Subset] | None = None
+        self._seconds = 0.0
+        self._progress = _Progress(verbose)
+
+    @property
+    def n_evaluations(self) -> int:
+        return len(self._losses)
+
+    @property
+    def seconds_each(self) -> float:
+        """Mean time of an evaluation so far."""
+        return self._seconds / max(1, self.n_evaluations)
+
+    @property
+    def best(self) -> Subset | None:
+        """The best subset ever seen; equal losses go to fewer columns, then to the lowest ones."""
+        return None if self._best is None else self._best[2]
+
+    def loss(self, subset: Subset) -> float:
+        return self.losses([subset])[0]
+
+    def losses(self, subsets: Iterable[Subset]) -> list[float]:
+        """Losses of the subsets; the empty one is infinitely bad and never evaluated."""
+        wanted = list(subsets)
+        new = [subset for subset in dict.fromkeys(wanted) if subset and subset not in self._losses]
+        size = FIRST_CHUNK
+        while new:
+            chunk, new = new[:size], new[size:]
+            size = max(FIRST_CHUNK, self._score(chunk))
+        return [self._losses[subset] if subset else np.inf for subset in wanted]
+
+    def value(self, subset: Subset) -> float:
+        """The criterion's own value of a subset, in its own direction."""
+        return self._sign * self.loss(subset)
+
+    def loss_of(self, value: float) -> float:
+        """A value of the criterion as a loss."""
+        return self._sign * value
+
+    def step(self, action: str, column: int | None, subset: Subset) -> None:
+        """Note a move of the search."""
+        self.steps.append(Step(action, column, subset, self.value(subset)))
+
+    def history(self, names: list[str]) -> pd.DataFrame:
+        """All evaluations in their order."""
+        records = [
+            (number, len(subset), self._sign * loss, tuple(names[j] for j in subset))
+            for number, (subset, loss) in enumerate(self._losses.items(), start=1)
+        ]
+        return pd.DataFrame(records, columns=["evaluation", "size", "value", "subset"])
+
+    def path(self, names: list[str]) -> pd.DataFrame:
+        """The moves of the search in their order."""
+        records = [
+            (
+                number,
+                step.action,
+                None if step.column is None else names[step.column],
+                len(step.subset),
+                step.value,
+                tuple(names[j] for j in step.subset),
+            )
+            for number, step in enumerate(self.steps, start=1)
+        ]
+        return pd.DataFrame(records, columns=["step", "action", "variable", "size", "value", "subset"])
+
+    def _score(self, chunk: list[Subset]) -> int:
+        """Evaluate a chunk; returns how many subsets fit into the next."""
+        start = time.perf_counter()
+        values = np.asarray(self._scorer(chunk), dtype=float)
+        seconds = time.perf_counter() - start
+        if np.isnan(values).any():
+            bad = chunk[int(np.isnan(values).argmax())]
+            raise ValueError(f"the criterion gave NaN for the columns {bad}: it must give a number.")
+        for subset, value in zip(chunk, values, strict=True):
+            loss = self._sign * float(value)
+            self._losses[subset] = loss
+            key = (loss, len(subset), subset)
+            if self._best is None or key < self._best:
+                self._best = key
+        self._seconds += seconds
+        if self._best is not None:
+            self._progress.show(self.n_evaluations, self._sign * self._best[0], self._best[1])
+        return int(CHUNK_SECONDS / max(seconds, 1e-9) * len(chunk))
+
+
+class _Progress:
+    """A line on standard error about once a second (``verbose=1``) or for every chunk (``verbose=2``)."""
+
+    def __init__(self, verbose: int) -> None:
+        self._every = {0: np.inf, 1: 1.0}.get(int(verbose), 0.0)
+        self._start = self._last = time.perf_counter()
+
+    def show(self, n_evaluations: int, best: float, size: int) -> None:
+        now = time.perf_counter()
+        if now - self._last < self._every:
+            return
+        self._last = now
+        print(
+            f"{now - self._start:7.1f} s  {n_evaluations} subsets, best {best:.6g} with {size} columns",
+            file=sys.stderr,
+        )

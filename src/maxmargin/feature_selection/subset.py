@@ -1,0 +1,199 @@
+"""The selector that joins a search with a criterion, and its two shortcuts."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from maxmargin.feature_selection.base import Selector
+from maxmargin.feature_selection.criteria import Criterion, Subset
+from maxmargin.feature_selection.evaluations import Evaluations
+from maxmargin.feature_selection.searches import Search
+from maxmargin.feature_selection.sequential import Backward, Forward
+from maxmargin.feature_selection.table import feature_names
+from maxmargin.feature_selection.wrappers import CrossValidatedError
+
+
+class _SearchSelector(Selector):
+    """Runs a search over a criterion; a subclass says which ones."""
+
+    verbose: int
+    random_state: Any = None
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Search the columns of ``X`` for the target ``y``. Ctrl-C ends with the best subset so far."""
+        X, y = validated(self, X, y)
+        search, criterion = self._parts()
+        search.check(criterion)
+        evaluations = Evaluations(
+            criterion.prepare(X, y), self.n_features_in_, maximize=criterion.maximize, verbose=self.verbose
+        )
+        start = time.perf_counter()
+        chosen = self._run(search, evaluations)
+        self.seconds_ = time.perf_counter() - start
+        self._store(chosen, evaluations)
+        return self
+
+    def _parts(self) -> tuple[Search, Criterion]:
+        raise NotImplementedError
+
+    def _run(self, search: Search, evaluations: Evaluations) -> Subset:
+        self.interrupted_ = False
+        try:
+            return search.run(evaluations, check_random_state(self.random_state))
+        except KeyboardInterrupt:
+            if evaluations.best is None:
+                raise
+            self.interrupted_ = True
+            warnings.warn(
+                f"interrupted after {evaluations.n_evaluations} subsets: the best one so far is kept.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return evaluations.best
+
+    def _store(self, chosen: Subset, evaluations: Evaluations) -> None:
+        names = feature_names(self)
+        self.support_ = np.isin(np.arange(self.n_features_in_), chosen)
+        self.score_ = evaluations.value(chosen)
+        self.n_evaluations_ = evaluations.n_evaluations
+        self.history_ = evaluations.history(names)
+        self.path_ = evaluations.path(names)
+
+
+class SubsetSelector(_SearchSelector):
+    """Keep the columns that a search finds best for a criterion.
+
+    Parameters
+    ----------
+    search : Exhaustive, BranchAndBound, Forward, Backward, Floating, SimulatedAnnealing, Genetic, BestFirst.
+    criterion : CrossValidatedError, LeaveOneOutError, CFSMerit, Bhattacharyya, Divergence, Mahalanobis,
+        Custom.
+    random_state : seed of the searches with chance.
+    verbose : 1 shows progress on standard error about once a second, 2 more often.
+
+    Attributes
+    ----------
+    support_ : mask of the columns kept. selected_ : their names.
+    score_ : the criterion's value of this subset.
+    n_evaluations_ : number of subsets evaluated; none is evaluated twice.
+    history_ : DataFrame of all evaluations (evaluation, size, value, subset).
+    path_ : DataFrame of the search's moves (step, action, variable, size, value, subset).
+    interrupted_ : True when Ctrl-C ended the search. seconds_ : how long it took.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin.feature_selection import CFSMerit, Exhaustive, SubsetSelector
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> selector = SubsetSelector(Exhaustive(), CFSMerit()).fit(X, y)
+    >>> selector.selected_, selector.n_evaluations_
+    (['petal length (cm)', 'petal width (cm)'], 15)
+    """
+
+    def __init__(
+        self, search: Search, criterion: Criterion, *, random_state: Any = None, verbose: int = 0
+    ) -> None:
+        self.search = search
+        self.criterion = criterion
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _parts(self) -> tuple[Search, Criterion]:
+        if not isinstance(self.search, Search):
+            raise TypeError(f"search={self.search!r} is not a search: use Forward(), Exhaustive(), ...")
+        if not isinstance(self.criterion, Criterion):
+            raise TypeError(
+                f"criterion={self.criterion!r} is not a criterion: wrap an estimator in "
+                "CrossValidatedError(...) and a function in Custom(function, maximize=...)."
+            )
+        return clone(self.search), clone(self.criterion)
+
+
+class SFS(_SearchSelector):
+    """Sequential forward selection by an estimator's cross-validated error.
+
+    The shortcut for ``SubsetSelector(Forward(size, target=target), CrossValidatedError(estimator, cv))``.
+
+    Parameters
+    ----------
+    estimator, cv, scoring, n_jobs : as `CrossValidatedError`.
+    size, target : as `Forward`; with neither the best subset of the whole path is kept.
+    verbose : as `SubsetSelector`, whose attributes it has too.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from maxmargin.feature_selection import SFS
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SFS(KNeighborsClassifier(), size=2, cv=5).fit(X, y).get_support(indices=True)
+    array([2, 3])
+    """
+
+    _search: type[Search] = Forward
+
+    def __init__(
+        self,
+        estimator: Any,
+        size: int | None = None,
+        *,
+        target: float | None = None,
+        cv: Any = 10,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.size = size
+        self.target = target
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _parts(self) -> tuple[Search, Criterion]:
+        criterion = CrossValidatedError(
+            clone(self.estimator), self.cv, scoring=self.scoring, n_jobs=self.n_jobs
+        )
+        search: Any = self._search
+        return search(self.size, target=self.target), criterion
+
+
+class SBS(SFS):
+    """Sequential backward selection by an estimator's cross-validated error.
+
+    The shortcut for ``SubsetSelector(Backward(size, target=target), CrossValidatedError(estimator, cv))``;
+    parameters as `SFS`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from maxmargin.feature_selection import SBS
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SBS(KNeighborsClassifier(), size=1, cv=5).fit(X, y).get_support(indices=True)
+    array([3])
+    """
+
+    _search = Backward
+
+
+def validated(selector: Selector, X: Any, y: Any) -> tuple[Any, Any]:
+    """A dataframe goes on as it is (the estimator may want its columns); anything else becomes numbers."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None.")
+    if hasattr(X, "columns"):
+        validate_data(selector, X, skip_check_array=True)
+        y = column_or_1d(y, warn=True)
+        if len(X) != len(y):
+            raise ValueError(f"X has {len(X)} rows and y has {len(y)}: give the same number of both.")
+        return X, y
+    values: tuple[Any, Any] = validate_data(selector, X, y)
+    return values

@@ -1,0 +1,117 @@
+"""Kernels whose Gram matrix on a subset of columns is an update of the one on a neighbouring subset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from maxmargin._compute import elementwise
+from maxmargin._compute.subset_gram import MODULI, PRODUCTS, SQUARES, moved
+from maxmargin.kernels import RBF, Exponential, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.typing import FloatArray
+
+_KINDS: dict[type[Kernel], int] = {
+    RBF: SQUARES,
+    Exponential: SQUARES,
+    Laplacian: MODULI,
+    Linear: PRODUCTS,
+    Polynomial: PRODUCTS,
+    Sigmoid: PRODUCTS,
+}
+_NO_COLUMN = np.empty((0, 0))
+
+
+@dataclass(frozen=True)
+class SubsetKernel:
+    """A kernel of one statistic (squared or absolute differences, or products) summed over columns.
+
+    Columns are rows of an array of shape (n_columns, n_samples); a statistic has shape (n_samples,
+    n_samples).
+    """
+
+    kernel: Any
+    kind: int
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> SubsetKernel | None:
+        """None for kernels that are not of this form, or that look at named columns only."""
+        kind = _KINDS.get(type(kernel))
+        if kind is None or getattr(kernel, "features", None) is not None:
+            return None
+        return cls(kernel, kind)
+
+    @property
+    def open_gamma(self) -> Literal["scale", "auto"] | None:
+        """ "scale" or "auto" where the kernel's gamma depends on the data, else None."""
+        gamma = getattr(self.kernel, "gamma", None)
+        fixed = not isinstance(gamma, str) or getattr(self.kernel, "length_scale", None) is not None
+        return None if fixed else gamma
+
+    def with_gamma(self, gamma: float) -> SubsetKernel:
+        return SubsetKernel(self.kernel._copy(gamma=gamma), self.kind)
+
+    def statistic(self, columns: FloatArray) -> FloatArray:
+        """Sums over all ``columns``; O(n^2) for each."""
+        if self.kind == PRODUCTS:
+            products: FloatArray = columns.T @ columns
+            return products
+        total = np.zeros((columns.shape[1], columns.shape[1]))
+        self.change(total, columns, np.ones(len(columns)))
+        return total
+
+    def change(self, total: FloatArray, columns: FloatArray, factors: FloatArray) -> None:
+        """Add (factor 1) or remove (factor -1) columns in a statistic, in place."""
+        moved(self.kind, total, columns, factors, 1.0, total)
+
+    def gram(
+        self,
+        total: FloatArray,
+        columns: FloatArray = _NO_COLUMN,
+        factors: Any = (),
+        *,
+        dtype: Any = np.float64,
+    ) -> FloatArray:
+        """Kernel values of a statistic after adding or removing ``columns``; ``total`` is left alone."""
+        kernel = self.kernel
+        if isinstance(kernel, RBF):
+            K = self.log_gram(total, columns, factors, dtype=dtype)
+            exponentiate(K, kernel.variance)
+            return K
+        K = np.empty(total.shape, dtype=dtype)
+        moved(self.kind, total, columns, np.asarray(factors, dtype=np.float64), 1.0, K)
+        if self.kind == PRODUCTS:
+            kernel.map_norms(K)
+        else:
+            _of_distances(K, kernel)
+        return K
+
+    def log_gram(
+        self,
+        total: FloatArray,
+        columns: FloatArray = _NO_COLUMN,
+        factors: Any = (),
+        *,
+        dtype: Any = np.float64,
+    ) -> FloatArray:
+        """-gamma ||x - z||^2 of an RBF kernel, as `gram`."""
+        logs = np.empty(total.shape, dtype=dtype)
+        gamma = self.kernel.number_gamma()
+        moved(self.kind, total, columns, np.asarray(factors, dtype=np.float64), -gamma, logs)
+        return logs
+
+
+def exponentiate(K: FloatArray, variance: float) -> None:
+    """K = variance exp(K) in place, for K <= 0, by the vectorised exponential of the RBF kernel."""
+    zeros = np.zeros(len(K), dtype=K.dtype)
+    # seen as inner products of rows of norm 0, whose squared distance is -2 K: gamma = 1/2 leaves exp(K)
+    elementwise.rbf(K, zeros, zeros, 0.5, variance)
+
+
+def _of_distances(K: FloatArray, kernel: Any) -> None:
+    np.maximum(K, 0.0, out=K)
+    if isinstance(kernel, Exponential):
+        np.sqrt(K, out=K)
+    K *= K.dtype.type(-kernel.number_gamma())
+    np.exp(K, out=K)

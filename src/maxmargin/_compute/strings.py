@@ -16,6 +16,14 @@ _NOTHING = -1  # pads short strings; no symbol has this code
 
 
 @jit
+def _longest(starts: IntArray) -> int:
+    longest = 0
+    for i in range(len(starts) - 1):
+        longest = max(longest, starts[i + 1] - starts[i])
+    return longest
+
+
+@jit
 def _pack(codes: IntArray, starts: IntArray, members: IntArray, lanes: IntArray) -> int:
     """Write the member strings into the columns of ``lanes`` and return the longest length."""
     width = 0
@@ -32,13 +40,13 @@ def _pack(codes: IntArray, starts: IntArray, members: IntArray, lanes: IntArray)
 
 
 @jit_sums
-def _match(symbol: int, lanes: IntArray, width: int, unit: float, hits: FloatArray) -> bool:
-    """``hits`` becomes unit where a lane holds the symbol and 0 elsewhere; is there any?"""
+def _match(symbols: IntArray, lanes: IntArray, width: int, unit: float, hits: FloatArray) -> bool:
+    """``hits`` becomes unit where a lane holds its symbol and 0 elsewhere; is there any?"""
     found = np.int32(0)
     for j in range(width):
         row, hit = lanes[j], hits[j]
         for k in range(lanes.shape[1]):
-            same = row[k] == symbol
+            same = (row[k] == symbols[k]) & (symbols[k] != _NOTHING)
             hit[k] = unit if same else 0.0
             found |= np.int32(same)
     return found != 0
@@ -88,10 +96,10 @@ def _last_level(hits: FloatArray, width: int, lag: float, before: FloatArray, to
 
 @jit_sums
 def _align(
-    string: IntArray, lanes: IntArray, width: int, decay: float, unit: float,
+    strings: IntArray, lanes: IntArray, width: int, decay: float, unit: float,
     levels: FloatArray, hits: FloatArray, carry: FloatArray, totals: FloatArray,
 ) -> None:  # fmt: skip
-    """totals[l - 1, k] = unit^l sum of decay^gaps over common subsequences of length l with lane k.
+    """totals[l - 1, k] = unit^l sum of decay^gaps over subsequences of length l that lane k and string k share.
 
     ``levels[l - 1, j]`` holds K'_l up to position j. A symbol that no lane holds only lets all of it decay:
     such symbols are counted and paid for together (``lag``).
@@ -100,8 +108,8 @@ def _align(
     totals[:] = 0.0
     levels[:, :width] = 0.0
     waiting = 0
-    for i in range(len(string)):
-        if not _match(string[i], lanes, width, unit, hits):
+    for i in range(len(strings)):
+        if not _match(strings[i], lanes, width, unit, hits):
             waiting += 1
             continue
         lag = decay**waiting
@@ -117,41 +125,52 @@ def _align(
 @jit
 def subsequence_tile(
     codes_a: IntArray, starts_a: IntArray, codes_b: IntArray, starts_b: IntArray, order_b: IntArray,
-    decay: float, unit: float, n_lanes: int, totals_out: FloatArray,
+    decay: float, unit: float, totals_out: FloatArray,
 ) -> None:  # fmt: skip
     """Fill ``totals_out`` of shape (length, n_a, n_b) with the sums of `_align` for all pairs.
 
     ``order_b`` sorts the second strings by length, so that a group wastes little on padding.
     """
     length, n_b = totals_out.shape[0], totals_out.shape[2]
-    longest = 0
-    for b in range(n_b):
-        longest = max(longest, starts_b[b + 1] - starts_b[b])
-    lanes = np.empty((longest, n_lanes), dtype=codes_b.dtype)
-    hits = np.empty((longest, n_lanes))
-    levels = np.empty((max(length - 1, 1), longest, n_lanes))
-    carry = np.empty(n_lanes)
-    totals = np.empty((length, n_lanes))
-    for begin in range(0, n_b, n_lanes):
-        members = order_b[begin : begin + n_lanes]
+    longest = _longest(starts_b)
+    lanes = np.empty((longest, LANES), dtype=codes_b.dtype)
+    repeated = np.empty((_longest(starts_a), LANES), dtype=codes_b.dtype)
+    hits = np.empty((longest, LANES))
+    levels = np.empty((max(length - 1, 1), longest, LANES))
+    carry = np.empty(LANES)
+    totals = np.empty((length, LANES))
+    for begin in range(0, n_b, LANES):
+        members = order_b[begin : begin + LANES]
         width = _pack(codes_b, starts_b, members, lanes)
         for a in range(totals_out.shape[1]):
-            string = codes_a[starts_a[a] : starts_a[a + 1]]
-            _align(string, lanes, width, decay, unit, levels, hits, carry, totals)
+            n = starts_a[a + 1] - starts_a[a]
+            for i in range(n):
+                repeated[i] = codes_a[starts_a[a] + i]
+            _align(repeated[:n], lanes, width, decay, unit, levels, hits, carry, totals)
             for above in range(length):
                 for k in range(len(members)):
                     totals_out[above, a, members[k]] = totals[above, k]
 
 
 @jit
-def subsequence_self(codes: IntArray, starts: IntArray, decay: float, unit: float, out: FloatArray) -> None:
-    """Sums of every string with itself, of shape (length, n)."""
-    order = np.zeros(1, dtype=np.int64)
-    one = np.empty((out.shape[0], 1, 1))
-    for a in range(out.shape[1]):
-        mine = starts[a : a + 2]
-        subsequence_tile(codes, mine, codes, mine, order, decay, unit, 1, one)
-        out[:, a] = one[:, 0, 0]
+def subsequence_self(
+    codes: IntArray, starts: IntArray, members: IntArray, decay: float, unit: float, totals_out: FloatArray
+) -> None:
+    """Sums of up to LANES strings with themselves, into the columns ``members`` of shape (length, n)."""
+    length = len(totals_out)
+    longest = np.int64(0)
+    for member in members:
+        longest = max(longest, starts[member + 1] - starts[member])
+    lanes = np.empty((longest, LANES), dtype=codes.dtype)
+    hits = np.empty((longest, LANES))
+    levels = np.empty((max(length - 1, 1), longest, LANES))
+    carry = np.empty(LANES)
+    totals = np.empty((length, LANES))
+    _pack(codes, starts, members, lanes)
+    _align(lanes, lanes, longest, decay, unit, levels, hits, carry, totals)
+    for above in range(length):
+        for k in range(len(members)):
+            totals_out[above, members[k]] = totals[above, k]
 
 
 def by_length(starts: AnyArray) -> IntArray:

@@ -56,7 +56,7 @@ def mercer_check(kernel_or_gram: Any, X: Any = None, *, tolerance: float | None 
     if tolerance is None:
         tolerance = len(K) * np.finfo(np.float64).eps * 8 * max(float(np.abs(values).max()), 1e-300)
     smallest = float(values[0])
-    holds = bool(smallest >= -tolerance) and asymmetry <= tolerance
+    holds = bool(smallest >= -tolerance and asymmetry <= tolerance)
     return MercerCheck(holds, values, smallest, vectors[:, 0], asymmetry, tolerance)
 
 

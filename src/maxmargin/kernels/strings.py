@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._compute import strings as compute
-from maxmargin._compute.threads import effective_threads, run, split
+from maxmargin._compute.threads import effective_threads, run
 from maxmargin._compute.tiles import fill_dear
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import work_order
@@ -137,22 +137,20 @@ class Subsequence(StringKernel):
         if sums.size:
             compute.subsequence_tile(
                 A.codes, A.starts, B.codes, B.starts, compute.by_length(B.starts),
-                float(self.decay), self._unit, compute.LANES, sums,
+                float(self.decay), self._unit, sums,
             )  # fmt: skip
         return sums
 
     def _self_sums(self, A: StringPoints) -> FloatArray:
         sums = np.empty((self.length, len(A)))
+        order = compute.by_length(A.starts)
+
+        def fill(begin: int) -> None:
+            rows = order[begin : begin + compute.LANES]
+            compute.subsequence_self(A.codes, A.starts, rows, float(self.decay), self._unit, sums)
+
         n_threads = effective_threads(None)
-        parts = split(len(A), 4 * n_threads) if len(A) else []
-
-        def fill(part: slice) -> None:
-            mine = np.empty((self.length, part.stop - part.start))
-            starts = A.starts[part.start : part.stop + 1]
-            compute.subsequence_self(A.codes, starts, float(self.decay), self._unit, mine)
-            sums[:, part] = mine
-
-        run([partial(fill, part) for part in parts], n_threads)
+        run([partial(fill, begin) for begin in range(0, len(A), compute.LANES)], n_threads)
         return sums
 
     def _combined(self, sums: FloatArray) -> FloatArray:
@@ -191,13 +189,17 @@ class Subsequence(StringKernel):
         plain = self._copy(normalize=False)
         A = plain.prepare(X)
         B = None if Z is None else plain.prepare(Z, like=A)
+        return self.gram_by_length(A, B, n_threads=effective_threads(n_jobs))
+
+    def gram_by_length(self, A: StringPoints, B: StringPoints | None = None, *, n_threads: int = 1) -> FloatArray:
+        """`by_length` between Points, prepared by this kernel with any length."""
         columns = A if B is None else B
         values = np.empty((self.length, len(A), len(columns)))
 
-        def compute(rows: IntArray, cols: IntArray) -> FloatArray:
+        def tile(rows: IntArray, cols: IntArray) -> FloatArray:
             return self._combined(self._sums(A.take(rows), columns.take(cols)))
 
-        fill_dear(compute, values, work_order(A), None if B is None else work_order(B), effective_threads(n_jobs))
+        fill_dear(tile, values, work_order(A), None if B is None else work_order(B), n_threads)
         if self.normalize:
             left = self._factors_by_length(A)
             values *= left[:, :, None]

@@ -97,8 +97,8 @@ def encode(texts: list[str], tokens: Tokens, known: Vocabulary | None) -> tuple[
     """Codes, starts and vocabulary of the texts; tokens that are not ``known`` get new numbers."""
     if tokens == "characters":
         # fixed width, so that a code is a code point; lone surrogates are symbols like any other
-        flat = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.int32)
-        return flat, _starts([len(text) for text in texts]), None
+        points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<i4")
+        return points.astype(np.int32), _starts([len(text) for text in texts]), None
     split: Callable[[str], Iterable[Hashable]] = _WORD.findall if tokens == "words" else tokens  # type: ignore[assignment]  # the literals are gone
     numbers: Vocabulary = dict(known or {})
     rows = [[numbers.setdefault(token, len(numbers)) for token in split(text)] for text in texts]

@@ -49,7 +49,12 @@ def test_worked_values(decay):
 
 
 @few
-@given(st.lists(short, min_size=1, max_size=5), st.lists(short, min_size=1, max_size=3), st.integers(1, 5), decays)
+@given(
+    st.lists(short, min_size=1, max_size=5),
+    st.lists(short, min_size=1, max_size=3),
+    st.integers(1, 5),
+    decays,
+)
 def test_equals_enumeration(X, Z, length, decay):
     K = Subsequence(length, decay, normalize=False)
     expected = [[enumerated(s, t, length, decay) for t in Z] for s in X]
@@ -72,7 +77,12 @@ def test_many_strings_of_uneven_length_fill_several_tiles():
 
 
 @few
-@given(st.lists(st.text(alphabet="abcdé ", max_size=12), min_size=2, max_size=12), st.integers(1, 4), decays, st.booleans())
+@given(
+    st.lists(st.text(alphabet="abcdé ", max_size=12), min_size=2, max_size=12),
+    st.integers(1, 4),
+    decays,
+    st.booleans(),
+)
 def test_positive_semidefinite(X, length, decay, up_to):
     for normalize in (True, False):
         assert mercer_check(Subsequence(length, decay, normalize, up_to), X)
@@ -129,7 +139,7 @@ def test_long_strings_with_slow_decay_stay_finite():
 def test_length_beyond_doubles_is_refused():
     """One subsequence of 200 symbols counts 2^-10 for each: 2^-2000 is no double."""
     s = "".join(chr(0x4E00 + i) for i in range(200))
-    with pytest.raises(ValueError, match="range of floating-point numbers.*shorter length"):
+    with pytest.raises(ValueError, match=r"range of floating-point numbers.*shorter length"):
         Subsequence(length=200, decay=0.999)([s])
 
 
@@ -151,7 +161,9 @@ def test_code_points_are_the_characters():
 def test_words_and_functions_as_tokens():
     words = Subsequence(2, 0.5, normalize=False, tokens="words")
     assert words(["free prize, now"], ["a free  prize"]).tolist() == [[0.5**4]]
-    pairs = Subsequence(1, 0.5, normalize=False, tokens=lambda text: [text[i : i + 2] for i in range(0, len(text), 2)])
+    pairs = Subsequence(
+        1, 0.5, normalize=False, tokens=lambda text: [text[i : i + 2] for i in range(0, len(text), 2)]
+    )
     assert pairs(["abcd"], ["cdab"]).tolist() == [[0.5]]
 
 
@@ -168,7 +180,13 @@ def test_all_containers_give_the_same_values():
     kernel = Subsequence(2)
     expected = kernel(texts)
     frame = {"n": [1.0, 2.0, 3.0], "message": texts}
-    for X in (tuple(texts), np.array(texts), np.array(texts, dtype=object)[:, None], pd.Series(texts), pl.Series(texts)):
+    for X in (
+        tuple(texts),
+        np.array(texts),
+        np.array(texts, dtype=object)[:, None],
+        pd.Series(texts),
+        pl.Series(texts),
+    ):
         np.testing.assert_array_equal(kernel(X), expected)
     for frame_type in (pd.DataFrame, pl.DataFrame):
         np.testing.assert_array_equal(Subsequence(2, features="message")(frame_type(frame)), expected)
@@ -181,7 +199,7 @@ def test_all_containers_give_the_same_values():
     [
         ("abc", "one string"),
         (["a", None], "row 1 is None of type NoneType"),
-        (pd.Series(["a", None]), "row 1 .* fill missing values"),
+        (pd.Series(["a", None]), r"row 1 .* fill missing values"),
         ([["a", "b"]], r"shape \(1, 2\).*features="),
         ([1.0, 2.0], "row 0 is 1.0 of type float"),
     ],
@@ -220,7 +238,9 @@ def test_points_cut_by_rows():
     points = Subsequence(1, normalize=False).prepare(["ab", "", "cde", "f"])
     for rows in (slice(1, 3), slice(0, 0), slice(0, 4, 2), np.array([3, 0, 0]), np.array([], dtype=int)):
         cut = points.take(rows)
-        texts = ["".join(map(chr, cut.codes[a:b])) for a, b in zip(cut.starts[:-1], cut.starts[1:], strict=True)]
+        texts = [
+            "".join(map(chr, cut.codes[a:b])) for a, b in zip(cut.starts[:-1], cut.starts[1:], strict=True)
+        ]
         assert texts == list(np.array(["ab", "", "cde", "f"], dtype=object)[rows])
     assert points.astype(np.float32).dtype == np.float32
 
@@ -244,11 +264,19 @@ def test_an_interrupted_gram_stops(monkeypatch):
 def neighbours(piece, mismatches, alphabet):
     from itertools import product
 
-    return [u for u in product(alphabet, repeat=len(piece)) if sum(a != b for a, b in zip(u, piece, strict=True)) <= mismatches]
+    return [
+        u
+        for u in product(alphabet, repeat=len(piece))
+        if sum(a != b for a, b in zip(u, piece, strict=True)) <= mismatches
+    ]
 
 
 @few
-@given(st.lists(st.text(alphabet="abc", min_size=1, max_size=6), min_size=1, max_size=4), st.integers(1, 3), st.data())
+@given(
+    st.lists(st.text(alphabet="abc", min_size=1, max_size=6), min_size=1, max_size=4),
+    st.integers(1, 3),
+    st.data(),
+)
 def test_spectrum_equals_its_feature_map(X, length, data):
     mismatches = data.draw(st.integers(0, length - 1))
     alphabet = sorted(set("".join(X)))

@@ -40,21 +40,36 @@ def _pack(codes: IntArray, starts: IntArray, members: IntArray, lanes: IntArray)
 
 
 @jit_sums
-def _match(symbols: IntArray, lanes: IntArray, width: int, unit: float, hits: FloatArray) -> bool:
-    """``hits`` becomes unit where a lane holds its symbol and 0 elsewhere; is there any?"""
+def _match(symbol: int, lanes: IntArray, width: int, unit: float, hits: FloatArray) -> bool:
+    """``hits`` becomes unit where a lane holds the symbol and 0 elsewhere; is there any?"""
     found = np.int32(0)
     for j in range(width):
         row, hit = lanes[j], hits[j]
         for k in range(lanes.shape[1]):
-            same = (row[k] == symbols[k]) & (symbols[k] != _NOTHING)
+            same = row[k] == symbol
             hit[k] = unit if same else 0.0
             found |= np.int32(same)
-    return found != 0
+    return bool(found)
+
+
+@jit_sums
+def _match_own(symbols: IntArray, lanes: IntArray, width: int, unit: float, hits: FloatArray) -> None:
+    """As `_match` with a symbol for each lane; a lane whose string has ended matches nothing."""
+    for j in range(width):
+        for k in range(lanes.shape[1]):
+            same = (lanes[j, k] == symbols[k]) & (symbols[k] != _NOTHING)
+            hits[j, k] = unit if same else 0.0
 
 
 @jit_sums
 def _first_level(
-    hits: FloatArray, width: int, decay: float, fade: float, level: FloatArray, carry: FloatArray, total: FloatArray
+    hits: FloatArray,
+    width: int,
+    decay: float,
+    fade: float,
+    level: FloatArray,
+    carry: FloatArray,
+    total: FloatArray,
 ) -> None:
     """Subsequences of length 1: add them up, and open those that longer ones continue."""
     carry[:] = 0.0
@@ -99,17 +114,20 @@ def _align(
     strings: IntArray, lanes: IntArray, width: int, decay: float, unit: float,
     levels: FloatArray, hits: FloatArray, carry: FloatArray, totals: FloatArray,
 ) -> None:  # fmt: skip
-    """totals[l - 1, k] = unit^l sum of decay^gaps over subsequences of length l that lane k and string k share.
+    """totals[l - 1, k] = unit^l sum of decay^gaps over what lane k and string k share in length l.
 
-    ``levels[l - 1, j]`` holds K'_l up to position j. A symbol that no lane holds only lets all of it decay:
-    such symbols are counted and paid for together (``lag``).
+    ``strings`` has a column for each lane, or one for all. ``levels[l - 1, j]`` holds K'_l up to position j.
+    A symbol that no lane holds only lets all of it decay: such symbols are counted and paid for together
+    (``lag``).
     """
     length = len(totals)
     totals[:] = 0.0
     levels[:, :width] = 0.0
     waiting = 0
     for i in range(len(strings)):
-        if not _match(strings[i], lanes, width, unit, hits):
+        if strings.shape[1] > 1:
+            _match_own(strings[i], lanes, width, unit, hits)
+        elif not _match(strings[i, 0], lanes, width, unit, hits):
             waiting += 1
             continue
         lag = decay**waiting
@@ -134,7 +152,6 @@ def subsequence_tile(
     length, n_b = totals_out.shape[0], totals_out.shape[2]
     longest = _longest(starts_b)
     lanes = np.empty((longest, LANES), dtype=codes_b.dtype)
-    repeated = np.empty((_longest(starts_a), LANES), dtype=codes_b.dtype)
     hits = np.empty((longest, LANES))
     levels = np.empty((max(length - 1, 1), longest, LANES))
     carry = np.empty(LANES)
@@ -143,10 +160,8 @@ def subsequence_tile(
         members = order_b[begin : begin + LANES]
         width = _pack(codes_b, starts_b, members, lanes)
         for a in range(totals_out.shape[1]):
-            n = starts_a[a + 1] - starts_a[a]
-            for i in range(n):
-                repeated[i] = codes_a[starts_a[a] + i]
-            _align(repeated[:n], lanes, width, decay, unit, levels, hits, carry, totals)
+            string = codes_a[starts_a[a] : starts_a[a + 1]].reshape(-1, 1)
+            _align(string, lanes, width, decay, unit, levels, hits, carry, totals)
             for above in range(length):
                 for k in range(len(members)):
                     totals_out[above, a, members[k]] = totals[above, k]
@@ -158,7 +173,7 @@ def subsequence_self(
 ) -> None:
     """Sums of up to LANES strings with themselves, into the columns ``members`` of shape (length, n)."""
     length = len(totals_out)
-    longest = np.int64(0)
+    longest = 0
     for member in members:
         longest = max(longest, starts[member + 1] - starts[member])
     lanes = np.empty((longest, LANES), dtype=codes.dtype)

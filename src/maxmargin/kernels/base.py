@@ -131,7 +131,9 @@ class Kernel(ABC):
         for head, inner in nested.items():
             kernel = changes.get(head, known[head])
             if not isinstance(kernel, Kernel):
-                raise ValueError(f"{head}={kernel!r} is not a kernel and has no parameter {next(iter(inner))!r}.")
+                raise ValueError(
+                    f"{head}={kernel!r} is not a kernel and has no parameter {next(iter(inner))!r}."
+                )
             changes[head] = kernel.with_params(**inner)
         return replace(self, **changes)  # type: ignore[type-var]  # every subclass is a dataclass
 

@@ -16,9 +16,7 @@ _COLUMNS = 1024
 _DEAR_ROWS = 512  # of dear values, which cut themselves into tasks
 
 
-def kernel_times(
-    kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threads: int = 1
-) -> FloatArray:
+def kernel_times(kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threads: int = 1) -> FloatArray:
     """K(A, B) @ weights of shape (len(A),) or (len(A), n_outputs), by tiles, summed in float64.
 
     Values are computed in the precision of the Points. Memory stays at one tile per thread.

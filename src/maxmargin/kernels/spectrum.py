@@ -60,7 +60,7 @@ class Spectrum(StringKernel):
     Parameters
     ----------
     length, mismatches, up_to : as above.
-    normalize, tokens, features : as in `Subsequence`; a string with no piece has the value 0 with every string.
+    normalize, tokens, features : as in `Subsequence`; a string with no piece has the value 0 with all.
 
     Examples
     --------
@@ -101,8 +101,8 @@ class Spectrum(StringKernel):
         neighbours = comb(self.length, k) * max(n_symbols - 1, 1) ** k
         if neighbours > _MOST_NEIGHBOURS:
             raise ValueError(
-                f"Spectrum: with {n_symbols} symbols a piece of length {self.length} has about {neighbours:.0e} "
-                f"neighbours within {k} mismatches: use fewer mismatches, or Subsequence."
+                f"Spectrum: with {n_symbols} symbols a piece of length {self.length} has about "
+                f"{neighbours:.0e} neighbours within {k} mismatches: use fewer mismatches, or Subsequence."
             )
 
     def _counts(
@@ -123,7 +123,9 @@ class Spectrum(StringKernel):
                         found = where[piece] = [columns.setdefault(u, len(columns)) for u in near]
                     indices += found
             ends.append(len(indices))
-        X = sp.csr_array((np.ones(len(indices)), indices, ends), shape=(len(starts) - 1, max(len(columns), 1)))
+        X = sp.csr_array(
+            (np.ones(len(indices)), indices, ends), shape=(len(starts) - 1, max(len(columns), 1))
+        )
         X.sum_duplicates()
         return X
 

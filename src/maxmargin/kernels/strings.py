@@ -107,8 +107,9 @@ class Subsequence(StringKernel):
         steps = 0.5 * self.length * float(points.lengths.sum()) ** 2
         if steps > _LONG_WORK:
             warnings.warn(
-                f"the Gram matrix of {len(points)} strings with {int(points.lengths.sum())} symbols takes about "
-                f"{steps:.0e} steps, minutes or more: use tokens='words', a shorter length, fewer rows, or Spectrum.",
+                f"the Gram matrix of {len(points)} strings with {int(points.lengths.sum())} symbols needs "
+                f"about {steps:.0e} steps, minutes or more: use tokens='words', a shorter length, fewer "
+                "rows, or Spectrum.",
                 stacklevel=4,
             )
 
@@ -173,8 +174,10 @@ class Subsequence(StringKernel):
 
     def diagonal(self, A: StringPoints) -> FloatArray:
         if self.normalize:
-            return (A.factors > 0).astype(A.dtype)
-        return self._combined(self._self_sums(A))[-1].astype(A.dtype)
+            ones: FloatArray = (A.factors > 0).astype(A.dtype)
+            return ones
+        squares: FloatArray = self._combined(self._self_sums(A))[-1].astype(A.dtype)
+        return squares
 
     def by_length(self, X: Any, Z: Any = None, *, n_jobs: int | None = None) -> FloatArray:
         """Matrices of all lengths 1, ..., m in one pass, of shape (length, n_samples_X, n_samples_Z).
@@ -191,7 +194,9 @@ class Subsequence(StringKernel):
         B = None if Z is None else plain.prepare(Z, like=A)
         return self.gram_by_length(A, B, n_threads=effective_threads(n_jobs))
 
-    def gram_by_length(self, A: StringPoints, B: StringPoints | None = None, *, n_threads: int = 1) -> FloatArray:
+    def gram_by_length(
+        self, A: StringPoints, B: StringPoints | None = None, *, n_threads: int = 1
+    ) -> FloatArray:
         """`by_length` between Points, prepared by this kernel with any length."""
         columns = A if B is None else B
         values = np.empty((self.length, len(A), len(columns)))

@@ -38,7 +38,8 @@ class StringPoints:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.precision)
+        dtype: np.dtype[Any] = np.dtype(self.precision)
+        return dtype
 
     @property
     def lengths(self) -> IntArray:
@@ -66,7 +67,8 @@ class StringPoints:
 def check_tokens(owner: str, tokens: Any) -> None:
     if tokens not in ("characters", "words") and not callable(tokens):
         raise ValueError(
-            f"{owner}: tokens={tokens!r} is unknown: use 'characters', 'words' or a function from a string to tokens."
+            f"{owner}: tokens={tokens!r} is unknown: use 'characters', 'words' or a function from a string "
+            "to tokens."
         )
 
 
@@ -93,13 +95,15 @@ def text_column(X: Any, features: Any) -> list[str]:
     return [str(value) for value in column]
 
 
-def encode(texts: list[str], tokens: Tokens, known: Vocabulary | None) -> tuple[IntArray, IntArray, Vocabulary | None]:
+def encode(
+    texts: list[str], tokens: Tokens, known: Vocabulary | None
+) -> tuple[IntArray, IntArray, Vocabulary | None]:
     """Codes, starts and vocabulary of the texts; tokens that are not ``known`` get new numbers."""
     if tokens == "characters":
         # fixed width, so that a code is a code point; lone surrogates are symbols like any other
         points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<i4")
         return points.astype(np.int32), _starts([len(text) for text in texts]), None
-    split: Callable[[str], Iterable[Hashable]] = _WORD.findall if tokens == "words" else tokens  # type: ignore[assignment]  # the literals are gone
+    split: Callable[[str], Iterable[Hashable]] = _WORD.findall if tokens == "words" else tokens
     numbers: Vocabulary = dict(known or {})
     rows = [[numbers.setdefault(token, len(numbers)) for token in split(text)] for text in texts]
     codes = np.fromiter((code for row in rows for code in row), dtype=np.int32)

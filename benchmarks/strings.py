@@ -65,7 +65,9 @@ def compare(name: str, peer: Callable[[], np.ndarray], ours: Callable[[], np.nda
     peer_seconds, theirs = best_of(peer, 1)
     our_seconds, values = best_of(ours, 3)
     difference = float(np.abs(theirs - values).max())
-    print(f"{name:42} {peer_seconds:9.2f} {our_seconds:9.3f} {peer_seconds / our_seconds:8.1f} {difference:11.1e}")
+    print(
+        f"{name:42} {peer_seconds:9.2f} {our_seconds:9.3f} {peer_seconds / our_seconds:8.1f} {difference:11.1e}"
+    )
 
 
 def beside_peers(texts: list[str], few: int) -> None:
@@ -78,13 +80,17 @@ def beside_peers(texts: list[str], few: int) -> None:
     else:
         peer = SubsequenceStringKernel(maxlen=LENGTH, ssk_lambda=DECAY)
         array = np.array(texts, dtype=object)
-        compare(f"strkernels, {len(texts)} messages, up to 4", lambda: peer(array, array), lambda: summed(texts))
+        compare(
+            f"strkernels, {len(texts)} messages, up to 4", lambda: peer(array, array), lambda: summed(texts)
+        )
     alone = Subsequence(LENGTH, DECAY)
     compare(f"NumPy, {few} messages, exactly 4", lambda: numpy_gram(texts[:few]), lambda: alone(texts[:few]))
 
 
 def alone(texts: list[str]) -> None:
-    print(f"\n{len(texts)} messages, {np.mean([len(text) for text in texts]):.0f} characters on average: seconds")
+    print(
+        f"\n{len(texts)} messages, {np.mean([len(text) for text in texts]):.0f} characters on average: seconds"
+    )
     kernel = Subsequence(LENGTH, DECAY)
     for name, action in {
         "Subsequence(4)": lambda: kernel(texts),
@@ -100,7 +106,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--peer-rows", type=int, default=250, help="messages for strkernels; 1000 take minutes")
+    parser.add_argument(
+        "--peer-rows", type=int, default=250, help="messages for strkernels; 1000 take minutes"
+    )
     options = parser.parse_args()
     texts = messages(options.data, options.rows)
     warm = texts[:70]

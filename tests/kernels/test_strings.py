@@ -326,3 +326,15 @@ def test_no_warning_on_ordinary_texts():
         warnings.simplefilter("error")
         Subsequence(4)(["ordinary text"] * 5)
         mm.SVC(kernel=Subsequence(2)).fit(["aa", "bb"], [0, 1])
+
+
+@pytest.mark.parametrize("length", range(1, 14))
+def test_every_number_of_passes(length):
+    """Levels go four to a pass: 1 to 13 covers every remainder, with one, two and three full passes."""
+    s, t = "abcabbacbabcab", "bacabcbaabcba"
+    plain = Subsequence(length, 0.8, normalize=False)
+    expected = enumerated(s, t, length, 0.8)
+    np.testing.assert_allclose(
+        plain([s, "", "ab"], [t]), [[expected], [0.0], [plain(["ab"], [t])[0, 0]]], rtol=1e-12
+    )
+    np.testing.assert_allclose(plain.diag([s]), [enumerated(s, s, length, 0.8)], rtol=1e-12)

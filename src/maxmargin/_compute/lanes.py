@@ -1,9 +1,9 @@
-"""One row of the subsequence recursion, in explicit vector instructions.
+"""One symbol of the subsequence recursion, in explicit vector instructions.
 
 The recursion along a string is a chain, so the only room for vectors is across strings. Written as loops over
 lanes, the compiler keeps the chain in memory and asks at every step whether arrays overlap, which is several
-times slower. Hence a row is given to LLVM as operations on vectors of LANES numbers, which it maps to the
-registers of whatever processor it finds.
+times slower. Hence the step is given to LLVM as operations on vectors of LANES numbers, which it maps to the
+registers of whatever processor it finds; up to LEVELS levels share one pass over the strings.
 """
 
 from __future__ import annotations
@@ -15,82 +15,101 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 LANES = 16  # strings side by side
+LEVELS = 4  # levels in one pass: their chains fill the registers
 
 _NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
 _CODES = ir.VectorType(ir.IntType(32), LANES)
 _FUSED = ("contract",)
 
 
-class _Row:
-    """Vectors of arrays of shape (rows, LANES), and numbers spread over all lanes."""
+class _Emitter:
+    """Writes the pass: vectors of arrays of shape (..., LANES), and numbers spread over all lanes."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
-        self._context, self._builder = context, builder
-        self._types, self._values = signature.args, arguments
+        self.context, self.builder = context, builder
+        self.types, self.values = signature.args, arguments
 
     def pointer(self, which: int, vector: Any) -> Any:
-        array = self._context.make_array(self._types[which])(self._context, self._builder, self._values[which])
-        return self._builder.bitcast(array.data, vector.as_pointer())
+        array = self.context.make_array(self.types[which])(self.context, self.builder, self.values[which])
+        return self.builder.bitcast(array.data, vector.as_pointer())
 
-    def load(self, pointer: Any, at: Any) -> Any:
-        size = 4 if pointer.type.pointee == _CODES else 8
-        return self._builder.load(self._builder.gep(pointer, [at]), align=size)
+    def load(self, pointer: Any, at: Any, align: int = 8) -> Any:
+        return self.builder.load(self.builder.gep(pointer, [at]), align=align)
 
     def store(self, value: Any, pointer: Any, at: Any) -> None:
-        self._builder.store(value, self._builder.gep(pointer, [at]), align=8)
+        self.builder.store(value, self.builder.gep(pointer, [at]), align=8)
 
     def spread(self, number: Any) -> Any:
         empty = ir.Constant(_NUMBERS, ir.Undefined)
-        first = self._builder.insert_element(empty, number, ir.Constant(ir.IntType(32), 0))
-        order = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return self._builder.shuffle_vector(first, empty, order)
+        first = self.builder.insert_element(empty, number, ir.Constant(ir.IntType(32), 0))
+        return self.builder.shuffle_vector(first, empty, ir.Constant(_CODES, [0] * LANES))
+
+    def variable(self, value: Any) -> Any:
+        return cgutils.alloca_once_value(self.builder, value)
+
+    def times_plus(self, a: Any, b: Any, c: Any) -> Any:
+        return self.builder.fadd(self.builder.fmul(a, b, flags=_FUSED), c, flags=_FUSED)
+
+    def add_to(self, variable: Any, value: Any) -> None:
+        self.builder.store(self.builder.fadd(self.builder.load(variable), value, flags=_FUSED), variable)
 
 
-def _emit(context: Any, builder: Any, signature: Any, arguments: Any, *, keep: bool) -> Any:
-    row = _Row(context, builder, signature, arguments)
-    lanes, before = row.pointer(1, _CODES), row.pointer(3, _NUMBERS)
-    here, total = row.pointer(4, _NUMBERS), row.pointer(5, _NUMBERS)
-    zero = cgutils.intp_t(0)
-    symbols = row.load(row.pointer(0, _CODES), zero)
-    decay, fade, gain = (row.spread(arguments[k]) for k in (6, 7, 8))
+def _emit(write: _Emitter, n_levels: int, *, first: bool, last: bool) -> None:
+    builder = write.builder
+    bottom, n_rows, width = write.values[4:7]
+    decay, fade, unit, gain = (write.spread(number) for number in write.values[7:11])
+    lanes, levels, totals = write.pointer(1, _CODES), write.pointer(2, _NUMBERS), write.pointer(3, _NUMBERS)
+    zero, one = cgutils.intp_t(0), cgutils.intp_t(1)
+    symbols = write.load(write.pointer(0, _CODES), zero, align=4)
     nothing = ir.Constant(_NUMBERS, [0.0] * LANES)
-    running, open_ = (cgutils.alloca_once_value(builder, nothing) for _ in range(2))
-    with cgutils.for_range(builder, arguments[2]) as loop:
-        same = builder.icmp_signed("==", row.load(lanes, loop.index), symbols)
-        continued = builder.fmul(row.load(before, loop.index), gain, flags=_FUSED)
-        gained = builder.select(same, continued, nothing)
-        builder.store(builder.fadd(builder.load(running), gained, flags=_FUSED), running)
-        if keep:
-            left = builder.fadd(builder.fmul(decay, builder.load(open_), flags=_FUSED), gained, flags=_FUSED)
-            builder.store(left, open_)
-            after = builder.add(loop.index, cgutils.intp_t(1))
-            faded = builder.fmul(fade, row.load(here, after), flags=_FUSED)
-            row.store(builder.fadd(faded, left, flags=_FUSED), here, after)
-    row.store(builder.fadd(row.load(total, zero), builder.load(running), flags=_FUSED), total, zero)
-    return context.get_dummy_value()
+    above = [builder.add(bottom, cgutils.intp_t(k)) for k in range(n_levels + 1)]
+    start = [builder.mul(level, n_rows) for level in above]
+    total = [write.variable(nothing) for _ in range(n_levels)]
+    carry = [write.variable(nothing) for _ in range(n_levels)]
+    earlier = [write.variable(nothing) for _ in range(n_levels)]  # what the level below held at position j
+    with cgutils.for_range(builder, width) as loop:
+        same = builder.icmp_signed("==", write.load(lanes, loop.index, align=4), symbols)
+        after = builder.add(loop.index, one)
+        for k in reversed(range(n_levels)):  # a level needs the one below as it was before this symbol
+            if k:
+                continued = builder.fmul(builder.load(earlier[k]), gain, flags=_FUSED)
+            elif first:
+                continued = unit
+            else:
+                at = builder.add(start[0], loop.index)
+                continued = builder.fmul(write.load(levels, at), gain, flags=_FUSED)
+            gained = builder.select(same, continued, nothing)
+            write.add_to(total[k], gained)
+            if last and k == n_levels - 1:
+                continue
+            left = write.times_plus(decay, builder.load(carry[k]), gained)
+            builder.store(left, carry[k])
+            at = builder.add(start[k + 1], after)
+            old = write.load(levels, at)
+            write.store(write.times_plus(fade, old, left), levels, at)
+            if k + 1 < n_levels:
+                builder.store(old, earlier[k + 1])
+    for k in range(n_levels):
+        sum_ = builder.fadd(write.load(totals, above[k]), builder.load(total[k]), flags=_FUSED)
+        write.store(sum_, totals, above[k])
 
 
-@intrinsic
-def advance(typing_context, symbols, lanes, width, before, here, total, decay, fade, gain):  # type: ignore[no-untyped-def]  # jitted
-    """For every position j: gained = gain before[j] where lanes[j] = symbols, else 0; total += gained;
-    open = decay open + gained; here[j + 1] = fade here[j + 1] + open.
+@intrinsic(prefer_literal=True)
+def sweep(typing_context, symbols, lanes, levels, totals, bottom, n_rows, width, decay, fade, unit, gain,
+          n_levels, first, last):  # type: ignore[no-untyped-def]  # fmt: skip  # jitted
+    """Pass over all positions j for the levels k = bottom, ..., bottom + n_levels - 1.
 
-    ``before[j]`` and ``here[j + 1]`` are what lies before and after position j.
+    gained = gain levels[k, j] where lanes[j] = symbols, else 0; totals[k] += gained; open = decay open + gained;
+    levels[k + 1, j + 1] = fade levels[k + 1, j + 1] + open. ``levels`` has shape (..., n_rows, LANES).
+    ``first`` (0 or 1): level 0 is among them, for which gained is unit. ``last``: nothing continues the highest
+    one, so it only adds up. n_levels, first and last are literals: each combination is code of its own.
     """
-    signature = types.void(symbols, lanes, width, before, here, total, decay, fade, gain)
+    arguments = (symbols, lanes, levels, totals, bottom, n_rows, width, decay, fade, unit, gain)
+    signature = types.void(*arguments, n_levels, first, last)
+    count, lowest, highest = n_levels.literal_value, bool(first.literal_value), bool(last.literal_value)
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _emit(context, builder, signature, arguments, keep=True)
-
-    return signature, code
-
-
-@intrinsic
-def complete(typing_context, symbols, lanes, width, before, here, total, decay, fade, gain):  # type: ignore[no-untyped-def]  # jitted
-    """`advance` for the last level, which nothing continues: only ``total`` changes."""
-    signature = types.void(symbols, lanes, width, before, here, total, decay, fade, gain)
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _emit(context, builder, signature, arguments, keep=False)
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        _emit(_Emitter(context, builder, signature, values), count, first=lowest, last=highest)
+        return context.get_dummy_value()
 
     return signature, code

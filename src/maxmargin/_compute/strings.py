@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._compute.jit import jit
-from maxmargin._compute.lanes import LANES, advance, complete
+from maxmargin._compute.lanes import LANES, LEVELS, sweep
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _END_OF_LANE = -1  # pad short strings; no symbol has these codes, and they do not match each other
@@ -45,24 +45,45 @@ def _step(
 ) -> None:  # fmt: skip
     """Take one more symbol of the strings, after a silence in which all that is open decayed by ``lag``.
 
-    From long to short: level l continues level l - 1 as it was before this symbol.
+    Passes go from long to short, because a level continues the one below as it was before this symbol.
     """
-    length = len(totals)
-    fade = lag * decay
-    for above in range(length - 1, -1, -1):
-        gain = unit if above == 0 else unit * lag
-        if above == length - 1:
-            complete(symbols, lanes, width, levels[above], levels[above], totals[above], decay, fade, gain)
+    length, n_rows = len(totals), levels.shape[1]
+    fade, gain = lag * decay, lag * unit
+    bottom = length - LEVELS
+    if bottom > 0:
+        sweep(symbols, lanes, levels, totals, bottom, n_rows, width, decay, fade, unit, gain, LEVELS, 0, 1)
+        bottom -= LEVELS
+    while bottom > 0:
+        sweep(symbols, lanes, levels, totals, bottom, n_rows, width, decay, fade, unit, gain, LEVELS, 0, 0)
+        bottom -= LEVELS
+    remaining = bottom + LEVELS
+    if length > LEVELS:
+        if remaining == 1:
+            sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 1, 1, 0)
+        elif remaining == 2:
+            sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 2, 1, 0)
+        elif remaining == 3:
+            sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 3, 1, 0)
         else:
-            advance(symbols, lanes, width, levels[above], levels[above + 1], totals[above], decay, fade, gain)
+            sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 4, 1, 0)
+    elif length == 1:
+        sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 1, 1, 1)
+    elif length == 2:
+        sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 2, 1, 1)
+    elif length == 3:
+        sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 3, 1, 1)
+    else:
+        sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 4, 1, 1)
 
 
 @jit
 def _clear(levels: FloatArray, width: int, totals: FloatArray) -> None:
-    """``levels[l, j]`` holds K'_l before position j: 1 for l = 0, nothing yet for the others."""
+    """``levels[l, j]`` holds K'_l before position j, nothing yet; level 0, which is always 1, is not used."""
     totals[:] = 0.0
-    levels[0, : width + 1] = 1.0
-    levels[1:, : width + 1] = 0.0
+    for above in range(1, len(levels)):
+        level = levels[above]
+        for j in range(width + 1):
+            level[j] = 0.0
 
 
 @jit

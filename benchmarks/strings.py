@@ -65,9 +65,8 @@ def compare(name: str, peer: Callable[[], np.ndarray], ours: Callable[[], np.nda
     peer_seconds, theirs = best_of(peer, 1)
     our_seconds, values = best_of(ours, 3)
     difference = float(np.abs(theirs - values).max())
-    print(
-        f"{name:42} {peer_seconds:9.2f} {our_seconds:9.3f} {peer_seconds / our_seconds:8.1f} {difference:11.1e}"
-    )
+    ratio = peer_seconds / our_seconds
+    print(f"{name:42} {peer_seconds:9.2f} {our_seconds:9.3f} {ratio:8.1f} {difference:11.1e}")
 
 
 def beside_peers(texts: list[str], few: int) -> None:
@@ -80,17 +79,15 @@ def beside_peers(texts: list[str], few: int) -> None:
     else:
         peer = SubsequenceStringKernel(maxlen=LENGTH, ssk_lambda=DECAY)
         array = np.array(texts, dtype=object)
-        compare(
-            f"strkernels, {len(texts)} messages, up to 4", lambda: peer(array, array), lambda: summed(texts)
-        )
-    alone = Subsequence(LENGTH, DECAY)
-    compare(f"NumPy, {few} messages, exactly 4", lambda: numpy_gram(texts[:few]), lambda: alone(texts[:few]))
+        name = f"strkernels, {len(texts)} messages, up to 4"
+        compare(name, lambda: peer(array, array), lambda: summed(texts))
+    exact, sample = Subsequence(LENGTH, DECAY), texts[:few]
+    compare(f"NumPy, {few} messages, exactly 4", lambda: numpy_gram(sample), lambda: exact(sample))
 
 
 def alone(texts: list[str]) -> None:
-    print(
-        f"\n{len(texts)} messages, {np.mean([len(text) for text in texts]):.0f} characters on average: seconds"
-    )
+    mean = np.mean([len(text) for text in texts])
+    print(f"\n{len(texts)} messages, {mean:.0f} characters on average: seconds")
     kernel = Subsequence(LENGTH, DECAY)
     for name, action in {
         "Subsequence(4)": lambda: kernel(texts),
@@ -106,9 +103,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument(
-        "--peer-rows", type=int, default=250, help="messages for strkernels; 1000 take minutes"
-    )
+    parser.add_argument("--peer-rows", type=int, default=250, help="messages for strkernels")
     options = parser.parse_args()
     texts = messages(options.data, options.rows)
     warm = texts[:70]

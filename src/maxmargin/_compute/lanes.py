@@ -99,10 +99,11 @@ def sweep(typing_context, symbols, lanes, levels, totals, bottom, n_rows, width,
           n_levels, first, last):  # type: ignore[no-untyped-def]  # fmt: skip  # jitted
     """Pass over all positions j for the levels k = bottom, ..., bottom + n_levels - 1.
 
-    gained = gain levels[k, j] where lanes[j] = symbols, else 0; totals[k] += gained; open = decay open + gained;
-    levels[k + 1, j + 1] = fade levels[k + 1, j + 1] + open. ``levels`` has shape (..., n_rows, LANES).
-    ``first`` (0 or 1): level 0 is among them, for which gained is unit. ``last``: nothing continues the highest
-    one, so it only adds up. n_levels, first and last are literals: each combination is code of its own.
+    gained = gain levels[k, j] where lanes[j] = symbols, else 0; totals[k] += gained;
+    open = decay open + gained; levels[k + 1, j + 1] = fade levels[k + 1, j + 1] + open.
+    ``levels`` has shape (..., n_rows, LANES). ``first`` (0 or 1): level 0 is among them, for which gained is
+    unit. ``last``: nothing continues the highest one, so it only adds up. n_levels, first and last are
+    literals: each combination is code of its own.
     """
     arguments = (symbols, lanes, levels, totals, bottom, n_rows, width, decay, fade, unit, gain)
     signature = types.void(*arguments, n_levels, first, last)

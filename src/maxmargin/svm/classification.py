@@ -54,7 +54,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
         weight = self._weights(sample_weight, points)
         weight = weight * self._class_factors(classes, codes, y)
         tasks = self._tasks(codes, weight, classes)
-        machines = self._fit_machines(*self._for_training(kernel, points), tasks, weight)
+        machines = self._fit_machines(kernel, points, tasks, weight)
         self.classes_ = classes
         self.machines_ = machines
         self._codes = codes
@@ -109,6 +109,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
     def _fit_machines(
         self, kernel: Any, points: Any, tasks: list[BinaryTask], weight: FloatArray
     ) -> list[Machine]:
+        kernel, points = self._for_training(kernel, points)
         solver = self._solver()
         form = self._formulation()
         starts = self._starts(tasks, weight)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]  # it has no type information
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -45,7 +45,7 @@ class _Emitter:
         return self.builder.shuffle_vector(first, empty, ir.Constant(_CODES, [0] * LANES))
 
     def variable(self, value: Any) -> Any:
-        return cgutils.alloca_once_value(self.builder, value)
+        return cgutils.alloca_once_value(self.builder, value)  # type: ignore[no-untyped-call]  # numba's
 
     def times_plus(self, a: Any, b: Any, c: Any) -> Any:
         return self.builder.fadd(self.builder.fmul(a, b, flags=_FUSED), c, flags=_FUSED)
@@ -94,9 +94,10 @@ def _emit(write: _Emitter, n_levels: int, *, first: bool, last: bool) -> None:
         write.store(sum_, totals, above[k])
 
 
-@intrinsic(prefer_literal=True)
-def sweep(typing_context, symbols, lanes, levels, totals, bottom, n_rows, width, decay, fade, unit, gain,
-          n_levels, first, last):  # type: ignore[no-untyped-def]  # fmt: skip  # jitted
+def _sweep(
+    typing_context: Any, symbols: Any, lanes: Any, levels: Any, totals: Any, bottom: Any, n_rows: Any,
+    width: Any, decay: Any, fade: Any, unit: Any, gain: Any, n_levels: Any, first: Any, last: Any,
+) -> Any:  # fmt: skip
     """Pass over all positions j for the levels k = bottom, ..., bottom + n_levels - 1.
 
     gained = gain levels[k, j] where lanes[j] = symbols, else 0; totals[k] += gained;
@@ -114,3 +115,6 @@ def sweep(typing_context, symbols, lanes, levels, totals, bottom, n_rows, width,
         return context.get_dummy_value()
 
     return signature, code
+
+
+sweep: Any = intrinsic(prefer_literal=True)(_sweep)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._compute import strings as compute
+from maxmargin._compute.lanes import LANES
 from maxmargin._compute.threads import effective_threads, run
 from maxmargin._compute.tiles import fill_dear
 from maxmargin.kernels.base import Kernel
@@ -147,11 +148,11 @@ class Subsequence(StringKernel):
         order = compute.by_length(A.starts)
 
         def fill(begin: int) -> None:
-            rows = order[begin : begin + compute.LANES]
+            rows = order[begin : begin + LANES]
             compute.subsequence_self(A.codes, A.starts, rows, float(self.decay), self._unit, sums)
 
         n_threads = effective_threads(None)
-        run([partial(fill, begin) for begin in range(0, len(A), compute.LANES)], n_threads)
+        run([partial(fill, begin) for begin in range(0, len(A), LANES)], n_threads)
         return sums
 
     def _combined(self, sums: FloatArray) -> FloatArray:

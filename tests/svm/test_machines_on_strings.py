@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn import kernel_ridge as reference_ridge
 from sklearn import svm as reference_svm
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -148,3 +149,14 @@ def test_wrong_input_says_what_to_do():
         mm.SVC(kernel=KERNEL).fit(pd.DataFrame({"a": TEXTS, "b": TEXTS}), Y)
     with pytest.raises(ValueError, match="X has no column 'message'"):
         mm.SVC(kernel=Subsequence(2, features="message")).fit(pd.DataFrame({"a": TEXTS}), Y)
+
+
+def test_kernel_ridge_on_strings():
+    machines = pytest.importorskip("maxmargin.kernel_machines")
+    counts = np.array([text.count("a") for text in TEXTS], dtype=float)
+    model = machines.KernelRidge(0.5, kernel=KERNEL).fit(TEXTS[:60], counts[:60])
+    reference = reference_ridge.KernelRidge(alpha=0.5, kernel="precomputed").fit(
+        KERNEL(TEXTS[:60]), counts[:60]
+    )
+    new = KERNEL(TEXTS[60:], TEXTS[:60])
+    np.testing.assert_allclose(model.predict(TEXTS[60:]), reference.predict(new), rtol=1e-8)

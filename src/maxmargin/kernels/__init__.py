@@ -1,4 +1,4 @@
-"""Kernels K(x, z): on vectors, composed by algebra, checked by Mercer's condition."""
+"""Kernels K(x, z): on vectors and strings, composed by algebra, checked by Mercer's condition."""
 
 from maxmargin.kernels.algebra import Exp, Mapped, Modulated, Normalized, Power, Product, Scaled, Sum
 from maxmargin.kernels.base import Kernel
@@ -6,6 +6,8 @@ from maxmargin.kernels.checks import MercerCheck, distance, mercer_check
 from maxmargin.kernels.given import Function, Precomputed
 from maxmargin.kernels.maps import polynomial_map
 from maxmargin.kernels.names import as_kernel
+from maxmargin.kernels.spectrum import Spectrum
+from maxmargin.kernels.strings import Subsequence
 from maxmargin.kernels.vectors import (
     RBF,
     Constant,
@@ -39,6 +41,8 @@ __all__ = [
     "Power",
     "Exp",
     "Normalized",
+    "Subsequence",
+    "Spectrum",
     "Precomputed",
     "Function",
     "as_kernel",

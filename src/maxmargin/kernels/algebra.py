@@ -46,6 +46,10 @@ class _Pair(Kernel):
     def psd(self) -> bool | None:
         return _all_psd(self.k1, self.k2)
 
+    @property
+    def whole(self) -> bool:
+        return self.k1.whole or self.k2.whole
+
     def bind(self, X: Any) -> Self:
         return self._copy(k1=self.k1.bind(X), k2=self.k2.bind(X))
 
@@ -109,6 +113,10 @@ class _Wrapper(Kernel):
     @property
     def psd(self) -> bool | None:
         return self.kernel.psd
+
+    @property
+    def whole(self) -> bool:
+        return self.kernel.whole
 
     def bind(self, X: Any) -> Self:
         return self._copy(kernel=self.kernel.bind(X))

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.utils import _safe_indexing, check_array
 
 from maxmargin._compute.threads import effective_threads
-from maxmargin._compute.tiles import fill_by_tiles
-from maxmargin.kernels.points import Rows
-from maxmargin.typing import FloatArray
+from maxmargin._compute.tiles import fill_by_tiles, fill_dear
+from maxmargin.kernels.points import Rows, work_order
+from maxmargin.typing import FloatArray, IntArray
 
 
 class Kernel(ABC):
@@ -25,6 +25,11 @@ class Kernel(ABC):
     """
 
     precedence = 4  # of the printed form: 1 sum, 2 product, 3 power, 4 atom
+
+    @property
+    def whole(self) -> bool:
+        """True where a value is so dear that a machine had better compute the whole Gram matrix once."""
+        return False
 
     # -- what a subclass says ------------------------------------------------------------------------
 
@@ -72,6 +77,9 @@ class Kernel(ABC):
         columns = A if B is None else B
         if out is None:
             out = np.empty((len(A), len(columns)), dtype=np.result_type(A.dtype, columns.dtype))
+        if self.whole:
+            self._fill_dear(A, B, out, n_threads)
+            return out
 
         def fill(rows: slice, cols: slice, tile: FloatArray) -> None:
             self.evaluate(A.take(rows), columns.take(cols), tile)
@@ -80,6 +88,18 @@ class Kernel(ABC):
         if B is None:
             np.fill_diagonal(out, self.diagonal(A))
         return out
+
+    def _fill_dear(self, A: Any, B: Any, out: FloatArray, n_threads: int) -> None:
+        columns = A if B is None else B
+
+        def compute(rows: IntArray, cols: IntArray) -> FloatArray:
+            tile = np.empty((len(rows), len(cols)), dtype=out.dtype)
+            self.evaluate(A.take(rows), columns.take(cols), tile)
+            return tile
+
+        fill_dear(compute, out, work_order(A), None if B is None else work_order(B), n_threads)
+        if B is None:
+            np.fill_diagonal(out, self.diagonal(A))
 
     # -- parameters ----------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ class Precomputed(Kernel):
     """Values of shape (n_samples, n_training_samples), given in place of X."""
 
     @property
-    def psd(self) -> None:
+    def psd(self) -> bool | None:
         return None
 
     def prepare(self, X: Any, like: Any = None) -> IndexedPoints:
@@ -35,6 +35,28 @@ class Precomputed(Kernel):
 
     def diagonal(self, A: IndexedPoints) -> FloatArray:
         return A.matrix[np.arange(len(A)), A.index].copy()
+
+
+@dataclass(frozen=True, repr=False)
+class Tabulated(Precomputed):
+    """A dear kernel whose values among the training rows are known: solver and certificate look them up."""
+
+    kernel: Kernel
+
+    @property
+    def psd(self) -> bool | None:
+        return self.kernel.psd
+
+    @property
+    def whole(self) -> bool:
+        return True
+
+    def gram(self, A: Any, B: Any = None, *, out: FloatArray | None = None, n_threads: int = 1) -> FloatArray:
+        columns = A if B is None else B
+        if out is None:
+            out = np.empty((len(A), len(columns)), dtype=A.dtype)
+        self.evaluate(A, columns, out)
+        return out
 
 
 @dataclass(frozen=True, repr=False)

@@ -180,5 +180,16 @@ def for_engine(points: Any, dtype: Any) -> Any:
     return faster(dtype)
 
 
+def work_order(points: Any) -> IntArray:
+    """An order of the rows in which neighbours cost about the same: strings by their length."""
+    if isinstance(points, WeightedPoints):
+        return work_order(points.inner)
+    if isinstance(points, CombinedPoints):
+        uneven = [part for part in points.distinct if hasattr(part, "lengths")]
+        return work_order((uneven or points.distinct)[0])
+    lengths = getattr(points, "lengths", None)
+    return np.arange(len(points)) if lengths is None else np.argsort(lengths, kind="stable")
+
+
 def column_names(features: Sequence[Any] | None) -> tuple[Any, ...] | None:
     return None if features is None else tuple(features)

@@ -13,6 +13,7 @@ from maxmargin.typing import FloatArray
 
 _ROWS = 256
 _COLUMNS = 1024
+_DEAR_ROWS = 512  # of dear values, which cut themselves into tasks
 
 
 def kernel_times(kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threads: int = 1) -> FloatArray:
@@ -22,6 +23,11 @@ def kernel_times(kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threa
     """
     wide = weights[:, None] if weights.ndim == 1 else weights
     out = np.zeros((len(A), wide.shape[1]))
+    if kernel.whole:
+        for start in range(0, len(A), _DEAR_ROWS):
+            rows = slice(start, min(start + _DEAR_ROWS, len(A)))
+            out[rows] = kernel.gram(A.take(rows), B, n_threads=n_threads) @ wide
+        return out[:, 0] if weights.ndim == 1 else out
     dtype = np.result_type(A.dtype, B.dtype)
     narrow = np.ascontiguousarray(wide, dtype=dtype)
     starts = range(0, len(A), _ROWS)

@@ -12,8 +12,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from maxmargin._compute.memory import cache_bytes
 from maxmargin._compute.threads import effective_threads
 from maxmargin.kernels import Kernel, Linear, as_kernel
+from maxmargin.kernels.given import Tabulated
+from maxmargin.kernels.points import IndexedPoints
 from maxmargin.kernels.products import kernel_times
 from maxmargin.problems.certificate import Certificate
 from maxmargin.solvers.working_set import WorkingSet
@@ -101,6 +104,17 @@ class KernelMachine(BaseEstimator):
         if len(points) < 1:
             raise ValueError("X has no rows.")
         return bound, points
+
+    def _for_training(self, kernel: Kernel, points: Any) -> tuple[Kernel, Any]:
+        """What the solver sees: the kernel itself or, where values are dear and fit, their whole matrix.
+
+        Solver, check of precision, certificate and all binary machines then share one computation.
+        """
+        n = len(points)
+        if not kernel.whole or 8 * n * n > cache_bytes(self.cache_size):
+            return kernel, points
+        K = kernel.gram(points.astype(np.float64), n_threads=effective_threads(self.n_jobs))
+        return Tabulated(kernel), IndexedPoints(K, np.arange(n))
 
     def _weights(self, sample_weight: Any, points: Any) -> FloatArray:
         """Sample weights of shape (n,), >= 0 and not all zero."""

@@ -112,6 +112,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
     def _fit_machines(
         self, kernel: Any, points: Any, tasks: list[BinaryTask], weight: FloatArray
     ) -> list[Machine]:
+        kernel, points = self._for_training(kernel, points)
         solver = self._solver()
         form = self._formulation()
         starts = self._starts(tasks, weight)

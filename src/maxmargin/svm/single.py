@@ -26,10 +26,11 @@ class SingleMachine(KernelMachine):
         values = target(len(points))
         weight = self._weights(sample_weight, points)
         rows = np.flatnonzero(weight > 0)
+        seen, known = self._for_training(kernel, points)
         machine = fit_machine(
             self._formulation(),
-            kernel,
-            points if len(rows) == len(points) else points.take(rows),
+            seen,
+            known if len(rows) == len(points) else known.take(rows),
             values[rows],
             weight[rows],
             self._solver(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]  # it has no type information
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -45,7 +45,7 @@ class _Emitter:
         return self.builder.shuffle_vector(first, empty, ir.Constant(_CODES, [0] * LANES))
 
     def variable(self, value: Any) -> Any:
-        return cgutils.alloca_once_value(self.builder, value)  # type: ignore[no-untyped-call]  # numba's
+        return cgutils.alloca_once_value(self.builder, value)
 
     def times_plus(self, a: Any, b: Any, c: Any) -> Any:
         return self.builder.fadd(self.builder.fmul(a, b, flags=_FUSED), c, flags=_FUSED)

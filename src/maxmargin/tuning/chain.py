@@ -93,7 +93,7 @@ class Signed:
 
 def block_size(n_variables: int) -> int:
     """Working sets on a matrix in memory: gathering a block costs its square, so small problems take less."""
-    return int(np.clip(n_variables // 8, 64, 512))
+    return int(np.clip(n_variables // 12, 64, 512))
 
 
 # -- starts --------------------------------------------------------------------------------------------
@@ -133,6 +133,11 @@ def start_from_scaled(signed: Signed, before: State) -> tuple[FloatArray, FloatA
     if free.sum() > bounded.sum():
         factor = min(factor, 1.0)
     return _on_bounds(t * factor, signed.lo, signed.hi), before.v * factor
+
+
+def unaffected_by_bounds(state: State, at_most: int) -> bool:
+    """True when at most that many variables stood at an outer bound: a larger C then changes little else."""
+    return int(np.count_nonzero((state.t != 0) & ((state.t >= state.hi) | (state.t <= state.lo)))) <= at_most
 
 
 def start_from_fold(signed: Signed, before: State) -> tuple[FloatArray, FloatArray] | None:
@@ -191,18 +196,15 @@ def _repair(signed: Signed, t: FloatArray, arriving: AnyArray) -> bool:
 
 def _hand_out(missing: float, candidates: AnyArray, t: FloatArray, lo: FloatArray, hi: FloatArray) -> float:
     """Change the candidates in proportion to their room until ``missing`` is gone; returns what is left."""
-    if missing == 0.0:
-        return 0.0
     chosen = np.flatnonzero(candidates)
     room = hi[chosen] - t[chosen] if missing > 0 else t[chosen] - lo[chosen]
     room = np.minimum(room, abs(missing))  # infinite bounds
     total = float(room.sum())
-    if total <= 0.0:
+    if missing == 0.0 or total <= 0.0:
         return missing
     share = min(1.0, abs(missing) / total)
-    t[chosen] += np.sign(missing) * share * room
-    t[chosen] = np.clip(t[chosen], lo[chosen], hi[chosen])
-    return float(np.sign(missing)) * (abs(missing) - share * total) if share == 1.0 else 0.0
+    t[chosen] = np.clip(t[chosen] + np.sign(missing) * share * room, lo[chosen], hi[chosen])
+    return float(np.sign(missing)) * (abs(missing) - total) if share == 1.0 else 0.0
 
 
 def _best_multiple(signed: Signed, t: FloatArray, v: FloatArray) -> float:

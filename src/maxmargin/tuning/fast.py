@@ -23,6 +23,7 @@ from maxmargin.tuning.chain import (
     first_start,
     start_from_fold,
     start_from_scaled,
+    unaffected_by_bounds,
 )
 from maxmargin.tuning.folds import Fold
 from maxmargin.tuning.shared import SharedGram
@@ -117,10 +118,10 @@ def _solve_cell(
         wide[j] = wide[j] or (j > 0 and wide[j - 1])
         signed = Signed(problem, GramView(gram.wide() if wide[j] else gram.narrow, setting.rows, segments))
         start = None
-        if same_cell is not None:
-            start = start_from_fold(signed, same_cell)
-        elif along is not None:
+        if along is not None and (same_cell is None or unaffected_by_bounds(along, len(test) // 2)):
             start = start_from_scaled(signed, along)
+        if start is None and same_cell is not None:
+            start = start_from_fold(signed, same_cell)
         state, steps = signed.solve(*(start or first_start(signed)), machine.tol, machine.max_iter)
         if not wide[j] and gram.too_coarse(setting.rows, signed.weights_of(state.t), machine.tol):
             wide[j] = True

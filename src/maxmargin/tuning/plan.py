@@ -73,5 +73,5 @@ def _is_hard(machine: Any) -> bool:
 
 
 def _matrix_bytes(n: int) -> int:
-    """Inner products and kernel values in float32, or kernel values in float64: the same."""
-    return n * n * 8
+    """Inner products in float64, and kernel values in float32 and, where that is too coarse, in float64."""
+    return n * n * (8 + 4 + 8)

@@ -15,6 +15,7 @@ from maxmargin.kernels.vectors import Constant, Laplacian, VectorKernel
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _PROBE = 128
+_TILE_ROWS = 16
 
 
 class Layout:
@@ -25,17 +26,21 @@ class Layout:
         self._products: dict[Any, AnyArray] = {}
 
     def gram(self, kernel: Kernel, points: Any, dtype: Any) -> AnyArray:
-        """The Gram matrix of ``points`` in ``dtype``, out of shared inner products where that is possible."""
-        ready = for_engine(points, dtype)
-        if dtype != np.float32 or not _maps_products(kernel, ready):
-            return kernel.gram(ready, n_threads=self._n_threads)
+        """The Gram matrix of ``points`` in ``dtype``, out of shared inner products where that is possible.
+
+        Products and values are computed in float64 and rounded once: a float32 matrix then has an error of
+        6e-8 in every element, however large gamma is.
+        """
+        ready = for_engine(points, np.float64)
+        if not _maps_products(kernel, ready):
+            return kernel.gram(ready.astype(dtype), n_threads=self._n_threads)
         assert isinstance(kernel, VectorKernel)
         key = kernel.view_key()
         if key not in self._products:
             self._products[key] = ready.X @ ready.X.T
-        K = np.empty_like(self._products[key])
-        run([partial(_map, kernel, ready, self._products[key], K, part)
-             for part in split(len(ready), 8 * self._n_threads)], self._n_threads)  # fmt: skip
+        K = np.empty(self._products[key].shape, dtype=dtype)
+        parts = split(len(ready), max(1, len(ready) // _TILE_ROWS))
+        run([partial(_map, kernel, ready, self._products[key], K, part) for part in parts], self._n_threads)
         return K
 
 
@@ -45,9 +50,9 @@ def _maps_products(kernel: Kernel, points: Any) -> bool:
 
 
 def _map(kernel: VectorKernel, points: VectorPoints, products: AnyArray, K: AnyArray, part: slice) -> None:
-    tile = K[part]
-    tile[...] = products[part]
+    tile = products[part].copy()
     kernel.map_products(tile, points.take(part), points)
+    K[part] = tile
 
 
 class SharedGram:
@@ -79,8 +84,9 @@ class SharedGram:
         """True when float32 values put an error above tol / 4 on the kernel sums with these weights."""
         if self._error is None:
             return False
-        used = np.flatnonzero(weights)
-        deviation = self._error[:, rows[used]] @ weights[used]
+        everywhere = np.zeros(len(self.narrow), dtype=np.float32)
+        everywhere[rows] = weights
+        deviation = self._error @ everywhere
         return float(np.abs(deviation).max(initial=0.0)) > 0.25 * tol
 
     def wide(self) -> AnyArray:

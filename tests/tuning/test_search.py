@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin as mm
+from maxmargin.kernels import Subsequence
 from maxmargin.tuning import fast as fast_module
 from maxmargin.tuning import search as search_module
 from maxmargin.tuning.chain import Signed
@@ -261,3 +262,24 @@ def test_a_cluster_gives_the_same_table(data):
     ):
         there = mm.tune(mm.SVC(), *data, grid, cv=4, refit=False)
     np.testing.assert_array_equal(here.folds, there.folds)
+
+
+def test_lengths_of_a_string_kernel_share_one_recursion(monkeypatch):
+    texts = ["free prize now", "win a prize", "prize to win", "see you at home", "home by six", "at home now"] * 3
+    y = np.array([1, 1, 1, 0, 0, 0] * 3)
+    calls = []
+    original = Subsequence.gram_by_length
+
+    def spy(self, *args, **options):
+        calls.append(self.length)
+        return original(self, *args, **options)
+
+    monkeypatch.setattr(Subsequence, "gram_by_length", spy)
+    grid = {"kernel__length": [1, 2, 3], "kernel__decay": [0.3, 0.6], "C": [1.0, 10.0]}
+    result = mm.tune(mm.SVC(kernel=Subsequence()), texts, y, grid, cv=3, refit=False)
+    assert calls == [3, 3]  # once for each decay, at the largest length
+    assert result.path == "shared Gram matrices"
+    for k, cell in enumerate(result.params):
+        model = mm.SVC(kernel=Subsequence()).set_params(**cell)
+        errors = 1 - cross_val_score(model, np.array(texts, dtype=object), y, cv=3)
+        np.testing.assert_allclose(result.folds[k], errors)

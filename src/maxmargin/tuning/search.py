@@ -239,8 +239,9 @@ class Search:
                 yield from parallel(joblib.delayed(SharedTask.run)(task, 1) for task in tasks)
             return
         layouts: dict[Any, Layout] = {}
+        kernels = [machine._kernel() for machine in self.plan.machines]
         for task in tasks:
-            layout = layouts.setdefault(task.layout_key, Layout(self.n_threads))
+            layout = layouts.setdefault(task.layout_key, Layout(self.n_threads, kernels))
             yield task.run(self.n_threads, layout)
             if task.last_of_layout:
                 del layouts[task.layout_key]
@@ -360,7 +361,8 @@ class SharedTask:
             kernel = kernel.bind(_safe_indexing(rows, train))
         else:
             kernel = kernel.bind(rows)
-        return SharedGram(kernel, kernel.prepare(rows), layout, wide=getattr(machine, "tol", 0.0) < 1e-5)
+        wide = getattr(machine, "tol", 0.0) < 1e-5 or kernel.whole  # costly values are not computed twice
+        return SharedGram(kernel, kernel.prepare(rows), layout, wide=wide)
 
     def _entry(self, fold: int, answer: Answer) -> Entry:
         data = self.data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from maxmargin._compute.threads import run, split
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import VectorPoints, for_engine
+from maxmargin.kernels.strings import Subsequence
 from maxmargin.kernels.vectors import Constant, Laplacian, VectorKernel
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
@@ -19,11 +21,21 @@ _TILE_ROWS = 16
 
 
 class Layout:
-    """Rows as one kernel view sees them, with their inner products computed once for all its kernels."""
+    """What the kernels of a search share on the same rows.
 
-    def __init__(self, n_threads: int) -> None:
+    Kernels of inner products share those; subsequence kernels that differ in length only share one recursion,
+    which gives all shorter lengths on its way.
+    """
+
+    def __init__(self, n_threads: int, kernels: Iterable[Kernel] = ()) -> None:
         self._n_threads = n_threads
         self._products: dict[Any, AnyArray] = {}
+        self._by_length: dict[str, AnyArray] = {}
+        self._longest: dict[str, int] = {}
+        for kernel in kernels:
+            if isinstance(kernel, Subsequence):
+                family = _family(kernel)
+                self._longest[family] = max(kernel.length, self._longest.get(family, 0))
 
     def gram(self, kernel: Kernel, points: Any, dtype: Any) -> AnyArray:
         """The Gram matrix of ``points`` in ``dtype``, out of shared inner products where that is possible.
@@ -31,6 +43,8 @@ class Layout:
         Products and values are computed in float64 and rounded once: a float32 matrix then has an error of
         6e-8 in every element, however large gamma is.
         """
+        if isinstance(kernel, Subsequence):
+            return self._of_length(kernel, points).astype(dtype, copy=False)
         ready = for_engine(points, np.float64)
         if not _maps_products(kernel, ready):
             return kernel.gram(ready.astype(dtype), n_threads=self._n_threads)
@@ -42,6 +56,19 @@ class Layout:
         parts = split(len(ready), max(1, len(ready) // _TILE_ROWS))
         run([partial(_map, kernel, ready, self._products[key], K, part) for part in parts], self._n_threads)
         return K
+
+
+    def _of_length(self, kernel: Subsequence, points: Any) -> AnyArray:
+        family = _family(kernel)
+        if family not in self._by_length:
+            longest = kernel.with_params(length=max(kernel.length, self._longest.get(family, 0)))
+            self._by_length[family] = longest.gram_by_length(points, n_threads=self._n_threads)
+        return self._by_length[family][kernel.length - 1]
+
+
+def _family(kernel: Subsequence) -> str:
+    """Equal for kernels that differ in their length only."""
+    return repr(kernel.with_params(length=1))
 
 
 def _maps_products(kernel: Kernel, points: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -12,13 +14,35 @@ from maxmargin.typing import AnyArray, FloatArray, IntArray
 FillRows = Callable[[IntArray, FloatArray], None]
 
 
+_KEPT_BYTES = 256 << 20  # memory that stays for the next fit: fresh pages cost more than the values in them
+_kept: list[AnyArray] = []
+_lock = threading.Lock()
+
+
+def _borrow(n_bytes: int) -> AnyArray:
+    """A buffer of bytes: the one kept from the last fit if it is large enough, else a new one."""
+    with _lock:
+        if _kept and _kept[0].nbytes >= n_bytes:
+            return _kept.pop()
+    return np.empty(n_bytes, dtype=np.uint8)
+
+
+def _give_back(buffer: AnyArray) -> None:
+    with _lock:
+        if buffer.nbytes <= _KEPT_BYTES and (not _kept or _kept[0].nbytes < buffer.nbytes):
+            _kept[:] = [buffer]
+
+
 class RowStore:
     """Up to ``n_bytes`` of rows of length ``width``. Untouched memory is never paged in."""
 
     def __init__(self, width: int, dtype: Any, n_bytes: int, at_least: int) -> None:
         itemsize = np.dtype(dtype).itemsize
         capacity = max(at_least, n_bytes // max(1, width * itemsize))
-        self.rows: AnyArray = np.empty((min(width, capacity), width), dtype=dtype)
+        shape = (min(width, capacity), width)
+        buffer = _borrow(shape[0] * shape[1] * itemsize)
+        self.rows: AnyArray = buffer[: shape[0] * shape[1] * itemsize].view(dtype).reshape(shape)
+        weakref.finalize(self, _give_back, buffer)
         self._slot_of = np.full(width, -1, dtype=np.int64)
         self._owner = np.full(len(self.rows), -1, dtype=np.int64)
         self._used_at = np.zeros(len(self.rows), dtype=np.int64)

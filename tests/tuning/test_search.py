@@ -265,7 +265,14 @@ def test_a_cluster_gives_the_same_table(data):
 
 
 def test_lengths_of_a_string_kernel_share_one_recursion(monkeypatch):
-    texts = ["free prize now", "win a prize", "prize to win", "see you at home", "home by six", "at home now"] * 3
+    texts = [
+        "free prize now",
+        "win a prize",
+        "prize to win",
+        "see you at home",
+        "home by six",
+        "at home now",
+    ] * 3
     y = np.array([1, 1, 1, 0, 0, 0] * 3)
     calls = []
     original = Subsequence.gram_by_length

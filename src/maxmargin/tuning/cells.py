@@ -31,12 +31,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class Targets:
-    """Targets of all rows: classes and codes for classifiers, numbers for the rest."""
+    """Targets of all rows: classes and codes for classifiers, numbers for the rest.
+
+    ``scores`` says whether somebody will look at decisions, or at predictions only.
+    """
 
     classes: AnyArray | None
     codes: IntArray
     values: FloatArray
     weight: FloatArray
+    scores: bool = True
 
 
 def chains_of(cells: list[FastCell]) -> list[list[FastCell]]:

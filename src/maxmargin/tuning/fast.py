@@ -271,51 +271,71 @@ def _vote(
     assert targets.classes is not None
     n_classes = len(targets.classes)
     answers = []
+    by_cell = [[found[j] for found in links] for j in range(len(chain))]
+    solved = [j for j, mine in enumerate(by_cell) if not any(link.failure for link in mine)]
+    began = time.perf_counter()
+    decided = _decisions(gram, chain, targets, rows, [by_cell[j] for j in solved], test)
+    shared = (time.perf_counter() - began) / max(len(solved), 1)
     for j, cell in enumerate(chain):
-        mine = [found[j] for found in links]
-        seconds = sum(link.seconds for link in mine)
-        failures = [link.failure for link in mine if link.failure]
-        if failures:
-            answers.append(Answer(cell.index, None, None, seconds, failures[0]))
+        seconds = sum(link.seconds for link in by_cell[j])
+        if j not in solved:
+            failure = next(link.failure for link in by_cell[j] if link.failure)
+            answers.append(Answer(cell.index, None, None, seconds, failure))
             continue
-        began = time.perf_counter()
-        strategy = cell.machine.multiclass
-        expansions = [link.expansion for link in mine if link.expansion is not None]
-        if n_classes == 2 or strategy == "ovr":
-            sums = [link.sums for link in mine if link.sums is not None]
-            decisions = np.column_stack(sums) + np.array([e.intercept for e in expansions])
-        else:
-            decisions = _pairwise(gram, targets.codes, rows, expansions, test)
-        codes = predict_codes(decisions, n_classes, strategy, break_ties=cell.machine.break_ties)
+        decisions = decided[solved.index(j)]
+        machine = cell.machine
+        codes = predict_codes(decisions, n_classes, machine.multiclass, break_ties=machine.break_ties)
         if n_classes == 2:
             decisions = decisions[:, 0]
-        elif strategy == "ovo":
+        elif machine.multiclass == "ovo" and targets.scores:
             decisions = summed_decisions(decisions, n_classes)
-        seconds += time.perf_counter() - began
-        answers.append(Answer(cell.index, targets.classes[codes], decisions, seconds))
+        answers.append(Answer(cell.index, targets.classes[codes], decisions, seconds + shared))
     return answers
 
 
+def _decisions(
+    gram: SharedGram,
+    chain: list[FastCell],
+    targets: Targets,
+    rows: list[IntArray],
+    links: list[list[_Link]],
+    test: IntArray,
+) -> list[FloatArray]:
+    """Decisions of all machines of every cell on the test rows, of shape (n_test, n_machines) each."""
+    expansions = [[link.expansion for link in mine if link.expansion is not None] for mine in links]
+    if len(rows) > 1 and chain[0].machine.multiclass == "ovo":
+        return _pairwise(gram, targets.codes, rows, expansions, test)
+    sums = [np.column_stack([link.sums for link in mine if link.sums is not None]) for mine in links]
+    return [s + np.array([e.intercept for e in mine]) for s, mine in zip(sums, expansions, strict=True)]
+
+
 def _pairwise(
-    gram: SharedGram, codes: IntArray, rows: list[IntArray], expansions: list[Expansion], test: IntArray
-) -> FloatArray:
-    """Decisions of all pairs on all test rows, class by class: a row takes part in its class's pairs only."""
+    gram: SharedGram, codes: IntArray, rows: list[IntArray], cells: list[list[Expansion]], test: IntArray
+) -> list[FloatArray]:
+    """Decisions of all pairs on all test rows, class by class: a row takes part in its class's pairs only.
+
+    The cells of a chain share the kernel values that are read.
+    """
     n_classes = int(codes[-1]) + 1
     pairs = list(combinations(range(n_classes), 2))
+    width = n_classes - 1
     blocks = []
     for k in range(n_classes):
         start, stop = _class_range(codes, k)
         machines = [m for m, pair in enumerate(pairs) if k in pair]
-        weights = np.zeros((stop - start, len(machines)), dtype=np.float32)
+        weights = np.zeros((stop - start, len(cells) * width), dtype=np.float32)
         for column, m in enumerate(machines):
             mine = (rows[m] >= start) & (rows[m] < stop)
-            weights[rows[m][mine] - start, column] = expansions[m].beta[mine]
+            for c, expansions in enumerate(cells):
+                weights[rows[m][mine] - start, c * width + column] = expansions[m].beta[mine]
         used = np.flatnonzero(weights.any(axis=1))
         blocks.append((machines, start + used, weights[used]))
-    decisions = np.tile([expansion.intercept for expansion in expansions], (len(test), 1))
+    decisions = [np.tile([expansion.intercept for expansion in mine], (len(test), 1)) for mine in cells]
     for begin in range(0, len(test), _TEST_ROWS):
         part = slice(begin, begin + _TEST_ROWS)
         values = gram.narrow[test[part]]
         for machines, columns, weights in blocks:
-            decisions[part, machines] += values[:, columns] @ weights
+            found = values[:, columns] @ weights
+            for c in range(len(cells)):
+                decisions[c][part, machines] += found[:, c * width : (c + 1) * width]
     return decisions

@@ -293,7 +293,8 @@ class Search:
         classes, codes = encode_classes(self.y, self.n)
         if len(classes) > 2 and isinstance(machine, DUAL):
             order = np.argsort(codes, kind="stable")
-        return Targets(classes, codes[order], np.zeros(self.n), weight[order]), order
+        scores = self.measure.scorer is not None
+        return Targets(classes, codes[order], np.zeros(self.n), weight[order], scores), order
 
 
 def _depends_on_rows(machine: Any) -> bool:

@@ -18,6 +18,7 @@ from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _PROBE = 128
 _TILE_ROWS = 16
+_SHARED_ROWS = 8000  # above, a matrix of products takes longer to page in than to compute again
 
 
 class Layout:
@@ -40,13 +41,13 @@ class Layout:
     def gram(self, kernel: Kernel, points: Any, dtype: Any) -> AnyArray:
         """The Gram matrix of ``points`` in ``dtype``, out of shared inner products where that is possible.
 
-        Products and values are computed in float64 and rounded once: a float32 matrix then has an error of
-        6e-8 in every element, however large gamma is.
+        Shared products and values are computed in float64 and rounded once: a float32 matrix then has an
+        error of 6e-8 in every element, however large gamma is.
         """
         if isinstance(kernel, Subsequence):
             return self._of_length(kernel, points).astype(dtype, copy=False)
         ready = for_engine(points, np.float64)
-        if not _maps_products(kernel, ready):
+        if len(points) > _SHARED_ROWS or not _maps_products(kernel, ready):
             return kernel.gram(ready.astype(dtype), n_threads=self._n_threads)
         assert isinstance(kernel, VectorKernel)
         key = kernel.view_key()
@@ -56,7 +57,6 @@ class Layout:
         parts = split(len(ready), max(1, len(ready) // _TILE_ROWS))
         run([partial(_map, kernel, ready, self._products[key], K, part) for part in parts], self._n_threads)
         return K
-
 
     def _of_length(self, kernel: Subsequence, points: Any) -> AnyArray:
         family = _family(kernel)
@@ -100,6 +100,7 @@ class SharedGram:
             self._wide = self.narrow
         self._probe = np.random.default_rng(0).permutation(len(points))[:_PROBE]
         self._error = None if wide else self._float32_error()
+        self._largest_error = 0.0 if self._error is None else float(np.abs(self._error).max(initial=0.0))
 
     def _float32_error(self) -> FloatArray:
         exact = self._points.astype(np.float64)
@@ -109,7 +110,7 @@ class SharedGram:
 
     def too_coarse(self, rows: IntArray, weights: FloatArray, tol: float) -> bool:
         """True when float32 values put an error above tol / 4 on the kernel sums with these weights."""
-        if self._error is None:
+        if self._error is None or self._largest_error * float(np.abs(weights).sum()) <= 0.25 * tol:
             return False
         everywhere = np.zeros(len(self.narrow), dtype=np.float32)
         everywhere[rows] = weights

@@ -35,6 +35,7 @@ _PATIENCE = 1_000_000  # steps without progress after which the engine gives up
 _SAFETY = 0.9  # the engine aims below tol, so that rounding does not lift the checked value above it
 _PROBE = 256  # rows on which float32 is compared with float64
 _SMALLEST_RIDGE = 1e-4  # of the largest K(x, x): float32 rows with a smaller one need not be convex
+_STORE_SHARE = 0.85  # of cache_size for kernel rows, the rest for the engine's other arrays
 _SHRINK_EVERY = 8
 _SHRINK_BELOW = 0.7  # shrink when at most this share of the active points would stay
 
@@ -80,7 +81,7 @@ class _Run:
         self.callback = callback
         self.kernel = problem.Q.kernel
         self.budget = Budget(settings.max_iter, settings.time_limit)
-        self.bytes = cache_bytes(settings.cache_size)
+        self.bytes = int(_STORE_SHARE * cache_bytes(settings.cache_size))
         self.n_iter = 0
         self.target = _SAFETY * settings.tol
         s = problem.s

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing, check_array
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from maxmargin._compute.memory import cache_bytes
 from maxmargin._compute.threads import effective_threads
-from maxmargin.kernels import Kernel, Linear, as_kernel
+from maxmargin.kernels import Kernel, Linear
+from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.given import Tabulated
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.kernels.products import kernel_times
@@ -24,13 +24,9 @@ from maxmargin.svm.parameters import check_choice, check_max_iter, check_positiv
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(TakesKernel):
     """Common base of the kernel machines. Subclasses list their own constructor arguments."""
 
-    kernel: Any
-    gamma: Any
-    coef0: float
-    degree: int
     tol: float
     certify: str
     max_iter: int
@@ -39,27 +35,9 @@ class KernelMachine(BaseEstimator):
     cache_size: float | None
     shrinking: bool
     warm_start: bool
-    n_jobs: int | None
     verbose: int
 
     # -- parameters ----------------------------------------------------------------------------------
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; those of the kernel as ``kernel__gamma``. Kernels are replaced, never changed."""
-        inner = {
-            name.removeprefix("kernel__"): params.pop(name)
-            for name in list(params)
-            if name.startswith("kernel__")
-        }
-        super().set_params(**params)
-        if inner:
-            if not isinstance(self.kernel, Kernel):
-                raise ValueError(
-                    f"kernel={self.kernel!r} is given by name and has no parameter {next(iter(inner))!r}: "
-                    "set gamma, coef0 or degree of the machine, or pass a Kernel."
-                )
-            self.kernel = self.kernel.with_params(**inner)
-        return self
 
     def _check_parameters(self) -> None:
         check_positive("tol", self.tol)
@@ -78,9 +56,6 @@ class KernelMachine(BaseEstimator):
             n_threads=effective_threads(self.n_jobs),
         )
 
-    def _kernel(self) -> Kernel:
-        return as_kernel(self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree)
-
     # -- data ----------------------------------------------------------------------------------------
 
     @contextmanager
@@ -93,17 +68,6 @@ class KernelMachine(BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-
-    def _prepare(self, X: Any) -> tuple[Kernel, Any]:
-        """The kernel with its numbers and the training rows as Points."""
-        kernel = self._kernel()
-        check_two_dimensional(X)
-        validate_data(self, X, skip_check_array=True)
-        bound = kernel.bind(X)
-        points = bound.prepare(X)
-        if len(points) < 1:
-            raise ValueError("X has no rows.")
-        return bound, points
 
     def _for_training(self, kernel: Kernel, points: Any) -> tuple[Kernel, Any]:
         """What the solver sees: the kernel itself or, where values are dear and fit, their whole matrix.
@@ -154,18 +118,7 @@ class KernelMachine(BaseEstimator):
     def _points(self, X: Any) -> Any:
         """New rows as Points like the training rows."""
         check_is_fitted(self)
-        check_two_dimensional(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        if self.kernel == "precomputed":
-            self._check_precomputed(X)
-        return self.kernel_.prepare(X, like=self._support_points)
-
-    def _check_precomputed(self, X: Any) -> None:
-        if np.ndim(X) == 2 and np.shape(X)[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {np.shape(X)[1]} columns, but the kernel values against all {self.n_features_in_} "
-                "training rows are needed."
-            )
+        return self._points_like(X, self._support_points)
 
     def _sums(self, points: Any, support: slice, weights: FloatArray) -> FloatArray:
         return kernel_times(
@@ -179,22 +132,10 @@ class KernelMachine(BaseEstimator):
     def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
         raise NotImplementedError  # every machine says how its problems are built again
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        return tags
-
 
 def columns_of(product: Any) -> AnyArray:
     """A product with dense or sparse rows as an array."""
     return np.asarray(product.todense() if sp.issparse(product) else product)
-
-
-def check_two_dimensional(X: Any) -> None:
-    """Refuse a single row of numbers with scikit-learn's own advice to reshape it."""
-    if isinstance(X, np.ndarray) and X.ndim != 2 and X.dtype.kind in "fiub":
-        check_array(X)
 
 
 def rows_of(X: Any, rows: IntArray, *, precomputed: bool) -> Any:

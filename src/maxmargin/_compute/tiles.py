@@ -26,7 +26,7 @@ def fill_by_tiles(fill: FillTile, out: FloatArray, n_threads: int) -> None:
         fill(slice(0, n_rows), slice(0, n_columns), out)
         return
     height = min(n_rows, _TILE_ROWS)
-    even = -(-n_columns // (2 * n_threads))  # every thread gets as many tiles as the others
+    even = -(-n_columns // 4)  # four tiles at least, whatever the threads: values must not depend on them
     width = max(64, min(_TILE_BYTES // (out.itemsize * height), even))
     tiles = [
         (slice(i, min(i + height, n_rows)), slice(j, min(j + width, n_columns)))

@@ -81,3 +81,10 @@ def test_errors(cancer):
     three = NearestCentroid().fit(X3, y3)
     with pytest.raises(ValueError, match="needs two classes"):
         mm.evaluate(three, X3, y3, threshold=0.5)
+
+
+def test_an_evaluation_opens_its_own_picture():
+    X, y = load_breast_cancer(return_X_y=True)
+    display = mm.evaluate(LogisticRegression(max_iter=5000).fit(X, y), X, y).display()
+    assert [type(panel).__name__ for panel in display.panels][:2] == ["RocDisplay", "KsDisplay"]
+    assert len(display.figure_.axes) >= 4

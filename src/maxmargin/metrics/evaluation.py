@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,8 @@ class Evaluation:
     threshold : the score from which rows were called positive; None when the model's own ``predict`` decided.
     confidence : level of all intervals.
 
-    Pictures: ``mm.displays.EvaluationDisplay.from_result(evaluation).plot()``, or one panel at a time with
-    RocDisplay, KsDisplay, CalibrationDisplay and ScoreDisplay.
+    Pictures: ``evaluation.display()``, or one panel at a time with RocDisplay, KsDisplay, CalibrationDisplay
+    and ScoreDisplay.
     """
 
     model: str
@@ -65,6 +66,11 @@ class Evaluation:
     ranking: RankingEvaluation | None
     threshold: float | None
     confidence: float
+
+    def display(self) -> Any:
+        """ROC with KS, distributions, scores and calibration on one figure, drawn; needs matplotlib."""
+        # by name: a result may open its picture, but this room does not depend on the displays
+        return import_module("maxmargin.displays").EvaluationDisplay.from_result(self).plot()
 
     def table(self) -> pd.DataFrame:
         """All measures: value, and interval (low, high) where one is known; NaN where not."""

@@ -65,19 +65,6 @@ class RowStore:
             self.n_computed += len(chosen)
         return self._slot_of[points]
 
-    @property
-    def used_bytes(self) -> int:
-        return int(self.rows[: self._n_used].nbytes)
-
-    def adopt(self, other: RowStore, points: IntArray) -> None:
-        """Take over rows of a store over more points: ``points`` are the places of ours in the other."""
-        known = np.flatnonzero(other._slot_of[points] >= 0)[: len(self.rows)]
-        for slot, point in enumerate(known):
-            np.take(other.rows[other._slot_of[points[point]]], points, out=self.rows[slot], mode="clip")
-        self._slot_of[known] = np.arange(len(known))
-        self._owner[: len(known)] = known
-        self._n_used = len(known)
-
     def _free_runs(self, n: int) -> list[slice]:
         """Runs of consecutive slots for ``n`` new rows: unused ones first, then the oldest."""
         fresh = min(n, len(self.rows) - self._n_used)

@@ -384,10 +384,7 @@ class _Active:
         keep = np.zeros(len(self.whole.v), dtype=bool)
         keep[self.ids[open_points]] = True
         self.freeze(leaving)
-        before = self.store
         self._pack(keep, self.whole.v)
-        if 2 * before.used_bytes <= self.whole.bytes:  # both stores are in memory for a moment
-            self.store.adopt(before, np.flatnonzero(open_points))
         dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, self.g)
         still = np.isin(kept, self.variables)
         self.kept = np.searchsorted(self.variables, kept[still])

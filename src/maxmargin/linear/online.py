@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maxmargin.linear._base import check_positive
 from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
 from maxmargin.multiclass import binary_tasks
+from maxmargin.parameters import check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
 
@@ -177,7 +177,7 @@ class PassiveAggressive(OnlineClassifier):
         self.verbose = verbose
 
     def _check(self) -> None:
-        check_positive("C", self.C)
+        check_positive("C", self.C, infinite=True)
         if self.lam is not None:
             check_positive("lam", self.lam)
             if self.C != 1.0:

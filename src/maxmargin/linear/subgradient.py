@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maxmargin.linear._base import check_positive
 from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
 from maxmargin.multiclass import binary_tasks
+from maxmargin.parameters import check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
 

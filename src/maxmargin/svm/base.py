@@ -18,9 +18,9 @@ from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.given import Tabulated
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.kernels.products import kernel_times
+from maxmargin.parameters import check_choice, check_max_iter, check_positive, check_time_limit
 from maxmargin.problems.certificate import Certificate
 from maxmargin.solvers.working_set import WorkingSet
-from maxmargin.svm.parameters import check_choice, check_max_iter, check_positive, check_time_limit
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from maxmargin.formulations import Formulation, OneClass, Sphere
-from maxmargin.svm.parameters import check_positive, check_share
+from maxmargin.parameters import check_positive, check_share
 from maxmargin.svm.single import SingleMachine
 from maxmargin.typing import FloatArray, IntArray
 

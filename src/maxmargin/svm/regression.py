@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_y
 
 from maxmargin.formulations import Formulation, NuRegression, Regression
-from maxmargin.svm.parameters import check_choice, check_not_negative, check_positive, check_share
+from maxmargin.parameters import check_choice, check_not_negative, check_positive, check_share
 from maxmargin.svm.single import SingleMachine
 from maxmargin.typing import FloatArray
 

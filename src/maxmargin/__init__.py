@@ -21,6 +21,7 @@ _HOMES: dict[str, str] = {
     "SVDD": "maxmargin.svm",
     "NotSeparableError": "maxmargin.svm",
     "certify": "maxmargin.svm",
+    "replay": "maxmargin.solvers.replay",
     "LogisticRegression": "maxmargin.linear",
     "LinearSVC": "maxmargin.linear",
     "LinearSVR": "maxmargin.linear",
@@ -42,7 +43,7 @@ _HOMES: dict[str, str] = {
     "WOEEncoder": "maxmargin.scoring",
     "Scorecard": "maxmargin.scoring",
 }
-_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection"}
+_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "solvers"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any, Literal, Self
@@ -20,6 +21,7 @@ from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predi
 from maxmargin.parameters import check_choice
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.problems.solution import Solution
+from maxmargin.solvers.certified import certify_fully
 from maxmargin.svm.base import KernelMachine, columns_of
 from maxmargin.svm.machine import Machine, fit_machine, progress_printer
 from maxmargin.svm.pairs import compact_pairs, spread_pairs
@@ -62,6 +64,7 @@ class Classifier(ClassifierMixin, KernelMachine):
             self._codes = codes
             self._tasks_ = tasks
             self._assemble(kernel, points, X, codes)
+            self._store_traces(machines)
             self._fit_probabilities(X, y, sample_weight)
         return self
 
@@ -127,7 +130,7 @@ class Classifier(ClassifierMixin, KernelMachine):
                 points if everything else points.take(task.rows),
                 task.signs,
                 weight[task.rows],
-                solver.__class__(**{**solver.__dict__, "n_threads": n_threads}),
+                replace(solver, n_threads=n_threads),
                 rows=task.rows,
                 full=self.certify == "full",
                 start=starts[k],
@@ -329,5 +332,5 @@ class Classifier(ClassifierMixin, KernelMachine):
             if len(task.rows) != len(machine.rows):
                 raise ValueError("certify needs the rows that the model was fitted on.")
             problem = form.build(self.kernel_, points.take(task.rows), task.signs, weight[task.rows])
-            checked.append(problem.certify(machine.solution.x, full=True))
+            checked.append(certify_fully(problem, machine.solution, self._solver()))
         return worst(checked)

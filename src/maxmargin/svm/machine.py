@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.formulations import Classification, Expansion, Formulation
@@ -15,7 +16,7 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.certified import solve_certified
 from maxmargin.solvers.progress import Callback, Progress
-from maxmargin.solvers.working_set import WorkingSet
+from maxmargin.solvers.settings import DualSolver
 from maxmargin.svm.hard_margin import hard_margin_start
 from maxmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -50,6 +51,12 @@ class Machine:
         square = float(self.beta @ (self.decisions - self.intercept))
         return float(np.sqrt(max(square, 0.0)))
 
+    def trace(self, number: int) -> pd.DataFrame:
+        """The steps of the solver, with training rows in place of the problem's own points."""
+        steps: pd.DataFrame = self.solution.trace
+        rows = [self.rows[points] for points in steps["rows"]]
+        return steps.assign(machine=number, rows=rows)[["machine", *steps.columns]]
+
 
 def fit_machine(
     form: Formulation,
@@ -57,7 +64,7 @@ def fit_machine(
     points: Any,
     target: FloatArray,
     weight: FloatArray,
-    solver: WorkingSet,
+    solver: DualSolver,
     *,
     rows: IntArray,
     full: bool = False,
@@ -70,7 +77,7 @@ def fit_machine(
     if isinstance(form, Classification) and np.isinf(form.C) and form.loss == "hinge":
         start, solver, extra = hard_margin_start(kernel, points, target, solver, rows)
     solution, certificate = solve_certified(problem, solver, full=full, start=start, callback=callback)
-    _warn_if_loose(certificate, solution, solver.tol)
+    _warn_if_loose(certificate, solution, solver)
     expansion: Expansion = form.recover(problem, solution)
     sums = _kernel_sums(problem, solution) / expansion.scale
     if extra:
@@ -100,11 +107,11 @@ def _kernel_sums(problem: Any, solution: Solution) -> FloatArray:
     return sums
 
 
-def _warn_if_loose(certificate: Certificate, solution: Solution, tol: float) -> None:
-    if certificate.kkt <= tol:
+def _warn_if_loose(certificate: Certificate, solution: Solution, solver: DualSolver) -> None:
+    if solver.accepts(certificate):
         return
     warnings.warn(
-        f"{solution.status.value}: the largest KKT violation is {certificate.kkt:.3g}, tol={tol:g} "
+        f"{solution.status.value}: {solver.reached(certificate)}, tol={solver.tol:g} "
         f"({solution.n_iter} steps, {solution.seconds:.1f} s). Scale the data, or raise max_iter, time_limit "
         "or tol.",
         ConvergenceWarning,

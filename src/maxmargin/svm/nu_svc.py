@@ -38,7 +38,7 @@ class NuSVC(Classifier):
         certify: Literal["auto", "full"] = "auto",
         max_iter: int = -1,
         time_limit: float | None = None,
-        solver: Literal["working_set"] = "working_set",
+        solver: Any = "working_set",
         break_ties: bool = False,
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         probability: bool = False,
@@ -46,6 +46,7 @@ class NuSVC(Classifier):
         shrinking: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -66,6 +67,7 @@ class NuSVC(Classifier):
         self.shrinking = shrinking
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.trace = trace
 
     warm_start = False
 

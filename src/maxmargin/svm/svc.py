@@ -33,8 +33,10 @@ class SVC(Classifier):
     class_weight : None, "balanced" or a dict of factors on C.
     tol : largest KKT violation allowed; certify : "auto" checks a sample of rows when all would cost as
         much as the fit, "full" always all.
-    max_iter : SMO steps at most (-1: no limit); time_limit : seconds at most.
-    solver : "working_set".
+    max_iter : steps at most (-1: no limit), as the solver counts them; time_limit : seconds at most.
+    solver : "working_set" (the engine), or a rung of the ladder in docs/classroom.md: "qp", "chunking",
+        "decomposition", "smo", and for the linear kernel "subgradient" and "pegasos"; or an object of
+        `maxmargin.solvers` with options of its own.
     break_ties, decision_function_shape : as in scikit-learn's SVC.
     probability : if True, predict_proba through cross-validated decisions (five more fits).
     cache_size : MB for kernel rows; None chooses from free memory.
@@ -42,6 +44,7 @@ class SVC(Classifier):
     warm_start : start from the multipliers of the last fit on the same rows.
     n_jobs : threads; None uses all cores, but one inside a joblib worker.
     verbose : 1 prints progress.
+    trace : record what every step did, in ``trace_``.
 
     Attributes
     ----------
@@ -50,6 +53,9 @@ class SVC(Classifier):
     certificate_ : the proof of the fit (of the worst binary machine).
     machines_ : the binary machines.
     solution_, alpha_, margin_, slack_, point_kinds_ : of binary machines.
+    trace_ : table of the steps, with ``trace=True``: machine, step, chosen variables and their rows,
+        multipliers before and after, objective, gap, violation, n_active, kernel_values, cache_hits.
+        `maxmargin.replay` makes the multipliers from it again.
 
     Examples
     --------
@@ -81,7 +87,7 @@ class SVC(Classifier):
         certify: Literal["auto", "full"] = "auto",
         max_iter: int = -1,
         time_limit: float | None = None,
-        solver: Literal["working_set"] = "working_set",
+        solver: Any = "working_set",
         break_ties: bool = False,
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         probability: bool = False,
@@ -90,6 +96,7 @@ class SVC(Classifier):
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -112,6 +119,7 @@ class SVC(Classifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.trace = trace
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -155,13 +163,14 @@ class HardMarginSVC(SVC):
         certify: Literal["auto", "full"] = "auto",
         max_iter: int = -1,
         time_limit: float | None = None,
-        solver: Literal["working_set"] = "working_set",
+        solver: Any = "working_set",
         break_ties: bool = False,
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         cache_size: float | None = None,
         shrinking: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -179,6 +188,7 @@ class HardMarginSVC(SVC):
         self.shrinking = shrinking
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.trace = trace
 
     C = float("inf")
     loss = "hinge"

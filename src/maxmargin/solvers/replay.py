@@ -1,0 +1,55 @@
+"""From a trace back to what was learnt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from maxmargin.solvers.trace import replay_multipliers
+from maxmargin.typing import FloatArray
+
+
+def replay(trace: pd.DataFrame, X: Any = None) -> list[FloatArray]:
+    """Make again, step by step, what a trace ends with; one array for each machine.
+
+    A trace of a dual machine gives its multipliers, of shape (n_variables,): an error where a step does not
+    begin where the last one ended. A trace of `KernelPerceptron` gives the coefficients of the rows. A trace of
+    an online learner needs the training rows ``X`` and gives (w, b) of the last iterate.
+
+    >>> import maxmargin as mm
+    >>> X, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
+    >>> model = mm.SVC(solver="smo", trace=True).fit(X, y)
+    >>> bool((mm.replay(model.trace_)[0] == model.alpha_).all())
+    True
+    """
+    machines = [steps for _, steps in trace.groupby("machine", sort=True)]
+    if "variables" in trace:
+        return [replay_multipliers(steps) for steps in machines]
+    if "coefficient" in trace:
+        return [_coefficients(steps) for steps in machines]
+    if X is None:
+        raise ValueError("the trace of an online learner needs X, the training rows: replay(trace, X).")
+    table = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+    return [_weights(steps, table) for steps in machines]
+
+
+def _coefficients(trace: pd.DataFrame) -> FloatArray:
+    """The coefficients of a kernel perceptron: every step puts one."""
+    sums = np.zeros(int(trace["n_rows"].iloc[0]))
+    for row, coefficient in zip(trace["row"], trace["coefficient"], strict=True):
+        sums[row] = coefficient
+    return sums
+
+
+def _weights(trace: pd.DataFrame, X: Any) -> FloatArray:
+    """(w, b): w <- shrink (keep w + step x) for every row of the trace."""
+    w = np.zeros(X.shape[1])
+    batch = "slopes" in trace
+    for row, keep, step, shrink in zip(
+        trace["slopes" if batch else "row"], trace["keep"], trace["step"], trace["shrink"], strict=True
+    ):
+        x = X.T @ row if batch else X[[row]].T @ np.ones(1)
+        w = shrink * (keep * w + step * np.asarray(x).ravel())
+    return np.append(w, trace["intercept"].iloc[-1])

@@ -20,7 +20,7 @@ ORDER = [
     {"formulations"},
     {"multiclass"},
     {"svm", "linear", "kernel_machines"},
-    {"metrics", "discretize"},
+    {"metrics", "discretize", "explanation"},
     {"tuning"},
     {"feature_selection", "scoring"},
     {"displays"},

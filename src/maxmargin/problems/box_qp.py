@@ -172,6 +172,13 @@ class BoxQP:
             largest = max(largest, float(highest - lowest))
         return largest
 
+    def violations(self, g: FloatArray, a: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """By how much each variable breaks its own condition, given the multipliers of the equalities."""
+        can_rise, can_fall = self.sides(a)
+        r = g - multipliers[self.group]
+        broken: FloatArray = np.maximum(np.where(can_rise, -r, 0.0), np.where(can_fall, r, 0.0))
+        return np.maximum(broken, 0.0)
+
     def _infeasibility(self, a: FloatArray) -> float:
         sums = np.bincount(self.group, weights=self.s * a, minlength=len(self.delta))
         below = float((-a).max(initial=0.0))

@@ -16,8 +16,8 @@ _RULES = {"perceptron": 0, "pa1": 1, "pa2": 2, "hinge": 3, "squares": 4}
 _SCHEDULES = {"constant": 0, "inverse_root": 1, "strongly_convex": 2, "inverse_decay": 3}
 # places in the state vector
 _S, _TAU, _B, _SUM_B, _T, _NORM, _MISTAKES, _LOSS, _ETA = range(9)
-# columns of the log of a pass: what each row did to w <- shrink (keep w + step x) and to b
-LOG = ("row", "score", "loss", "keep", "step", "shrink", "intercept")
+# columns of the log of a pass: what each row did to w <- shrink (keep w + change x) and to b
+LOG = ("row", "score", "loss", "keep", "change", "shrink", "intercept")
 _NO_LOG = np.empty((0, len(LOG)))
 
 

@@ -80,7 +80,7 @@ class Pegasos(PrimalSolver):
             while status is None:
                 k += 1
                 loop.run(state, X, y, C / C.mean(), log=log)
-                stepped[log[log[:, LOG.index("step")] != 0, 0].astype(np.int64)] += 1
+                stepped[log[log[:, LOG.index("change")] != 0, 0].astype(np.int64)] += 1
                 averaged = 1 if k & (k - 1) == 0 else averaged + 1
                 mean = mean + (C * stepped / k - mean) / averaged
                 before, (a, v) = a, _feasible(problem, X, mean)

@@ -30,7 +30,8 @@ class Machine:
     rows : training rows of the problem; signs : their y (or target) of the same shape.
     alpha : multipliers (twice as many in regression); beta : coefficients of the rows.
     decisions : f at the rows, as the solver left them.
-    bounded : which multipliers are at their upper bound.
+    bounded : which multipliers are at their upper bound; upper : these bounds.
+    violations : by how much each multiplier breaks its condition, as the solver saw it.
     """
 
     rows: IntArray
@@ -40,6 +41,8 @@ class Machine:
     intercept: float
     decisions: FloatArray
     bounded: BoolArray
+    upper: FloatArray
+    violations: FloatArray
     solution: Solution
     certificate: Certificate
     epsilon: float | None = None
@@ -78,8 +81,10 @@ def fit_machine(
         start, solver, extra = hard_margin_start(kernel, points, target, solver, rows)
     solution, certificate = solve_certified(problem, solver, full=full, start=start, callback=callback)
     _warn_if_loose(certificate, solution, solver)
+    gradient = solution.gradient
+    assert gradient is not None  # every solver of the dual leaves it
     expansion: Expansion = form.recover(problem, solution)
-    sums = _kernel_sums(problem, solution) / expansion.scale
+    sums = _kernel_sums(problem, solution.x, gradient) / expansion.scale
     if extra:
         solution = Solution(**{**solution.__dict__, "n_iter": solution.n_iter + extra})
     return Machine(
@@ -90,6 +95,8 @@ def fit_machine(
         intercept=expansion.intercept,
         decisions=sums + expansion.intercept,
         bounded=solution.x >= problem.C,
+        upper=problem.C / expansion.scale,
+        violations=problem.violations(gradient, solution.x, solution.multipliers) / expansion.scale,
         solution=solution,
         certificate=certificate,
         epsilon=expansion.epsilon,
@@ -97,13 +104,11 @@ def fit_machine(
     )
 
 
-def _kernel_sums(problem: Any, solution: Solution) -> FloatArray:
-    """sum_j beta_j K(x_j, x_i) at the rows, out of the gradient that the solver kept."""
+def _kernel_sums(problem: Any, a: FloatArray, gradient: FloatArray) -> FloatArray:
+    """sum_j beta_j K(x_j, x_i) at the rows, out of the signed gradient that the solver kept."""
     n = len(problem.Q.points)
-    assert solution.gradient is not None  # the engine always leaves it
-    a, s = solution.x[:n], problem.s[:n]
-    gradient = s * solution.gradient[:n] - problem.d[:n] * a - problem.p[:n]
-    sums: FloatArray = gradient / problem.Q.sign[:n]
+    plain = problem.s[:n] * gradient[:n] - problem.d[:n] * a[:n] - problem.p[:n]
+    sums: FloatArray = plain / problem.Q.sign[:n]
     return sums
 
 

@@ -26,8 +26,6 @@ DUAL: dict[str, Any] = {
     "smo": "smo",
     "smo_first": mm.solvers.SMO(selection="first", cache=False),
 }
-# columns equal in both samples make rank one: pairs need millions of steps, see test_certificates.py
-SHAPES = ("overlapping", "separable", "duplicated", "identical")
 
 
 def assert_agrees(model: Any, X: Any, y: Any, weight: Any) -> None:
@@ -49,29 +47,28 @@ def assert_agrees(model: Any, X: Any, y: Any, weight: Any) -> None:
 
 @pytest.mark.parametrize("name", DUAL)
 @settings(max_examples=12)
-@given(problem=problems(SHAPES, max_rows=25), kernel=kernels(), C=st.sampled_from([1e-3, 0.1, 1.0, 5.0]))
+@given(problem=problems(max_rows=25), kernel=kernels(), C=st.sampled_from([1e-4, 0.1, 1.0, 30.0]))
 def test_svc(name: str, problem: Problem, kernel: Kernel, C: float) -> None:
-    weight = np.minimum(problem.weight, 10.0)
     model = mm.SVC(C=C, kernel=kernel, solver=DUAL[name], tol=1e-6, trace=True, n_jobs=1)
-    assert_agrees(model.fit(problem.X, problem.y, weight), problem.X, problem.y, weight)
+    assert_agrees(model.fit(problem.X, problem.y, problem.weight), problem.X, problem.y, problem.weight)
 
 
 @pytest.mark.parametrize("name", DUAL)
 @settings(max_examples=8)
-@given(problem=problems(SHAPES, max_rows=20), kernel=kernels(), C=st.sampled_from([1e-3, 0.1, 1.0]))
+@given(problem=problems(max_rows=20), kernel=kernels(), C=st.sampled_from([1e-4, 0.1, 1.0, 10.0]))
 def test_svr(name: str, problem: Problem, kernel: Kernel, C: float) -> None:
-    weight = np.minimum(problem.weight, 10.0)
     model = mm.SVR(C=C, kernel=kernel, solver=DUAL[name], tol=1e-6, trace=True, n_jobs=1)
-    assert_agrees(model.fit(problem.X, problem.target, weight), problem.X, problem.target, weight)
+    assert_agrees(
+        model.fit(problem.X, problem.target, problem.weight), problem.X, problem.target, problem.weight
+    )
 
 
 @pytest.mark.parametrize("name", DUAL)
 @settings(max_examples=8)
-@given(problem=problems(SHAPES, max_rows=25), kernel=kernels(), nu=st.sampled_from([0.1, 0.5, 0.9]))
+@given(problem=problems(max_rows=25), kernel=kernels(), nu=st.sampled_from([0.1, 0.5, 0.9]))
 def test_one_class(name: str, problem: Problem, kernel: Kernel, nu: float) -> None:
-    weight = np.minimum(problem.weight, 10.0)
     model = mm.OneClassSVM(nu=nu, kernel=kernel, solver=DUAL[name], tol=1e-6, trace=True, n_jobs=1)
-    assert_agrees(model.fit(problem.X, None, weight), problem.X, None, weight)
+    assert_agrees(model.fit(problem.X, None, problem.weight), problem.X, None, problem.weight)
 
 
 OTHERS: dict[str, Any] = {
@@ -139,7 +136,9 @@ def test_a_trace_tells_the_story(blobs: Any) -> None:
     assert trace["violation"].iloc[-1] > 0.9 * model.tol  # before the last step it was not done
     assert trace["gap"].iloc[-1] == pytest.approx(model.certificate_.gap, rel=0.5)
     assert trace["kernel_values"].iloc[-1] == model.solution_.kernel_values
-    broken = trace.drop(index=5)
+    last = trace["variables"].iloc[-1]
+    touched = [k for k in range(1, len(trace) - 1) if np.isin(trace["variables"].iloc[k], last).any()]
+    broken = trace.drop(index=touched[-1])  # a later step begins where this one ended
     with pytest.raises(ValueError, match="does not begin where the last one ended"):
         mm.replay(broken)
 
@@ -150,7 +149,7 @@ def test_traces_of_several_machines_name_training_rows() -> None:
     model = mm.SVC(solver="decomposition", trace=True).fit(X, y)
     for k, (machine, alpha) in enumerate(zip(model.machines_, mm.replay(model.trace_), strict=True)):
         np.testing.assert_array_equal(alpha, machine.alpha)
-        rows = np.unique(np.concatenate(list(model.trace_.query("machine == @k")["rows"])))
+        rows = np.unique(np.concatenate(list(model.trace_["rows"][model.trace_["machine"] == k])))
         np.testing.assert_array_equal(rows, machine.rows)
     assert not hasattr(mm.SVC().fit(X, y), "trace_")
 
@@ -178,7 +177,7 @@ def test_subgradients_of_the_other_machines(blobs: Any, machine: Any) -> None:
     machine = clone(machine).set_params(kernel="linear", solver="subgradient", tol=10.0)
     machine.fit(X, (y == "yes").astype(float))
     certificate = machine.certificate_
-    assert -1e-9 <= certificate.gap
+    assert certificate.gap >= -1e-9
     assert certificate.relative_gap <= 10.0
     assert certificate.infeasibility <= 1e-9
 
@@ -197,7 +196,7 @@ def test_limits_are_kept(blobs: Any, solver: str) -> None:
     assert model.n_iter_[0] == 2
     assert model.certificate_.infeasibility <= 1e-9
     with pytest.warns(ConvergenceWarning, match="stopped at time_limit"):
-        mm.SVC(solver=solver, time_limit=1e-9).fit(X, y)
+        mm.SVC(C=1e3, solver=solver, time_limit=1e-9).fit(X, y)
 
 
 @pytest.mark.parametrize("solver", ["chunking", "decomposition", "smo"])
@@ -271,7 +270,8 @@ def test_solver_objects_are_parameters(blobs: Any) -> None:
 
 def test_searches_use_the_solver_that_was_asked_for(blobs: Any) -> None:
     X, y = blobs
-    result = mm.tune(mm.SVC(solver="smo"), {"C": [0.1, 1.0]}, X, y, cv=2)
-    plain = mm.tune(mm.SVC(), {"C": [0.1, 1.0]}, X, y, cv=2)
+    result = mm.tune(mm.SVC(solver="smo"), X, y, {"C": [0.1, 1.0]}, cv=2, random_state=0)
+    plain = mm.tune(mm.SVC(), X, y, {"C": [0.1, 1.0]}, cv=2, random_state=0)
+    assert "shared" in plain.path
+    assert "one fit per cell" in result.path
     assert result.best_params == plain.best_params
-    assert "solver" in str(result.reason) if hasattr(result, "reason") else True

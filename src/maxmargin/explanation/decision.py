@@ -15,8 +15,10 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.kernels import Linear
+from maxmargin.kernels.products import kernel_times
 from maxmargin.svm import SVDD
 from maxmargin.svm.base import KernelMachine
+from maxmargin.typing import FloatArray
 
 _SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)  # column by column, and to be undone
 
@@ -123,7 +125,7 @@ def explain(model: Any, row: Any, *, y: Any = None, machine: int | None = None) 
         terms=terms,
         slack=_slack(last, f, side, y, k),
         to_boundary=_distance(last, k, f),
-        to_margin=(side * f - 1.0) / max(last.machines_[k].norm, 1e-300) if is_classifier(last) else nan,
+        to_margin=(side * f - 1.0) / _norm(last, k) if is_classifier(last) else nan,
         decisions=decisions,
         changes=_changes(last, front, seen, k, f),
     )
@@ -197,7 +199,23 @@ def _distance(model: Any, k: int, f: float) -> float:
         return nan
     if isinstance(model, SVDD):
         return abs(model.radius_ - float(np.sqrt(max(model.radius_**2 - f, 0.0))))
-    return abs(f) / max(model.machines_[k].norm, 1e-300)
+    return abs(f) / _norm(model, k)
+
+
+def _norm(model: Any, k: int) -> float:
+    """||w|| in float64: w'w = sum_ij beta_i beta_j K(x_i, x_j) over the support vectors."""
+    points, beta = model._support_points.astype(np.float64), _coefficients(model, k)
+    square = float(beta @ kernel_times(model.kernel_, points, points, beta))
+    return max(float(np.sqrt(max(square, 0.0))), 1e-300)
+
+
+def _coefficients(model: Any, k: int) -> FloatArray:
+    """Of machine k, for all support vectors of the model."""
+    machine = model.machines_[k]
+    full = np.zeros(model.shape_fit_[0])
+    full[machine.rows] = machine.beta
+    chosen: FloatArray = full[model.support_]
+    return chosen
 
 
 def _slack(model: Any, f: float, side: float, y: Any, k: int) -> float:
@@ -217,10 +235,7 @@ def _slack(model: Any, f: float, side: float, y: Any, k: int) -> float:
 
 
 def _terms(model: Any, seen: Any, k: int) -> pd.DataFrame:
-    machine = model.machines_[k]
-    full = np.zeros(model.shape_fit_[0])
-    full[machine.rows] = machine.beta
-    coefficients = full[model.support_]
+    machine, coefficients = model.machines_[k], _coefficients(model, k)
     K = np.asarray(model.kernel_.gram(model._points(seen), model._support_points), dtype=np.float64)[0]
     table = pd.DataFrame({"row": model.support_, "coefficient": coefficients, "kernel": K})
     if is_classifier(model):

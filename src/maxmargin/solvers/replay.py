@@ -34,8 +34,8 @@ def replay(trace: pd.DataFrame, X: Any = None, *, average: bool = False) -> list
     if X is None:
         raise ValueError("the trace of an online learner needs X, the training rows: replay(trace, X).")
     table = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
-    iterates = [_iterates(steps, table) for steps in machines]
-    return [np.mean(list(path), axis=0) if average else list(path)[-1] for path in iterates]
+    paths = [list(iterates(steps, table)) for steps in machines]
+    return [np.mean(path, axis=0) if average else path[-1] for path in paths]
 
 
 def _coefficients(trace: pd.DataFrame) -> FloatArray:
@@ -46,7 +46,7 @@ def _coefficients(trace: pd.DataFrame) -> FloatArray:
     return sums
 
 
-def _iterates(trace: pd.DataFrame, X: Any) -> Iterator[FloatArray]:
+def iterates(trace: pd.DataFrame, X: Any) -> Iterator[FloatArray]:
     """(w, b) after every step: w <- shrink (keep w + change x), x a row or a sum of rows."""
     w = np.zeros(X.shape[1])
     batch = "slopes" in trace

@@ -162,7 +162,7 @@ class StepDisplay:
         self._rings(ax, k)
         ax.set_xlabel(self.columns[0])
         ax.set_ylabel(self.columns[1])
-        ax.set_title(self.captions[k], fontsize="medium")
+        ax.set_title(self.captions[k], fontsize="small")
         ax.legend(loc="best", fontsize="small")
 
     def _rings(self, ax: Any, k: int) -> None:
@@ -227,9 +227,9 @@ def _signs(labels: AnyArray, classes: list[Any], n: int) -> FloatArray:
 
 
 def _caption(step: Any) -> str:
-    parts = [f"step {step['step']}"]
+    parts = []
     for name in ("objective", "gap", "violation", "loss", "n_active"):
         value = step.get(name)
         if value is not None and np.isfinite(value):
             parts.append(f"{name.replace('n_active', 'active rows')} {value:.4g}")
-    return ", ".join(parts)
+    return f"step {step['step']}\n" + ", ".join(parts)

@@ -98,9 +98,7 @@ def main() -> None:
     print(f"\nlinear kernel, C 0.01, tol 1e-3 (of the gap for the first two), {len(y)} rows\n\n{HEAD}")
     for label, solver in PRIMAL.items():
         line(label, mm.SVC(solver=solver, kernel="linear", C=0.01), X, y)
-    print(
-        "\nThe primal methods compute no kernel value; a step of subgradient and a pass of pegasos see all rows."
-    )
+    print("\nSubgradient and pegasos compute no kernel value; their steps and passes see all rows.")
 
 
 if __name__ == "__main__":

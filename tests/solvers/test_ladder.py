@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -275,3 +276,26 @@ def test_searches_use_the_solver_that_was_asked_for(blobs: Any) -> None:
     assert "shared" in plain.path
     assert "one fit per cell" in result.path
     assert result.best_params == plain.best_params
+
+
+@pytest.mark.parametrize("solver", ["qp", "chunking", "decomposition", "smo", "subgradient", "pegasos"])
+def test_sparse_rows_float32_and_given_kernels(blobs: Any, solver: str) -> None:
+    X, y = blobs
+    options: dict[str, Any] = {"C": 0.05, "solver": solver, "tol": 0.01}
+    dense = mm.SVC(kernel="linear", **options).fit(X, y)
+    sparse = mm.SVC(kernel="linear", **options).fit(sp.csr_array(X), y)
+    narrow = mm.SVC(kernel="linear", **options).fit(X.astype(np.float32), y)
+    f = dense.decision_function(X)
+    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), f, atol=0.05)
+    np.testing.assert_allclose(narrow.decision_function(X), f, atol=0.05)
+    if solver not in ("subgradient", "pegasos"):
+        given = mm.SVC(kernel="precomputed", **options).fit(X @ X.T, y)
+        np.testing.assert_allclose(given.decision_function(X @ X.T), f, atol=0.05)
+
+
+def test_progress_is_printed(blobs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = blobs
+    mm.SVC(solver="decomposition", verbose=1).fit(X, y)
+    assert "violation" in capsys.readouterr().out
+    mm.SVC(C=0.05, kernel="linear", solver="subgradient", tol=0.05, verbose=1).fit(X, y)
+    assert "gap" in capsys.readouterr().out

@@ -21,7 +21,7 @@ from maxmargin._compute.threads import single_threaded_blas
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.online_loop import LOG, OnlineLoop, Schedule
-from maxmargin.solvers.primal_gap import PrimalSolver, answer, record, times
+from maxmargin.solvers.primal_gap import PrimalSolver, answer, record, since_a_power_of_two, times
 from maxmargin.solvers.progress import Budget, Callback
 from maxmargin.solvers.trace import Tracer, Work
 from maxmargin.typing import FloatArray
@@ -75,14 +75,13 @@ class Pegasos(PrimalSolver):
         stepped, mean = np.zeros(len(y)), np.zeros(len(y))
         a, v = mean, np.zeros(len(y))
         tracer = Tracer(problem, a, v, Work()) if self.trace else None
-        k, averaged, status = 0, 0, None
+        k, status = 0, None
         with single_threaded_blas():
             while status is None:
                 k += 1
                 loop.run(state, X, y, C / C.mean(), log=log)
                 stepped[log[log[:, LOG.index("change")] != 0, 0].astype(np.int64)] += 1
-                averaged = 1 if k & (k - 1) == 0 else averaged + 1
-                mean = mean + (C * stepped / k - mean) / averaged
+                mean = mean + (C * stepped / k - mean) / since_a_power_of_two(k)
                 before, (a, v) = a, _feasible(problem, X, mean)
                 if tracer is not None:
                     record(tracer, problem, before, a, v)

@@ -52,10 +52,15 @@ class PrimalSolver(DualSolver):
         """Report progress; the reason to stop, or None to go on."""
         gap, dual = gap_of(problem, a, v)
         if callback is not None:
-            callback(Progress(t, gap, len(v), budget.seconds))
+            callback(Progress(t, gap, len(v), budget.seconds, "gap"))
         if gap <= self.tol * abs(dual):
             return Status.CONVERGED
         return budget.exhausted(t)
+
+
+def since_a_power_of_two(t: int) -> int:
+    """How many of the steps 1, 2, ... t came since the last power of two."""
+    return t - (1 << (t.bit_length() - 1)) + 1
 
 
 def times(A: Any, b: FloatArray) -> FloatArray:

@@ -8,7 +8,9 @@ the primal is smallest, which decides the rows exactly on the margin: the u sati
 So w_t is the mean of the u y x seen so far, the mean of the u is a feasible point of the dual, and the two
 together have a duality gap: G'(a - u), with G the gradient of the dual at a.
 
-As the theorem says of its bound, the average of the iterates is returned.
+The theorem's bound holds for the average of all iterates. The average since the last power of two is
+returned: the first iterates are far off, and forgetting them takes the logarithm out of the bound (Rakhlin,
+Shamir & Sridharan 2012).
 """
 
 from __future__ import annotations
@@ -20,7 +22,15 @@ import numpy as np
 from maxmargin._compute.threads import single_threaded_blas
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution
-from maxmargin.solvers.primal_gap import PrimalSolver, answer, best_corner, gradient, record, times
+from maxmargin.solvers.primal_gap import (
+    PrimalSolver,
+    answer,
+    best_corner,
+    gradient,
+    record,
+    since_a_power_of_two,
+    times,
+)
 from maxmargin.solvers.progress import Budget, Callback
 from maxmargin.solvers.trace import Tracer, Work
 from maxmargin.typing import FloatArray
@@ -54,16 +64,19 @@ class Subgradient(PrimalSolver):
         a = np.array(problem.start, dtype=np.float64)
         with single_threaded_blas():
             w = times(X.T, problem.Q.weights(a))
-            mean, mean_v = np.zeros(len(a)), np.zeros(len(problem.Q.points))
-            tracer = Tracer(problem, a, times(X, w), Work()) if self.trace else None
+            v = times(X, w)
+            mean, mean_v = np.zeros(len(a)), np.zeros(len(v))
+            tracer = Tracer(problem, a, v, Work()) if self.trace else None
             t, status, before = 0, None, a
             while status is None:
                 t += 1
-                corner, _ = best_corner(problem, gradient(problem, times(X, w)))
+                corner, _ = best_corner(problem, gradient(problem, v))
                 a = a + (corner - a) / t
                 w = w + (times(X.T, problem.Q.weights(corner)) - w) / t
-                mean = mean + (a - mean) / t
-                mean_v = mean_v + (times(X, w) - mean_v) / t
+                v = times(X, w)
+                averaged = since_a_power_of_two(t)
+                mean = mean + (a - mean) / averaged
+                mean_v = mean_v + (v - mean_v) / averaged
                 if t % _LOOK_EVERY == 0 or t == 1 or tracer is not None:
                     status = self.judge(problem, mean, mean_v, t, budget, callback)
                 if tracer is not None:

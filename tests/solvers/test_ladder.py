@@ -103,6 +103,17 @@ def blobs() -> tuple[Any, Any]:
     return X, np.where(X[:, 0] + 0.5 * rng.normal(size=400) > 0.2, "yes", "no")
 
 
+def test_quadratic_programming_where_pairs_stall() -> None:
+    """The two problems of test_certificates.py on which pairwise steps give up."""
+    problem = make_problem("constant_columns", 20, 3, seed=3, weights="imbalanced")
+    model = mm.SVC(C=1e4, kernel="linear", loss="squared_hinge", solver="qp")
+    model.fit(problem.X, problem.y, problem.weight)
+    assert model.certificate_.kkt <= 1e-3
+    problem = make_problem("constant_columns", 32, 5, seed=0, weights="imbalanced")
+    regressor = mm.SVR(C=1e4, kernel="linear", solver="qp").fit(problem.X, problem.target, problem.weight)
+    assert regressor.certificate_.kkt <= 1e-3
+
+
 def test_shrinking_and_the_cache_change_the_cost_not_the_answer(blobs: Any) -> None:
     X, y = blobs
     plain = mm.SVC(C=10.0, solver="smo", shrinking=False, tol=1e-5, trace=True).fit(X, y)

@@ -16,7 +16,7 @@ from maxmargin.solvers.trace import Tracer, Work
 from maxmargin.typing import AnyArray, FloatArray
 
 SAFETY = 0.9  # solvers aim below tol, so that rounding does not lift the checked value above it
-_PATIENCE = 1_000_000  # steps without progress after which a solver gives up
+_PATIENCE = 1_000_000  # pair steps without progress after which a solver gives up
 
 
 class DualState:
@@ -35,7 +35,8 @@ class DualState:
         self.solver, self.problem, self.callback = solver, problem, callback
         self.budget = Budget(solver.max_iter, solver.time_limit)
         self.work = Work()
-        self.n_iter = 0
+        self.n_iter = 0  # as the solver counts
+        self.n_pairs = 0  # pair steps, also those inside of working sets
         self.target = SAFETY * solver.tol
         self.points = for_engine(problem.Q.points, np.float64)
         self.t = s * a
@@ -97,8 +98,8 @@ class DualState:
         if (status := self.budget.exhausted(self.n_iter)) is not None:
             return status
         if violation < (1 - 1e-3) * self._best:
-            self._best, self._improved_at = violation, self.n_iter
-        idle = self.n_iter - self._improved_at > max(_PATIENCE, 100 * len(self.t))
+            self._best, self._improved_at = violation, self.n_pairs
+        idle = self.n_pairs - self._improved_at > max(_PATIENCE, 100 * len(self.t))
         return Status.STALLED if stuck or idle else None
 
     # -- moving --------------------------------------------------------------------------------------
@@ -124,6 +125,7 @@ class DualState:
             self.tracer.step(
                 ws, np.abs(before), np.abs(t), s * slopes, violation=violation, n_active=len(self.v), gap=gap
             )
+        self.n_pairs += steps
         return steps
 
     def solution(self, status: Status) -> Solution:

@@ -158,6 +158,7 @@ class _Active:
             Ki, Kj, i, j,
         )  # fmt: skip
         self.state.n_iter += 1
+        self.state.n_pairs += 1
         if tracer is not None:
             s = self.state.problem.s[self.variables[pair]]
             tracer.step(

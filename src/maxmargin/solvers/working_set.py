@@ -353,15 +353,12 @@ class _Active:
         """A row of the trace, before the step is taken over."""
         variables = self.variables[ws]
         complete = len(self.ids) == len(self.whole.v)
+        slopes = self.whole.problem.s[variables] * (self.g[ws] + g_new)
+        gap = tracer.gap(np.abs(self.t), self.v) if complete else np.nan
         tracer.step(
-            variables,
-            np.abs(self.t[ws]),
-            np.abs(t_new),
-            self.whole.problem.s[variables] * (self.g[ws] + g_new),
-            violation=violation,
-            n_active=len(self.ids),
-            gap=tracer.gap(np.abs(self.t), self.v) if complete else np.nan,
-        )
+            variables, np.abs(self.t[ws]), np.abs(t_new), slopes,
+            violation=violation, n_active=len(self.ids), gap=gap,
+        )  # fmt: skip
 
     def _block(self, ws: IntArray) -> AnyArray:
         """Kernel values among the working set, computed afresh: cheaper than gathering them from rows."""

@@ -295,7 +295,7 @@ class Classifier(ClassifierMixin, KernelMachine):
     def _fit_probabilities(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._calibrated = None
         if self.probability:
-            plain = clone(self).set_params(probability=False)
+            plain = clone(self).set_params(probability=False, trace=False)
             self._calibrated = CalibratedClassifierCV(plain, ensemble=False, cv=5)
             self._calibrated.fit(X, y, sample_weight=sample_weight)
 

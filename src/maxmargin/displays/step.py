@@ -227,9 +227,10 @@ def _signs(labels: AnyArray, classes: list[Any], n: int) -> FloatArray:
 
 
 def _caption(step: Any) -> str:
-    parts = []
-    for name in ("objective", "gap", "violation", "loss", "n_active"):
-        value = step.get(name)
-        if value is not None and np.isfinite(value):
-            parts.append(f"{name.replace('n_active', 'active rows')} {value:.4g}")
-    return f"step {step['step']}\n" + ", ".join(parts)
+    parts = [
+        f"{name} {step[name]:.3g}"
+        for name in ("objective", "loss", "gap", "violation")
+        if name in step and np.isfinite(step[name])
+    ]
+    active = f" ({step['n_active']} active rows)" if "n_active" in step else ""
+    return f"step {step['step']}{active}\n" + ", ".join(parts)

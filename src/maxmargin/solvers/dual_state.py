@@ -34,6 +34,7 @@ class DualState:
         s = problem.s
         self.solver, self.problem, self.callback = solver, problem, callback
         self.budget = Budget(solver.max_iter, solver.time_limit)
+        self.bytes = cache_bytes(solver.cache_size)
         self.work = Work()
         self.n_iter = 0  # as the solver counts
         self.n_pairs = 0  # pair steps, also those inside of working sets
@@ -54,14 +55,15 @@ class DualState:
     def a(self) -> FloatArray:
         return np.abs(self.t)
 
-    @property
-    def bytes(self) -> int:
-        return cache_bytes(self.solver.cache_size)
-
     # -- kernel values -------------------------------------------------------------------------------
 
     def block(self, ws: AnyArray) -> FloatArray:
         """B_ij = tau_i tau_j K(x_i, x_j) + d_i [i = j] among the working set."""
+        if (needed := 8 * len(ws) ** 2) > self.bytes:
+            raise ValueError(
+                f"a working set of {len(ws)} multipliers needs {needed / 2**20:.3g} MB, cache_size allows "
+                f"{self.bytes / 2**20:.3g} MB: raise it, or use solver='smo'."
+            )
         B = self.problem.Q.kernel.gram(self.points.take(self.row[ws]), n_threads=self.solver.n_threads)
         dual.scale_block(B, self.tau[ws], self.d[ws])
         self.work.kernel_values += len(ws) ** 2

@@ -33,6 +33,7 @@ class Layout:
         self._products: dict[Any, AnyArray] = {}
         self._by_length: dict[str, AnyArray] = {}
         self._longest: dict[str, int] = {}
+        self._pages: dict[Any, AnyArray] = {}
         for kernel in kernels:
             if isinstance(kernel, Subsequence):
                 family = _family(kernel)
@@ -48,15 +49,24 @@ class Layout:
             return self._of_length(kernel, points).astype(dtype, copy=False)
         ready = for_engine(points, np.float64)
         if len(points) > _SHARED_ROWS or not _maps_products(kernel, ready):
-            return kernel.gram(ready.astype(dtype), n_threads=self._n_threads)
+            return kernel.gram(
+                ready.astype(dtype), out=self._space(len(points), dtype), n_threads=self._n_threads
+            )
         assert isinstance(kernel, VectorKernel)
         key = kernel.view_key()
         if key not in self._products:
             self._products[key] = ready.X @ ready.X.T
-        K = np.empty(self._products[key].shape, dtype=dtype)
+        K = self._space(len(ready), dtype)
         parts = split(len(ready), max(1, len(ready) // _TILE_ROWS))
         run([partial(_map, kernel, ready, self._products[key], K, part) for part in parts], self._n_threads)
         return K
+
+    def _space(self, n: int, dtype: Any) -> AnyArray:
+        """Memory for a matrix, used by one kernel after another: fresh pages cost more than their values."""
+        key = (n, np.dtype(dtype))
+        if key not in self._pages:
+            self._pages[key] = np.empty((n, n), dtype=dtype)
+        return self._pages[key]
 
     def _of_length(self, kernel: Subsequence, points: Any) -> AnyArray:
         family = _family(kernel)
@@ -109,12 +119,15 @@ class SharedGram:
         return error
 
     def too_coarse(self, rows: IntArray, weights: FloatArray, tol: float) -> bool:
-        """True when float32 values put an error above tol / 4 on the kernel sums with these weights."""
-        if self._error is None or self._largest_error * float(np.abs(weights).sum()) <= 0.25 * tol:
+        """True when float32 values put an error above tol / 4 on the kernel sums with these weights.
+
+        Weights have the shape (n_rows,), or (n_answers, n_rows) for several answers at once.
+        """
+        largest = float(np.abs(weights).sum(axis=-1).max())
+        if self._error is None or self._largest_error * largest <= 0.25 * tol:
             return False
-        everywhere = np.zeros(len(self.narrow), dtype=np.float32)
-        everywhere[rows] = weights
-        deviation = self._error @ everywhere
+        used = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=0))
+        deviation = self._error[:, rows[used]] @ weights[..., used].astype(np.float32).T
         return float(np.abs(deviation).max(initial=0.0)) > 0.25 * tol
 
     def wide(self) -> AnyArray:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maxmargin._compute import dual, pairs
+from maxmargin._compute import dual, pair_steps
 from maxmargin._compute.threads import single_threaded_blas
 from maxmargin.kernels.products import kernel_times
 from maxmargin.parameters import check_choice
@@ -137,7 +137,7 @@ class _Active:
                 return violation
             Ki = self.cache.row(int(self.row[i]))
             if self.solver.selection == "second":
-                j = pairs.best_partner(
+                j = pair_steps.best_partner(
                     self.g, self.t, self.lo, self.group, self.row, self.tau, self.curvature, Ki, i
                 )
             Kj = self.cache.row(int(self.row[j]))
@@ -145,7 +145,9 @@ class _Active:
         return self._worst_pair()[2]
 
     def _worst_pair(self) -> tuple[int, int, float]:
-        i, j, violation = pairs.worst_pair(self.g, self.t, self.lo, self.hi, self.group, self.state.n_groups)
+        i, j, violation = pair_steps.worst_pair(
+            self.g, self.t, self.lo, self.hi, self.group, self.state.n_groups
+        )
         return i, j, violation
 
     def _step(self, i: int, j: int, Ki: FloatArray, Kj: FloatArray, violation: float) -> None:
@@ -153,7 +155,7 @@ class _Active:
         if tracer is not None:
             pair = np.array([i, j])
             before, slopes, gap = self.t[pair], self.g[pair], self._gap()
-        pairs.move_pair(
+        pair_steps.move_pair(
             self.t, self.g, self.v, self.lo, self.hi, self.row, self.tau, self.d, self.c, self.curvature,
             Ki, Kj, i, j,
         )  # fmt: skip

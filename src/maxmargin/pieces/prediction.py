@@ -63,7 +63,7 @@ def predict(
     if str(out).endswith(".npy"):
         return _write_map(str(out), pieces.map_reduce(len), parts)
     if str(out).endswith(".parquet"):
-        return _write_parquet(str(out), parts, method)
+        return _write_parquet(str(out), parts, model, method)
     raise ValueError(f"out={str(out)!r} must end in '.npy' or '.parquet', or be an array.")
 
 
@@ -105,13 +105,13 @@ def _write_map(path: str, n_rows: int, parts: Iterator[Any]) -> AnyArray:
     return written
 
 
-def _write_parquet(path: str, parts: Iterator[Any], method: str) -> str:
+def _write_parquet(path: str, parts: Iterator[Any], model: Any, method: str) -> str:
     arrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
     writer: Any = None
     try:
         for part in parts:
-            table = arrow.Table.from_pandas(_named(part, method, None), preserve_index=False)
+            table = arrow.Table.from_pandas(_named(part, model, method, None), preserve_index=False)
             writer = parquet.ParquetWriter(path, table.schema) if writer is None else writer
             writer.write_table(table)
     finally:
@@ -120,15 +120,23 @@ def _write_parquet(path: str, parts: Iterator[Any], method: str) -> str:
     return path
 
 
-def _named(result: Any, method: str, index: Any) -> Any:
+def _named(result: Any, model: Any, method: str, index: Any) -> Any:
     """A dataframe of predictions; a single column has the name of the method."""
     pandas: Any = import_module("pandas")
     if hasattr(result, "iloc"):
         return result if hasattr(result, "columns") else result.to_frame(method)
     values = result.toarray() if sparse.issparse(result) else np.asarray(result)
-    names = [method] if values.ndim == 1 else [f"{method}_{k}" for k in range(values.shape[1])]
     columns = values[:, None] if values.ndim == 1 else values
+    names = [method] if values.ndim == 1 else _column_names(model, method, values.shape[1])
     return pandas.DataFrame({name: columns[:, k] for k, name in enumerate(names)}, index=index)
+
+
+def _column_names(model: Any, method: str, n: int) -> list[str]:
+    """The transformer's own names; else the method with the class, or with a number."""
+    if method == "transform" and hasattr(model, "get_feature_names_out"):
+        return [str(name) for name in model.get_feature_names_out()]
+    classes = getattr(model, "classes_", ())
+    return [f"{method}_{label}" for label in (classes if len(classes) == n else range(n))]
 
 
 def _predict_array(model: Any, X: Any, method: str) -> Any:
@@ -146,10 +154,11 @@ def _block(X: Any, model: Any, method: str) -> AnyArray:
 
 
 def _predict_frame(model: Any, X: Any, method: str) -> Any:
-    example = _partition(X._meta_nonempty, model, method)
+    # a real row: made-up values would be unseen categories to an encoder
+    example = _partition(X.head(1, npartitions=-1), model, method)
     return X.map_partitions(_partition, model, method, meta=example.iloc[:0])
 
 
 def _partition(frame: Any, model: Any, method: str) -> Any:
-    table = _named(getattr(model, method)(frame), method, frame.index)
+    table = _named(getattr(model, method)(frame), model, method, frame.index)
     return table[method] if list(table.columns) == [method] else table

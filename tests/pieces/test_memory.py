@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from benchmarks.pieces import write
 
 ROWS = 1_000_000  # 80 MB of float32

@@ -14,6 +14,7 @@ SOURCES = Path(__file__).resolve().parents[1] / "src" / "maxmargin"
 ORDER = [
     {"typing"},
     {"_compute"},
+    {"pieces"},
     {"kernels", "losses", "penalties"},
     {"problems"},
     {"solvers"},

@@ -48,6 +48,7 @@ _HOMES: dict[str, str] = {
     "Scorecard": "maxmargin.scoring",
 }
 _MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection"}
+_MODULES |= {"pieces"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

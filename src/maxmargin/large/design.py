@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from maxmargin._compute.design import DenseDesign, Design
 from maxmargin._compute.threads import run, single_threaded_blas
 from maxmargin.kernels.feature_maps import FeatureMap, block_rows, blocks, cut
 from maxmargin.typing import FloatArray, IntArray
+
+_PIECE_BYTES = 1 << 26  # features of a piece up to which they are computed once in a pass
 
 Work = Callable[[slice, FloatArray], Any]
 
@@ -93,3 +96,11 @@ class MappedDesign:
             f"this solver needs all {self.shape[0]} x {self.shape[1]} features at once, and `memory` does not "
             "hold them: use a squared loss, fewer components or more memory."
         )
+
+
+def piece_design(X: Any, map_: FeatureMap) -> Design:
+    """phi of the rows of a piece, on one thread: kept while the piece is in work where they are not many."""
+    n = int(X.shape[0])
+    if 8 * n * map_.n_components > _PIECE_BYTES:
+        return MappedDesign(map_, X, n, 1)
+    return DenseDesign(map_.of_points(map_.points(X)) if n else np.empty((0, map_.n_components)), 1)

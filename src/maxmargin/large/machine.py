@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,13 @@ from maxmargin.kernels.feature_maps import (
 from maxmargin.kernels.landmarks import METHODS
 from maxmargin.kernels.products import kernel_times
 from maxmargin.large.approximation import Approximation
-from maxmargin.large.design import MappedDesign
+from maxmargin.large.design import MappedDesign, piece_design
 from maxmargin.large.rows import Rows, feature_map, generator, opened, sample_numbers
 from maxmargin.large.sizing import plan
 from maxmargin.losses import Loss
 from maxmargin.penalties import Penalty
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.survey import Survey
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.typing import FloatArray
@@ -43,6 +45,16 @@ class Mapped:
     rows: Rows
     map: FeatureMap
     design: Design
+    error: MapError
+
+
+@dataclass(frozen=True)
+class MappedPieces:
+    """The pieces after the map; ``seen`` is their survey with the number of features."""
+
+    pieces: Pieces
+    seen: Survey
+    map: FeatureMap
     error: MapError
 
 
@@ -81,9 +93,8 @@ class LargeMachine(TakesKernel):
         threads = effective_threads(self.n_jobs)
         sizes = plan(rows.n, _width(rows.X), rows.dtype.itemsize, self.n_components, self.memory)
         seen = rows.drawn(self.sample, sizes.n_components, generator(self.random_state))
-        map_ = self._learn(seen, sizes.n_components, threads)
-        complete = seen.n == rows.n
-        error = measure(map_, seen.X, seen.n, complete=complete)
+        map_ = self._learn(seen.X, sizes.n_components)
+        error = measure(map_, seen.X, seen.n, complete=seen.n == rows.n)
         if not sizes.stored:
             return Mapped(rows, map_, MappedDesign(map_, rows.X, rows.n, threads), error)
         missing = np.zeros(rows.n) if isinstance(map_, NystromMap) else None
@@ -92,9 +103,22 @@ class LargeMachine(TakesKernel):
             error = error.over_all(squared_norms(features), missing)
         return Mapped(rows, map_, design(features, self.n_jobs), error)
 
-    def _learn(self, seen: Rows, m: int, threads: int) -> FeatureMap:
-        rng = generator(self.random_state)
-        return feature_map(self._kernel(), seen.X, m, self.method, rng, threads)
+    def _learn(self, X: Any, m: int) -> FeatureMap:
+        rng, threads = generator(self.random_state), effective_threads(self.n_jobs)
+        return feature_map(self._kernel(), X, m, self.method, rng, threads)
+
+    def _mapped_pieces(self, pieces: Pieces, seen: Survey) -> MappedPieces:
+        """As `_mapped` for rows in pieces: the same sample for the same number of rows, so the same map."""
+        if self.polish:
+            raise ValueError("polish=True needs all rows in memory: use polish=False for data in pieces.")
+        sizes = plan(seen.n_rows, seen.n_features, 8, self.n_components, self.memory, in_pieces=True)
+        m = sizes.n_components
+        numbers = sample_numbers(seen.n_rows, self.sample, m, generator(self.random_state))
+        X = pieces.rows_at(numbers).X
+        map_ = self._learn(X, m)
+        error = measure(map_, X, len(numbers), complete=len(numbers) == seen.n_rows)
+        features = replace(seen, n_features=map_.n_components)
+        return MappedPieces(pieces.mapped(piece_design, map_), features, map_, error)
 
     def _weights(self, sample_weight: Any, n: int) -> FloatArray:
         weights: FloatArray = _check_sample_weight(

@@ -85,10 +85,11 @@ class _Part:
     scale: float
     atoms: tuple[int, ...]  # positions in the list of distinct atoms
     W: tuple[FloatArray, ...]
+    phase: float | None = None  # of a single cosine, where there is no room for its sine
 
     @property
     def n_components(self) -> int:
-        return 2 * self.W[0].shape[1] if self.W else 1
+        return 2 * self.W[0].shape[1] if self.W and self.phase is None else 1
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ class FourierMap:
 
     Cosine and sine of one frequency together have less variance than cosines with random phases for the same
     number of columns (Sutherland & Schneider 2015, section 3), and |phi(x)|^2 = K(x, x) holds exactly. The
-    error of a value falls like 1 / sqrt(m). Cost m p per row.
+    error of a value falls like 1 / sqrt(m). Where there is room for one column only it is sqrt(2) cos(W'x + b)
+    with a random phase b. Cost m p per row.
     """
 
     kernel: Kernel
@@ -116,8 +118,11 @@ class FourierMap:
         parts, position = [], 0
         for term, count in zip(wanted, counts, strict=True):
             mine = tuple(range(position, position + len(term.atoms)))
-            W = tuple(frequencies(atoms[k], points[k].X.shape[1], count, rng) for k in mine)
-            parts.append(_Part(np.sqrt(term.weight / count), mine, W))
+            W = tuple(frequencies(atoms[k], points[k].X.shape[1], max(count, 1), rng) for k in mine)
+            if count:
+                parts.append(_Part(np.sqrt(term.weight / count), mine, W))
+            else:
+                parts.append(_Part(np.sqrt(2.0 * term.weight), mine, W, rng.uniform(0.0, 2.0 * np.pi)))
             position += len(mine)
         first = slice(0, 1)
         like = tuple(one.take(first) for one in points)
@@ -149,8 +154,11 @@ class FourierMap:
         if not part.W:
             out[:] = part.scale
             return
-        half = out.shape[1] // 2
         angle = sum(points.parts[k].X @ W.astype(out.dtype) for k, W in zip(part.atoms, part.W, strict=True))
+        if part.phase is not None:
+            out[:] = part.scale * np.cos(angle + out.dtype.type(part.phase))
+            return
+        half = out.shape[1] // 2
         np.cos(angle, out=out[:, :half])
         np.sin(angle, out=out[:, half:])
         out *= part.scale
@@ -161,6 +169,8 @@ def _shares(wanted: list[Term], m: int) -> list[int]:
     waving = [term for term in wanted if term.atoms]
     constants = len(wanted) - len(waving)
     pairs = (m - constants) // 2
+    if len(waving) == 1 and m - constants == 1:
+        return [0 if term.atoms else 1 for term in wanted]
     if pairs < max(1, len(waving)):
         least = 2 * len(waving) + constants
         raise ValueError(f"n_components={m} is too small for this kernel: it needs {least} at least.")

@@ -3,6 +3,7 @@
 from maxmargin.large.approximation import Approximation
 from maxmargin.large.classification import LargeSVC
 from maxmargin.large.regression import LargeSVR
+from maxmargin.large.ridge import LargeKernelRidge
 from maxmargin.large.transformers import LowRank, RandomFourier
 
-__all__ = ["LowRank", "RandomFourier", "LargeSVC", "LargeSVR", "Approximation"]
+__all__ = ["LowRank", "RandomFourier", "LargeSVC", "LargeSVR", "LargeKernelRidge", "Approximation"]

@@ -61,7 +61,8 @@ def worst_approximation(
     found = []
     for u, certificate in answers:
         energy, spread = missing_energy(map_, X, u, n_threads)
-        gap = max(certificate.gap, 0.0) + 0.5 * energy
+        # no objective is negative, so the gap never exceeds the objective itself
+        gap = min(max(certificate.gap, 0.0) + 0.5 * energy, certificate.primal)
         found.append((gap / max(certificate.primal, 1e-300), gap, 0.5 * spread))
     relative, gap, spread = max(found)
     return Approximation(map=error, exact_gap=gap, exact_gap_error=spread, relative=relative)

@@ -17,10 +17,11 @@ from maxmargin._compute.threads import effective_threads
 from maxmargin.large.approximation import Approximation, worst_approximation
 from maxmargin.large.machine import LargeMachine, Mapped
 from maxmargin.large.polish import PolishedSVC, dual_start, warn_if_long
+from maxmargin.large.rows import opened
 from maxmargin.linear._base import check_positive, warn_unsolved, worst_gap
 from maxmargin.linear._fit import solve_primal
 from maxmargin.linear._pieces import binary_problems, check_newton, survey_classes
-from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes
+from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -152,8 +153,9 @@ class LargeSVC(ClassifierMixin, LargeMachine):
     # -- in memory -----------------------------------------------------------------------------------
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any, loss: losses.Loss) -> None:
-        codes = self._labels(y, X)
-        mapped = self._mapped(X)
+        rows = opened(self, X)
+        codes = self._labels(y, rows.X)
+        mapped = self._mapped(rows)
         weights = self._weights(sample_weight, mapped.rows.n)
         c = self.C * weights * self._class_weights(codes)[codes]
         tasks = binary_tasks(codes, len(self.classes_), self.multiclass)
@@ -251,16 +253,18 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         warn_unsolved(self.certificate_, self.tol, type(self).__name__, remedy)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Signed scores: of shape (n_samples,) for two classes, else (n_samples, n_machines)."""
+        """Signed scores: of shape (n_samples,) for two classes, else (n_samples, n_classes).
+
+        One-versus-one machines give votes, with summed confidences inside a tie.
+        """
         check_is_fitted(self)
-        if self.exact_ is not None:
-            scores = self.exact_._decisions(X)
-        else:
-            scores = self._decisions(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        scores = self._decisions(X) if self.exact_ is None else self.exact_._decisions(X)
+        if len(self.classes_) == 2:
+            return scores[:, 0]
+        return scores if self.multiclass == "ovr" else summed_decisions(scores, len(self.classes_))
 
     def predict(self, X: Any) -> AnyArray:
         """Class labels of shape (n_samples,)."""
         scores = self.decision_function(X)
-        labels: AnyArray = self.classes_[predict_codes(scores, len(self.classes_), self.multiclass)]
+        labels: AnyArray = self.classes_[predict_codes(scores, len(self.classes_), "ovr")]
         return labels

@@ -87,9 +87,8 @@ class LargeMachine(TakesKernel):
             names = ", ".join(map(repr, (*METHODS, "fourier")))
             raise ValueError(f"method={self.method!r} is unknown: use one of {names}.")
 
-    def _mapped(self, X: Any) -> Mapped:
+    def _mapped(self, rows: Rows) -> Mapped:
         """Learn the map from a sample and apply it to all rows, within ``memory``."""
-        rows = opened(self, X)
         threads = effective_threads(self.n_jobs)
         sizes = plan(rows.n, _width(rows.X), rows.dtype.itemsize, self.n_components, self.memory)
         seen = rows.drawn(self.sample, sizes.n_components, generator(self.random_state))
@@ -168,5 +167,5 @@ class LargeMachine(TakesKernel):
 
 
 def _width(X: Any) -> int:
-    shape = getattr(X, "shape", (len(X),))
+    shape = getattr(X, "shape", ())
     return int(shape[1]) if len(shape) > 1 else 1

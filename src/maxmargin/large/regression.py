@@ -13,6 +13,7 @@ from maxmargin._compute.threads import effective_threads
 from maxmargin.large.approximation import Approximation, worst_approximation
 from maxmargin.large.machine import LargeMachine
 from maxmargin.large.polish import PolishedSVR, dual_start, warn_if_long
+from maxmargin.large.rows import opened
 from maxmargin.linear._base import check_positive, warn_unsolved
 from maxmargin.linear._fit import solve_primal
 from maxmargin.linear._pieces import check_newton, number_problem, survey_numbers
@@ -121,8 +122,9 @@ class LargeSVR(RegressorMixin, LargeMachine):
         return self
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any, loss: losses.Loss) -> None:
-        target = regression_target(y, X, self)
-        mapped = self._mapped(X)
+        rows = opened(self, X)
+        target = regression_target(y, rows.X, self)
+        mapped = self._mapped(rows)
         weights = self._weights(sample_weight, mapped.rows.n)
         problem = self._problem(mapped.design, target, self.C * weights, loss)
         solution, certificate = solve_primal(

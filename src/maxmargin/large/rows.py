@@ -57,11 +57,18 @@ def opened(estimator: Any, X: Any, *, reset: bool = True) -> Rows:
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if sp.issparse(X):
         X = X.tocsr()
+    elif not isinstance(X, np.ndarray) and not hasattr(X, "columns") and not _texts(X):
+        X = np.asarray(X)
     n = _num_samples(X)
     if n < 1:
         check_array(X)
         raise ValueError("Found array with 0 sample(s): X has no rows.")
     return Rows(X, n, precision(X), np.arange(n))
+
+
+def _texts(X: Any) -> bool:
+    """Whether X is a list of strings, or a column of them."""
+    return hasattr(X, "iloc") or (isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], str))
 
 
 def precision(X: Any) -> Any:

@@ -26,10 +26,13 @@ GAMMA, C = 0.02, 1.0
 
 
 def curved(n: int, p: int, seed: int = 0) -> tuple[Any, Any]:
-    """Normal rows in float32; the classes are divided by a quadric and a wave, and 2 % of labels are wrong."""
+    """Float32 rows made of six factors and noise, classes divided by a curved surface, 2 % wrong labels."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p), dtype=np.float32)
-    f = X[:, 0] * X[:, 1] + X[:, 2] ** 2 - 1.0 + np.sin(2.0 * X[:, 3]) + 0.5 * X[:, 4]
+    factors = rng.standard_normal((n, 6), dtype=np.float32)
+    mixing = rng.standard_normal((6, p), dtype=np.float32) / np.sqrt(np.float32(6))
+    X = factors @ mixing + np.float32(0.3) * rng.standard_normal((n, p), dtype=np.float32)
+    a, b, c, d, e, g = factors.T
+    f = a * b + c**2 - 1.0 + np.sin(2.0 * d) + 0.5 * e * g
     wrong = rng.random(n) < 0.02
     return X, np.where((f > 0) ^ wrong, 1, -1)
 

@@ -16,7 +16,7 @@ from maxmargin._compute.design import Design
 from maxmargin._compute.threads import effective_threads
 from maxmargin.large.approximation import Approximation, worst_approximation
 from maxmargin.large.machine import LargeMachine, Mapped
-from maxmargin.large.polish import PolishedSVC, dual_start, warn_if_long
+from maxmargin.large.polish import PolishedSVC, dual_start, snapped, warn_if_long
 from maxmargin.large.rows import opened
 from maxmargin.linear._base import check_positive, warn_unsolved, worst_gap
 from maxmargin.linear._fit import solve_primal
@@ -169,7 +169,8 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         near = worst_approximation(mapped.error, mapped.map, mapped.rows.X, answers, threads)
         self._store(mapped.map, fits, near)
         if self.polish:
-            self._polish(X, y, sample_weight, betas, mapped)
+            starts = [snapped(beta, c) for beta in betas] if self.loss == "hinge" else betas
+            self._polish(X, y, sample_weight, starts, mapped)
 
     def _labels(self, y: Any, X: Any) -> IntArray:
         if y is None:

@@ -12,7 +12,7 @@ from maxmargin import losses
 from maxmargin._compute.threads import effective_threads
 from maxmargin.large.approximation import Approximation, worst_approximation
 from maxmargin.large.machine import LargeMachine
-from maxmargin.large.polish import PolishedSVR, dual_start, warn_if_long
+from maxmargin.large.polish import PolishedSVR, dual_start, snapped, warn_if_long
 from maxmargin.large.rows import opened
 from maxmargin.linear._base import check_positive, warn_unsolved
 from maxmargin.linear._fit import solve_primal
@@ -153,7 +153,9 @@ class LargeSVR(RegressorMixin, LargeMachine):
                 n_jobs=self.n_jobs,
                 verbose=self.verbose,
             )
-            self.exact_ = exact.begin_at(beta).fit(X, y, sample_weight)
+            bounded = self.loss == "epsilon_insensitive"
+            start = snapped(beta, self.C * weights) if bounded else beta
+            self.exact_ = exact.begin_at(start).fit(X, y, sample_weight)
             self.certificate_ = self.exact_.certificate_
 
     def _fit_pieces(self, pieces: Pieces, loss: losses.Loss) -> None:

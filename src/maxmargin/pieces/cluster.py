@@ -45,7 +45,7 @@ class DaskPieces(Pieces):
 
     def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
         dask = _dask()
-        given = dask.delayed(args)
+        given = dask.delayed(args, traverse=False)
         for start in range(0, len(self.blocks), _AHEAD):
             batch = self.blocks[start : start + _AHEAD]
             with single_threaded_blas():
@@ -57,7 +57,7 @@ class DaskPieces(Pieces):
     ) -> Any:
         dask = _dask()
         # one node of the graph holds the arguments, however many pieces there are
-        given = dask.delayed(args)
+        given = dask.delayed(args, traverse=False)
         level = [dask.delayed(_apply)(function, block, given) for block in self.blocks]
         while len(level) > 1:
             level = [
@@ -69,7 +69,7 @@ class DaskPieces(Pieces):
 
     def mapped(self, function: Callable[..., Any], *args: Any) -> DaskPieces:
         dask = _dask()
-        given = dask.delayed(args)
+        given = dask.delayed(args, traverse=False)
         return DaskPieces(tuple(dask.delayed(changed)(block, function, given) for block in self.blocks))
 
     def persisted(self) -> DaskPieces:

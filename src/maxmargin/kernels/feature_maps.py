@@ -26,8 +26,8 @@ _PAIRED_ROWS = 500  # rows among which all pairs are compared
 class FeatureMap(Protocol):
     """phi: rows to vectors. It holds what it needs and travels to other processes."""
 
-    kernel: Kernel
-
+    @property
+    def kernel(self) -> Kernel: ...
     @property
     def n_components(self) -> int: ...
     def points(self, X: Any) -> Any: ...
@@ -136,7 +136,7 @@ def nystrom_map(
 def _centres(kernel: Kernel, X: Any, points: Any, m: int, rng: np.random.Generator, n_threads: int) -> Any:
     """Centres of k-means as landmarks: the error is bounded by how far rows are from them.
 
-    Zhang, Tsang & Kwok (2008), proposition 1.
+    Zhang, Tsang & Kwok (2008).
     """
     if kernel.whole:
         raise ValueError(

@@ -1,6 +1,7 @@
 """Which rows a low-rank kernel is built on: four ways to choose landmarks.
 
-All of them see Points only, so they serve strings as well as vectors; cost is for c candidates and m landmarks.
+All but k-means (kernels/feature_maps.py) see Points only, so they serve strings as well as vectors. Costs are
+for c candidates and m landmarks.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ def pivoted_cholesky(
     A row is drawn with probability proportional to its residual K(x, x) - |phi(x)|^2, so rows that the chosen
     ones explain are left out. The greedy rule (always the largest residual) chases outliers; the random one
     comes with a bound: r / e + r log(1 / (e eta)) pivots bring the expected trace of the residual below
-    (1 + e) times that of the best approximation of rank r (Chen, Epperly, Tropp & Webber 2025, theorem 2.3).
-    Pivots are proposed in blocks and accepted one by one, which leaves their law unchanged and turns the work
-    into matrix products (Epperly, Tropp & Webber 2024, algorithm 2.2). Cost c m p + c m^2; fewer than m
+    (1 + e) times that of the best approximation of rank r, which leaves a share eta of the trace (Chen,
+    Epperly, Tropp & Webber 2025). Pivots are proposed in blocks and accepted one by one, which leaves their
+    law unchanged and turns the work into matrix products (Epperly, Tropp & Webber 2024). Cost c m p + c m^2; fewer than m
     pivots come back where the residual vanishes before.
     """
     n = len(points)
@@ -69,7 +70,7 @@ def _accept(
     some = points.take(proposed)
     H = kernel.gram(some) - known[proposed] @ known[proposed].T
     bound = np.maximum(left[proposed], 1e-300)
-    kept = []
+    kept: list[int] = []
     for i in range(len(proposed)):
         pivot = H[i, i]
         if proposed[i] in proposed[kept] or not rng.random() * bound[i] < pivot:
@@ -115,7 +116,7 @@ def leverage(kernel: Kernel, points: Any, m: int, rng: np.random.Generator, n_th
 
 
 def _ridge_leverage(kernel: Kernel, rows: Any, landmarks: Any, m: int, n_threads: int) -> FloatArray:
-    """Scores of rows under the Nystrom approximation on the landmarks, Musco & Musco (2017), (9)."""
+    """Scores of rows under the Nystrom approximation on the landmarks, Musco & Musco (2017), section 3."""
     values, vectors = linalg.eigh(kernel.gram(landmarks, n_threads=n_threads), check_finite=False)
     kept = values > 1e-12 * max(float(values[-1]), 1e-300)
     F = kernel.gram(rows, landmarks, n_threads=n_threads) @ (vectors[:, kept] / np.sqrt(values[kept]))

@@ -98,8 +98,8 @@ class FourierMap:
 
     Cosine and sine of one frequency together have less variance than cosines with random phases for the same
     number of columns (Sutherland & Schneider 2015, section 3), and |phi(x)|^2 = K(x, x) holds exactly. The
-    error of a value falls like 1 / sqrt(m). Where there is room for one column only it is sqrt(2) cos(W'x + b)
-    with a random phase b. Cost m p per row.
+    error of a value falls like 1 / sqrt(m). Where there is room for one column only it is sqrt(2) cos(W'x +
+    b) with a random phase b. Cost m p per row.
     """
 
     kernel: Kernel
@@ -175,5 +175,4 @@ def _shares(wanted: list[Term], m: int) -> list[int]:
         least = 2 * len(waving) + constants
         raise ValueError(f"n_components={m} is too small for this kernel: it needs {least} at least.")
     total = sum(term.weight for term in waving)
-    counts = [max(1, int(pairs * term.weight / total)) if term.atoms else 1 for term in wanted]
-    return counts
+    return [max(1, int(pairs * term.weight / total)) if term.atoms else 1 for term in wanted]

@@ -55,7 +55,7 @@ class Approximation:
 def worst_approximation(
     error: MapError, map_: Any, X: Any, answers: list[tuple[FloatArray, Certificate]], n_threads: int
 ) -> Approximation:
-    """The approximation of the machine with the largest relative gap; ``answers`` are slopes u over all rows."""
+    """That of the machine with the largest relative gap; ``answers`` are slopes u over all rows."""
     if not isinstance(map_, NystromMap):
         return Approximation(map=error)
     found = []

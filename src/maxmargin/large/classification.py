@@ -28,6 +28,7 @@ from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
+from maxmargin.svm import SVC
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _LOSSES = ("hinge", "squared_hinge", "logistic")
@@ -142,7 +143,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         loss = losses.by_name(self.loss, _LOSSES)
         if self.polish and self.loss == "logistic":
             raise ValueError("polish=True finishes with SVC, which has no logistic loss: use a hinge.")
-        self.exact_ = None
+        self.exact_: SVC | None = None
         pieces = as_pieces(X, y, sample_weight)
         if pieces is None:
             self._fit_memory(X, y, sample_weight, loss)
@@ -213,7 +214,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         exact = PolishedSVC(
             self.C,
             kernel=mapped.map.kernel,
-            loss=self.loss,
+            loss="hinge" if self.loss == "hinge" else "squared_hinge",
             multiclass=self.multiclass,
             class_weight=self.class_weight,
             tol=min(self.tol, 1e-3),
@@ -222,7 +223,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
             verbose=self.verbose,
         )
         self.exact_ = exact.begin_at(betas).fit(X, y, sample_weight)
-        self.certificate_ = self.exact_.certificate_
+        self.certificate_ = exact.certificate_
 
     # -- in pieces -----------------------------------------------------------------------------------
 

@@ -44,7 +44,9 @@ class MappedDesign:
             return total
 
         with single_threaded_blas():
-            totals = run([partial(share, first) for first in range(min(self.threads, len(parts)))], self.threads)
+            totals = run(
+                [partial(share, first) for first in range(min(self.threads, len(parts)))], self.threads
+            )
         return np.asarray(sum(totals[1:], start=totals[0]))
 
     def scores(self, w: FloatArray) -> FloatArray:
@@ -93,8 +95,8 @@ class MappedDesign:
 
     def dense(self) -> FloatArray:
         raise MemoryError(
-            f"this solver needs all {self.shape[0]} x {self.shape[1]} features at once, and `memory` does not "
-            "hold them: use a squared loss, fewer components or more memory."
+            f"this solver needs all {self.shape[0]} x {self.shape[1]} features at once, and `memory` "
+            "does not hold them: use a squared loss, fewer components or more memory."
         )
 
 

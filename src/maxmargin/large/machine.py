@@ -167,5 +167,5 @@ class LargeMachine(TakesKernel):
 
 
 def _width(X: Any) -> int:
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     return int(shape[1]) if len(shape) > 1 else 1

@@ -23,6 +23,7 @@ from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
+from maxmargin.svm import SVR
 from maxmargin.typing import FloatArray
 
 _LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
@@ -73,9 +74,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         degree: int = 3,
         n_components: int | Literal["auto"] = "auto",
         method: str = "pivoted_cholesky",
-        loss: Literal[
-            "epsilon_insensitive", "squared_epsilon_insensitive"
-        ] = "squared_epsilon_insensitive",
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "squared_epsilon_insensitive",
         memory: float | None = None,
         polish: bool = False,
         sample: int | None = None,
@@ -113,7 +112,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         check_positive("epsilon", self.epsilon, zero=True)
         self._check_parameters()
         loss = losses.by_name(self.loss, _LOSSES, epsilon=self.epsilon)
-        self.exact_ = None
+        self.exact_: SVR | None = None
         pieces = as_pieces(X, y, sample_weight)
         if pieces is None:
             self._fit_memory(X, y, sample_weight, loss)
@@ -137,9 +136,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         )
         beta = dual_start(problem, solution)
         threads = effective_threads(self.n_jobs)
-        near = worst_approximation(
-            mapped.error, mapped.map, mapped.rows.X, [(-beta, certificate)], threads
-        )
+        near = worst_approximation(mapped.error, mapped.map, mapped.rows.X, [(-beta, certificate)], threads)
         self._store(mapped.map, solution, certificate, near)
         if self.polish:
             warn_if_long(mapped.rows.n, "LargeSVR")
@@ -156,7 +153,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
             bounded = self.loss == "epsilon_insensitive"
             start = snapped(beta, self.C * weights) if bounded else beta
             self.exact_ = exact.begin_at(start).fit(X, y, sample_weight)
-            self.certificate_ = self.exact_.certificate_
+            self.certificate_ = exact.certificate_
 
     def _fit_pieces(self, pieces: Pieces, loss: losses.Loss) -> None:
         penalty = Penalty(l2=1.0)

@@ -106,7 +106,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         check_positive("alpha", self.alpha)
         self._check_parameters()
-        self.dual_coef_ = None
+        self.dual_coef_: FloatArray | None = None
         pieces = as_pieces(X, y, sample_weight)
         if pieces is None:
             self._fit_memory(X, y, sample_weight)
@@ -129,9 +129,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         # the penalty is l2 / 2 |w|^2 with l2 = 2 alpha, so the dual's quadratic form is divided by it
         scaled = u / np.sqrt(2.0 * self.alpha)
         threads = effective_threads(self.n_jobs)
-        near = worst_approximation(
-            mapped.error, mapped.map, mapped.rows.X, [(scaled, certificate)], threads
-        )
+        near = worst_approximation(mapped.error, mapped.map, mapped.rows.X, [(scaled, certificate)], threads)
         self._store(mapped.map, w, certificate, near, 1)
         if self.polish:
             self._polish(mapped, target, weights)

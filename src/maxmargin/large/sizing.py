@@ -31,8 +31,8 @@ def plan(
     """Sizes for n rows of p columns within ``memory`` MB (None: half of what is free).
 
     A fit holds, beside X: features n m (if stored), ten vectors of length n, four matrices m x m, landmarks
-    m p and the blocks in work. "auto" wants m = max(200, sqrt(n)), at most 1500 (sqrt(n) landmarks keep the
-    rates of kernel ridge regression up to logarithms: Rudi, Camoriano & Rosasco 2015, theorem 1). It stores
+    m p and the blocks in work. "auto" wants m = max(200, sqrt(n)), at most 1500 (about sqrt(n)
+    landmarks keep the rates of kernel ridge regression: Rudi, Camoriano & Rosasco 2015, theorem 1). It stores
     fewer where memory allows at least half of that, and otherwise does not store them. Rows in pieces are
     never stored.
     """

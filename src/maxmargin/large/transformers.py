@@ -9,9 +9,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import effective_threads
-from maxmargin.kernels.feature_maps import FeatureMap, MapError, measure, squared_norms, transform
-from maxmargin.large.rows import Rows, check_count, feature_map, generator, opened
 from maxmargin.kernels.estimator import TakesKernel
+from maxmargin.kernels.feature_maps import FeatureMap, MapError, NystromMap, measure, squared_norms, transform
+from maxmargin.large.rows import Rows, check_count, feature_map, generator, opened
 from maxmargin.typing import FloatArray
 
 
@@ -134,7 +134,7 @@ class LowRank(_Approximation):
 
     def _learn(self, rows: Rows, seen: Rows, m: int) -> None:
         super()._learn(rows, seen, m)
-        chosen = self.map_.rows
+        chosen = self.map_.rows if isinstance(self.map_, NystromMap) else None
         self.landmark_indices_ = None if chosen is None else seen.numbers[chosen]
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:

@@ -35,20 +35,24 @@ class LowRankInverse:
 class PreconditionedGradients:
     """(K + alpha S^-1) a = y by conjugate gradients, preconditioned by the low-rank kernel phi phi'.
 
-    The preconditioned matrix has its eigenvalues between 1 and 1 + |K - phi phi'| / alpha, so the number of
-    products with K (n^2 p each, never stored) falls with the error of the map: Frangella, Tropp & Udell
-    (2023), proposition 5.3; Rudi, Carratino & Rosasco (2017) for the same idea with landmarks.
+    K - phi phi' is positive semidefinite, so the preconditioned matrix has its eigenvalues between 1 and
+    1 + |K - phi phi'| / min(alpha S^-1): the number of products with K (n^2 p each, never stored) falls with
+    the error of the map. Frangella, Tropp & Udell (2023), section 5; Rudi, Carratino & Rosasco (2017).
     """
 
     tol: float = 1e-4  # of |y - (K + alpha S^-1) a| relative to |y|
     max_iter: int = 200
 
     def solve(
-        self, problem: KernelRidgeProblem, features: Design, *, start: FloatArray | None = None, callback: Any = None
+        self,
+        problem: KernelRidgeProblem,
+        features: Design,
+        *,
+        callback: Any = None,
     ) -> Solution:
         began = perf_counter()
         inverse = LowRankInverse(features, problem.ridge)
-        a = inverse(problem.y) if start is None else start
+        a = inverse(problem.y)
         residual = problem.y - self._product(problem, a)
         z = inverse(residual)
         search, size = z, float(residual @ z)

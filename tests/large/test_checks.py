@@ -30,8 +30,9 @@ ESTIMATORS = [
     mm.LargeSVR(polish=True, loss="epsilon_insensitive"),
     mm.LargeKernelRidge(),
     mm.LargeKernelRidge(polish=True),
+    mm.CellSVC(cell_size=20),
 ]
-MODULES = ["transformers", "classification", "regression", "ridge"]
+MODULES = ["transformers", "classification", "regression", "ridge", "cells"]
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:

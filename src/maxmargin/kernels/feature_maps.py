@@ -148,17 +148,22 @@ def _centres(kernel: Kernel, X: Any, points: Any, m: int, rng: np.random.Generat
             f"method='kmeans' needs rows of numbers, and {kernel!r} has none: use 'pivoted_cholesky'."
         )
     table = validated_columns(X, None)
-    distinct = min(m, table.shape[0])
-    means = KMeans(distinct, n_init=1, max_iter=10, random_state=int(rng.integers(2**31 - 1)))
-    with single_threaded_blas(), warnings.catch_warnings():
-        # fewer distinct rows than centres: the map leaves repeated landmarks out
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        centres = means.fit(table).cluster_centers_.astype(table.dtype, copy=False)
+    centres: Any = kmeans_centres(table, m, rng).astype(table.dtype, copy=False)
     if hasattr(X, "columns"):
         import pandas as pd
 
         centres = pd.DataFrame(centres, columns=list(X.columns))
     return kernel.prepare(centres, like=points)
+
+
+def kmeans_centres(table: Any, k: int, rng: np.random.Generator) -> FloatArray:
+    """Centres of k-means after a few passes; they may repeat where fewer than k rows are distinct."""
+    seed = int(rng.integers(2**31 - 1))
+    means = KMeans(min(k, table.shape[0]), n_init=1, max_iter=10, random_state=seed)
+    with single_threaded_blas(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than centres
+        centres: FloatArray = means.fit(table).cluster_centers_
+    return centres
 
 
 # -- rows in blocks --------------------------------------------------------------------------------------

@@ -143,8 +143,11 @@ def _by_scores(scores: FloatArray, m: int, rng: np.random.Generator) -> IntArray
         if left == 0 or not more.any():
             break
         sure |= more
-    drawn = rng.choice(len(scores), size=left, replace=False, p=rest / rest.sum()) if left else []
-    return np.concatenate([np.flatnonzero(sure), np.asarray(drawn, dtype=np.int64)])
+    certain = np.flatnonzero(sure)
+    if left == 0:
+        return certain
+    drawn = rng.choice(len(scores), size=left, replace=False, p=rest / rest.sum())
+    return np.concatenate([certain, drawn])
 
 
 Chooser = Callable[[Kernel, Any, int, np.random.Generator, int], IntArray]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from glob import glob
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 
 from maxmargin.pieces.collection import Loader, LocalPieces
@@ -75,7 +77,28 @@ def _row_bytes(X: Any) -> float:
 
 
 def _cut(values: Any, part: slice) -> Any:
-    return values.iloc[part] if hasattr(values, "iloc") else values[part]
+    if hasattr(values, "iloc"):
+        return values.iloc[part]
+    return _read(values, part) if _is_whole_file(values) else values[part]
+
+
+def _is_whole_file(values: Any) -> bool:
+    """Whether an array is a read-only memory map itself, not a view of one (whose offset is not its own)."""
+    return (
+        isinstance(values, np.memmap)
+        and isinstance(values.base, mmap)
+        and values.mode == "r"
+        and values.flags.c_contiguous
+    )
+
+
+def _read(values: Any, part: slice) -> Any:
+    """Rows of a memory map, read from its file: pages of a map would stay in the memory of the process."""
+    width = int(np.prod(values.shape[1:], dtype=np.int64))
+    start = values.offset + part.start * width * values.itemsize
+    count = (part.stop - part.start) * width
+    rows = np.fromfile(values.filename, dtype=values.dtype, count=count, offset=start)
+    return rows.reshape(-1, *values.shape[1:])
 
 
 def _slice(X: Any, y: Any, weight: Any, part: slice) -> Piece:

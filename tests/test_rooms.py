@@ -21,6 +21,7 @@ ORDER = [
     {"formulations"},
     {"multiclass"},
     {"svm", "linear", "kernel_machines"},
+    {"large"},
     {"metrics", "discretize"},
     {"tuning"},
     {"feature_selection", "scoring"},

@@ -12,7 +12,7 @@ import numpy as np
 
 from maxmargin._compute.threads import effective_threads, run, single_threaded_blas
 from maxmargin.pieces.piece import Piece, add, tree_sum
-from maxmargin.typing import FloatArray
+from maxmargin.typing import FloatArray, IntArray
 
 Loader = Callable[[], Piece]
 
@@ -58,6 +58,13 @@ class Pieces:
         same rows whatever computes them. Cost: one pass.
         """
         _, X, y, weight = self.map_reduce(_draw, n_rows, random_state, combine=partial(_smallest, n_rows))
+        return Piece(X, y, weight)
+
+    def rows_at(self, numbers: IntArray) -> Piece:
+        """The rows at these positions of the whole table, given in rising order. Cost: two passes."""
+        lengths = list(self.map(len))
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        _, X, y, weight = self.map_reduce(_pick, numbers, starts, combine=_join)
         return Piece(X, y, weight)
 
 
@@ -127,6 +134,18 @@ def _draw(piece: Piece, n_rows: int, seed: int) -> Draw:
     y = None if piece.y is None else np.asarray(piece.y)[kept]
     weight = None if piece.weight is None else np.asarray(piece.weight)[kept]
     return keys[kept], _rows(piece.X, kept), y, weight
+
+
+def _pick(piece: Piece, numbers: IntArray, starts: IntArray) -> Draw:
+    first, last = np.searchsorted(numbers, starts[piece.index : piece.index + 2])
+    kept = numbers[first:last] - starts[piece.index]
+    y = None if piece.y is None else np.asarray(piece.y)[kept]
+    weight = None if piece.weight is None else np.asarray(piece.weight)[kept]
+    return kept, _rows(piece.X, kept), y, weight
+
+
+def _join(left: Draw, right: Draw) -> Draw:
+    return _smallest(len(left[0]) + len(right[0]), left, right)
 
 
 def _rows(X: Any, kept: Any) -> Any:

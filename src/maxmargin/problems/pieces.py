@@ -177,7 +177,8 @@ def _add_and_max(left: tuple[float, float], right: tuple[float, float]) -> tuple
 def _rows(piece: Piece, targets: Targets) -> tuple[Design, FloatArray, FloatArray]:
     """The design of a piece (on one thread: pieces run side by side), its targets and weights."""
     y, c = targets(piece)
-    return design(piece.table(), 1), y, c
+    mapped = hasattr(piece.X, "hessian_product")  # a design already: features that are computed on the way
+    return piece.X if mapped else design(piece.table(), 1), y, c
 
 
 def _extremes(margins: FloatArray, c: FloatArray) -> tuple[float, float]:

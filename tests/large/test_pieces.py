@@ -83,7 +83,7 @@ def test_two_worker_processes_give_the_answer_of_memory() -> None:
     distributed = pytest.importorskip("distributed")
     X, f, y = curved()
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster),
     ):
         rows = da.from_array(X, chunks=(400, 3))

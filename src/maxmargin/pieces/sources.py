@@ -16,6 +16,8 @@ from maxmargin.pieces.collection import Loader, LocalPieces
 from maxmargin.pieces.piece import Piece
 
 PIECE_BYTES = 1 << 24  # of X in one piece: small beside memory, large beside the cost of a task
+_FEWEST_ROWS = 8192
+_ENOUGH_PIECES = 32
 
 
 def from_array(
@@ -27,7 +29,7 @@ def from_array(
     ----------
     X : of shape (n_samples, n_features); a memory map is read as the slices are used.
     y, sample_weight : of shape (n_samples,), memory maps or arrays.
-    rows : rows of a piece; by default as many as fill 16 MB.
+    rows : rows of a piece; by default as many as fill 16 MB, fewer where that would make few pieces.
     n_jobs : threads that use pieces at the same time; None for all free cores.
 
     Examples
@@ -48,7 +50,9 @@ def from_array(
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         if values is not None and len(values) != n:
             raise ValueError(f"X has {n} rows and {name} has {len(values)}: give the same number of both.")
-    step = rows_per_piece(_row_bytes(X)) if rows is None else _checked_rows(rows)
+    # enough pieces to go round, and for every eighth of them to be an eighth of the rows
+    even = max(_FEWEST_ROWS, -(-n // _ENOUGH_PIECES))
+    step = min(even, rows_per_piece(_row_bytes(X))) if rows is None else _checked_rows(rows)
 
     def loaders() -> Iterator[Loader]:
         for start in range(0, n, step):

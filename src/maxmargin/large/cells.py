@@ -17,7 +17,8 @@ from maxmargin.kernels.base import validated_columns
 from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.feature_maps import blocks, cut, kmeans_centres
 from maxmargin.large.rows import check_count, class_codes, generator, opened, weights_per_class
-from maxmargin.linear._base import check_positive, row_weights
+from maxmargin.linear._base import row_weights
+from maxmargin.parameters import check_not_negative
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.svm import SVC
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -117,7 +118,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CellSVC:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
-        check_positive("softness", self.softness, zero=True)
+        check_not_negative("softness", self.softness)
         size = check_count("cell_size", self.cell_size)
         rows = opened(self, X)
         codes = class_codes(self, y, rows.X)

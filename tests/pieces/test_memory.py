@@ -23,7 +23,8 @@ def test_own_and_mapped_memory_stay_below_the_size_of_the_file(tmp_path):
     write(tmp_path, ROWS)
     size = (tmp_path / "X.npy").stat().st_size / 2**20
     command = [sys.executable, "-m", "benchmarks.pieces", "--child", str(tmp_path), "--jobs", "1"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=root)
     seen = json.loads(done.stdout)
     assert seen["own"] - seen["before"] < 0.75 * size
     assert seen["high_water"] < seen["before"] + 0.75 * size + 250  # MB of libraries, mapped from files

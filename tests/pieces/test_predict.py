@@ -73,6 +73,25 @@ def test_dask_dataframes_keep_their_index_and_get_names():
     np.testing.assert_allclose(encoded.compute(), encoder.transform(frame))
 
 
+def test_partitions_without_rows():
+    """As a filter leaves them: they add nothing to a fit and have no predictions."""
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y > 0, kind=rng.choice(["u", "v"], 300))
+    lazy = dd.concat(
+        [dd.from_pandas(frame.iloc[rows], npartitions=1) for rows in (slice(0, 0), slice(0, 180))]
+    )
+    lazy = dd.concat([lazy, dd.from_pandas(frame.iloc[180:], npartitions=1)])
+    assert lazy.npartitions == 3
+    for make, target in ((mm.LogisticRegression, "y"), (mm.LeastSquares, "c"), (mm.FisherDiscriminant, "y")):
+        whole, cut = make().fit(frame[["a", "b"]], frame[target]), make().fit(lazy[["a", "b"]], lazy[target])
+        expected = whole.predict(frame[["a", "b"]])
+        np.testing.assert_allclose(mp.predict(cut, lazy[["a", "b"]]).compute(), expected, atol=1e-9)
+    encoder = WOEEncoder().fit(lazy.drop(columns="y"), lazy["y"])
+    expected = WOEEncoder().fit_transform(frame.drop(columns="y"), frame["y"])
+    np.testing.assert_allclose(
+        mp.predict(encoder, lazy.drop(columns="y"), method="transform").compute(), expected, atol=1e-9
+    )
+
+
 def test_sparse_results_and_frames():
     frame = pd.DataFrame({"k": rng.choice(["u", "v"], 50)})
     encoder = OneHotEncoder().fit(frame)

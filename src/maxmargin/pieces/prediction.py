@@ -142,13 +142,17 @@ def _column_names(model: Any, method: str, n: int) -> list[str]:
 def _predict_array(model: Any, X: Any, method: str) -> Any:
     X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
     example = _block(np.zeros((1, X.shape[1]), dtype=X.dtype), model, method)
-    like = {"dtype": example.dtype, "meta": example[:0]}
+    empty = example[:0]
+    like = {"dtype": example.dtype, "meta": empty, "empty": empty}
     if example.ndim == 1:
         return X.map_blocks(_block, model, method, drop_axis=1, **like)
     return X.map_blocks(_block, model, method, chunks=(X.chunks[0], (example.shape[1],)), **like)
 
 
-def _block(X: Any, model: Any, method: str) -> AnyArray:
+def _block(X: Any, model: Any, method: str, empty: Any = None) -> AnyArray:
+    """Predictions of one block; ``empty`` for a block without rows, which no estimator takes."""
+    if empty is not None and X.shape[0] == 0:
+        return np.asarray(empty)
     result = getattr(model, method)(X)
     return result.toarray() if sparse.issparse(result) else np.asarray(result)
 
@@ -156,9 +160,12 @@ def _block(X: Any, model: Any, method: str) -> AnyArray:
 def _predict_frame(model: Any, X: Any, method: str) -> Any:
     # a real row: made-up values would be unseen categories to an encoder
     example = _partition(X.head(1, npartitions=-1), model, method)
-    return X.map_partitions(_partition, model, method, meta=example.iloc[:0])
+    empty = example.iloc[:0]
+    return X.map_partitions(_partition, model, method, empty, meta=empty)
 
 
-def _partition(frame: Any, model: Any, method: str) -> Any:
+def _partition(frame: Any, model: Any, method: str, empty: Any = None) -> Any:
+    if empty is not None and len(frame) == 0:
+        return empty
     table = _named(getattr(model, method)(frame), model, method, frame.index)
     return table[method] if list(table.columns) == [method] else table

@@ -37,6 +37,12 @@ _HOMES: dict[str, str] = {
     "SubgradientDescent": "maxmargin.linear",
     "KernelRidge": "maxmargin.kernel_machines",
     "KernelPerceptron": "maxmargin.kernel_machines",
+    "LowRank": "maxmargin.large",
+    "RandomFourier": "maxmargin.large",
+    "LargeSVC": "maxmargin.large",
+    "LargeSVR": "maxmargin.large",
+    "LargeKernelRidge": "maxmargin.large",
+    "CellSVC": "maxmargin.large",
     "tune": "maxmargin.tuning",
     "GridSearch": "maxmargin.tuning",
     "TuneResult": "maxmargin.tuning",
@@ -47,6 +53,7 @@ _HOMES: dict[str, str] = {
     "Scorecard": "maxmargin.scoring",
 }
 _MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "solvers"}
+_MODULES |= {"pieces"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -85,7 +85,7 @@ class DenseDesign:
 
     def _parts(self) -> list[slice]:
         n, p = self.shape
-        return split(n, self.threads if n * p > 4 * _BLOCK else 1)
+        return split(n, self.threads if n * p > 4 * _BLOCK else 1) or [slice(0, 0)]
 
     def scores(self, w: FloatArray) -> FloatArray:
         out = np.empty(self.shape[0])
@@ -170,7 +170,7 @@ class SparseDesign:
         self._csr = (X.data, X.indices, X.indptr.astype(X.indices.dtype, copy=False))
 
     def _parts(self) -> list[slice]:
-        return split(self.shape[0], self.threads)
+        return split(self.shape[0], self.threads) or [slice(0, 0)]
 
     def scores(self, w: FloatArray) -> FloatArray:
         out = np.empty(self.shape[0])

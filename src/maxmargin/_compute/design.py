@@ -20,8 +20,9 @@ _BLOCK = 1 << 17  # numbers in a block: one megabyte of float64, which stays in 
 
 
 class Design(Protocol):
-    """The products with X that a solver may ask for."""
+    """The products with X that a solver may ask for; ``X`` is the table itself."""
 
+    X: Any
     shape: tuple[int, int]
     density: float
 

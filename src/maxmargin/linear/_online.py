@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from maxmargin.linear._base import LinearClassifier, row_weights
-from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy
+from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, stream_classes, stream_codes
 from maxmargin.solvers.online_loop import OnlineLoop, OnlineState
 from maxmargin.typing import FloatArray, IntArray
 
@@ -66,15 +66,10 @@ class OnlineClassifier(LinearClassifier):
         )
         check_classification_targets(y)
         if first:
-            if classes is None:
-                raise ValueError("the first call of partial_fit needs classes=, all labels that will come.")
             check_strategy(self._strategy())
-            self.classes_ = unique_labels(classes)
+            self.classes_ = stream_classes(classes)
             self._begin(X.shape[1])
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y has labels that are not in classes={list(self.classes_)}: {list(unknown)}.")
-        codes = np.searchsorted(self.classes_, y)
+        codes = stream_codes(y, self.classes_)
         weights = row_weights(self, X, sample_weight)
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")

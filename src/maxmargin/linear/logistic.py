@@ -14,7 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design, design
 from maxmargin.linear._base import LinearClassifier, check_positive, warn_unsolved, worst_gap
-from maxmargin.linear._separation import Separation, find_separation, strictly_separated
+from maxmargin.linear._separation import (
+    Separation,
+    find_multinomial_separation,
+    find_separation,
+    strictly_separated,
+)
 from maxmargin.linear._summary import LogisticSummary, coefficient_table, covariance
 from maxmargin.losses import Logistic
 from maxmargin.multiclass import BinaryTask, binary_tasks
@@ -199,13 +204,11 @@ class LogisticRegression(LinearClassifier):
         self._information = [None]
         if l2 > 0:
             return
-        scores = problem.scores(solution.x)
-        own = scores[np.arange(len(codes)), codes]
-        scores[np.arange(len(codes)), codes] = -np.inf
-        used = weights > 0
-        if np.min((own - scores.max(axis=1))[used]) > 0:
-            self.separation_ = Separation("complete", np.abs(solution.x).max(axis=0))
-        elif solution.x.size <= 1500:
+        large = solution.x.size > 1500
+        margins = problem.scores(solution.x)
+        if large or not solved(self.certificate_, self.tol) or np.ptp(margins, axis=1).max() > 6:
+            self.separation_ = find_multinomial_separation(problem, solution.x)
+        if not large:
             self._information = [multinomial_hessian(problem, solution.x)[0]]
 
     def _names(self) -> list[str]:

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from scipy import linalg
 from sklearn.utils.validation import validate_data
 
@@ -123,6 +124,7 @@ class Ridge(_Squares):
     intercept_ : float.
     alpha_ : the penalty in use.
     n_iter_ : passes of "sgd"; 1 for the closed form.
+    history_ : table of pass and mean loss before its steps, (1/2)(y - f)^2 (solver "sgd").
     path_ : `RidgePath` with all models and their leave-one-out residuals (solver "closed").
     certificate_ : the duality gap of the answer; it tells how far "sgd" came.
 
@@ -189,8 +191,8 @@ class Ridge(_Squares):
             relative_step=True,
         )
         state = loop.start(X.shape[1], self.random_state)
-        for _ in range(self.max_iter):
-            loop.run(state, X, y, weights)
+        losses = [loop.run(state, X, y, weights)[1] for _ in range(self.max_iter)]
+        self.history_ = pd.DataFrame({"pass": np.arange(1, self.max_iter + 1), "loss": losses})
         self.n_iter_ = self.max_iter
         return state.theta(average=False)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compute.design import Design
 from maxmargin._compute.jit import jit_sums
 from maxmargin._compute.rows import row_add, row_dot, rows_of
 from maxmargin.losses import EpsilonInsensitive, Hinge, Logistic, SquaredEpsilonInsensitive, SquaredHinge
@@ -180,7 +179,7 @@ class _Sweep:
     def __init__(self, problem: LossPenalty, seed: int) -> None:
         self.kind = next(kind for cls, kind in _KINDS if type(problem.loss) is cls)
         self.problem, self.seed = problem, seed
-        self.rows = rows_of(_table(problem.X))
+        self.rows = rows_of(problem.X.X)
         n, p = problem.X.shape
         l2 = problem.penalty.l2
         norms = problem.X.squared_norms() / l2
@@ -220,7 +219,3 @@ class _Sweep:
 
     def theta(self) -> FloatArray:
         return np.append(self.w, self.state[0])
-
-
-def _table(X: Design) -> Any:
-    return X.X  # type: ignore[attr-defined]  # both designs keep the table under this name

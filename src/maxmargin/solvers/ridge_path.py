@@ -135,4 +135,4 @@ def kernel_path(K: FloatArray, y: FloatArray, weights: FloatArray, alphas: Float
 def _times(X: Design, V: FloatArray) -> FloatArray:
     if isinstance(X, DenseDesign):
         return np.asarray(X.dense() @ V)
-    return np.asarray(X.X @ V)  # type: ignore[attr-defined]  # the CSR matrix of a SparseDesign
+    return np.asarray(X.X @ V)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin._compute import csr
+from maxmargin._compute.inner import squared_norms
 from maxmargin._compute.threads import effective_threads, run, split
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
@@ -152,8 +153,7 @@ class DenseDesign:
         return DenseDesign(np.ascontiguousarray(self.X[:, chosen]), self.threads)
 
     def squared_norms(self) -> FloatArray:
-        norms: FloatArray = np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
-        return norms
+        return squared_norms(self.X)
 
     def dense(self) -> FloatArray:
         return self.X.astype(np.float64, copy=False)
@@ -226,8 +226,7 @@ class SparseDesign:
         return SparseDesign(self._csc[:, chosen].tocsr(), self.threads)
 
     def squared_norms(self) -> FloatArray:
-        squared = self.X.multiply(self.X)
-        return np.asarray(squared.sum(axis=1), dtype=np.float64).ravel()
+        return squared_norms(self.X)
 
     def dense(self) -> FloatArray:
         full: FloatArray = self.X.toarray().astype(np.float64, copy=False)

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from maxmargin._compute.inner import squared_norms
 from maxmargin.linear._base import LinearClassifier, row_weights
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, stream_classes, stream_codes
 from maxmargin.solvers.online_loop import OnlineLoop, OnlineState
@@ -126,5 +127,4 @@ def rows_of_task(X: Any, task: BinaryTask) -> Any:
 
 def table_radius(X: Any, fit_intercept: bool) -> float:
     """R = max ||(x, 1)||, or max ||x|| without an intercept."""
-    squares = X.multiply(X).sum(axis=1) if not isinstance(X, np.ndarray) else np.einsum("ij,ij->i", X, X)
-    return float(np.sqrt(np.max(squares) + (1.0 if fit_intercept else 0.0)))
+    return float(np.sqrt(np.max(squared_norms(X)) + (1.0 if fit_intercept else 0.0)))

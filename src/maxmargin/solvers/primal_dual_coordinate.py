@@ -67,8 +67,8 @@ def _minimise_logistic(m: float, a: float, q: float, c: float) -> float:
 def _passes(
     kind: int,
     data: FloatArray,
-    indices: IntArray,
-    indptr: IntArray,
+    indices: Any,
+    indptr: Any,
     p: int,
     y: FloatArray,
     c: FloatArray,

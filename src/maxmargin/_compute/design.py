@@ -14,10 +14,12 @@ from scipy import sparse
 
 from maxmargin._compute import csr
 from maxmargin._compute.inner import squared_norms
+from maxmargin._compute.rows import rows_of
 from maxmargin._compute.threads import effective_threads, run, split
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _BLOCK = 1 << 17  # numbers in a block: one megabyte of float64, which stays in the second-level cache
+_THREADED_ENTRIES = 1_000_000  # below, a product takes less time than waking a thread
 
 
 class Design(Protocol):
@@ -164,11 +166,11 @@ class SparseDesign:
 
     def __init__(self, X: sparse.csr_matrix, threads: int) -> None:
         self.X = X
-        self.threads = threads if X.nnz > 20_000 else 1
+        self.threads = threads if X.nnz > _THREADED_ENTRIES else 1
         self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
         self.density = X.nnz / max(1, X.shape[0] * X.shape[1])
         self._csc: Any = None  # made when columns are first asked for
-        self._csr = (X.data, X.indices, X.indptr.astype(X.indices.dtype, copy=False))
+        self._csr = rows_of(X)[:3]
 
     def _parts(self) -> list[slice]:
         return split(self.shape[0], self.threads)
@@ -197,7 +199,7 @@ class SparseDesign:
 
     def adjoint(self, u: FloatArray) -> FloatArray:
         if u.ndim == 2:
-            return np.array([self._accumulate(csr.csr_adjoint, row, self.shape[1]) for row in u])
+            return self._accumulate(csr.csr_two_adjoints, u, (2, self.shape[1]))
         return self._accumulate(csr.csr_adjoint, u, self.shape[1])
 
     def gram(self, d: FloatArray) -> FloatArray:

@@ -13,8 +13,7 @@ _INT = ir.IntType(32)
 _READ, _KEEP, _DATA = _INT(0), _INT(3), _INT(1)  # for reading, into every level of the cache, data
 
 
-@intrinsic
-def prefetch(typing_context: Any, array: Any, at: Any) -> Any:
+def _prefetch(typing_context: Any, array: Any, at: Any) -> Any:
     """Bring the line of ``array[at]`` into the cache; nothing happens where ``at`` is outside."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -26,3 +25,6 @@ def prefetch(typing_context: Any, array: Any, at: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
+
+
+prefetch: Any = intrinsic(_prefetch)

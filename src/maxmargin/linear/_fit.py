@@ -18,7 +18,7 @@ from maxmargin.solvers.primal_linear_program import LinearProgram
 from maxmargin.solvers.primal_newton import Newton
 from maxmargin.solvers.primal_proximal_coordinate import ProximalCoordinateDescent
 from maxmargin.solvers.primal_successive import SuccessiveLinearisation
-from maxmargin.solvers.primal_warm import solve_nested
+from maxmargin.solvers.primal_warm import sample_start
 from maxmargin.typing import FloatArray
 
 _EXPLICIT_COLUMNS = 1500
@@ -74,12 +74,6 @@ def choose(problem: LossPenalty) -> str:
     return "augmented" if problem.X.shape[1] <= _EXPLICIT_COLUMNS else "dual_coordinate"
 
 
-def _solve_plainly(problem: LossPenalty, solver: Any, *, callback: Any) -> Solution:
-    with single_threaded_blas():
-        solution: Solution = solver.solve(problem, callback=callback)
-    return solution
-
-
 def solve_primal(
     problem: LossPenalty,
     solver: str,
@@ -102,6 +96,9 @@ def solve_primal(
             f"solver={name!r} cannot solve a {type(problem.loss).__name__} loss with {problem.penalty}: "
             "use solver='auto'."
         )
-    nested = name == "newton"  # a sample of a hinge problem saves the other solvers nothing
-    solution = (solve_nested if nested else _solve_plainly)(problem, chosen, callback=callback)
-    return solution, problem.certify(solution.x, solution.multipliers)
+    # the tall products run on our threads; BLAS threads would only wait for each other
+    with single_threaded_blas():
+        # a sample of a hinge problem saves the other solvers nothing
+        start = sample_start(problem, chosen) if name == "newton" else None
+        solution: Solution = chosen.solve(problem, start=start, callback=callback)
+        return solution, problem.certify(solution.x, solution.multipliers)

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design, design
+from maxmargin._compute.threads import single_threaded_blas
 from maxmargin.linear._base import LinearClassifier, check_positive, warn_unsolved, worst_gap
 from maxmargin.linear._separation import (
     Separation,
@@ -30,7 +31,7 @@ from maxmargin.problems.multinomial import Multinomial
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal_multinomial import MultinomialNewton, multinomial_hessian
 from maxmargin.solvers.primal_newton import Newton, hessian
-from maxmargin.solvers.primal_warm import solve_nested
+from maxmargin.solvers.primal_warm import sample_start
 from maxmargin.typing import FloatArray, IntArray
 
 
@@ -169,8 +170,9 @@ class LogisticRegression(LinearClassifier):
         # penalised problems have an optimum, separated or not
         stop = strictly_separated if l2 == 0 else None
         solver = Newton(tol=self.tol, max_iter=self.max_iter, stop=stop)
-        solution = solve_nested(problem, solver, callback=self._report)
-        certificate = problem.certify(solution.x, solution.multipliers)
+        with single_threaded_blas():  # the tall products run on our threads
+            solution = solver.solve(problem, start=sample_start(problem, solver), callback=self._report)
+            certificate = problem.certify(solution.x, solution.multipliers)
         if l2 == 0 and (
             not solved(certificate, self.tol) or np.max(task.signs * problem.scores(solution.x)) > 6
         ):

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compute.threads import single_threaded_blas
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution
 from maxmargin.typing import FloatArray
@@ -17,19 +16,12 @@ _ROWS_PER_COLUMN = 10
 _SHARE = 8
 
 
-def solve_nested(problem: LossPenalty, solver: Any, *, callback: Any = None) -> Solution:
-    """Solve on an eighth of the rows and go on from there on all of them.
+def sample_start(problem: LossPenalty, solver: Any) -> FloatArray | None:
+    """The answer on an eighth of the rows, where that has enough of them; otherwise None.
 
     With n much larger than p the first iterations on all rows only find what a sample knows already. The
     sample is solved to the accuracy that its size deserves, p / m for m rows.
     """
-    # the tall products run on our threads; BLAS threads would only wait for each other on p x p matrices
-    with single_threaded_blas():
-        solution: Solution = solver.solve(problem, start=_start(problem, solver), callback=callback)
-    return solution
-
-
-def _start(problem: LossPenalty, solver: Any) -> FloatArray | None:
     n, p = problem.X.shape
     m = n // _SHARE
     if m < max(_SMALLEST, _ROWS_PER_COLUMN * p):

@@ -1,6 +1,6 @@
 """Jitted products with a CSR matrix; every function works on the rows start ... stop - 1.
 
-Indices are unsigned (see `maxmargin._compute.rows.rows_of`): signed ones would be tested for negative positions.
+Indices are unsigned (see `maxmargin._compute.rows.rows_of`): signed ones would be tested at every use.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Design(Protocol):
         """X' u, of shape (n_features,); for u of shape (2, n_samples) both rows in one pass over X."""
 
     def gram(self, d: FloatArray) -> FloatArray:
-        """X' diag(d) X of shape (n_features, n_features) for d >= 0; rows with d = 0 cost nothing."""
+        """X' diag(d) X of shape (n_features, n_features); rows with d = 0 cost nothing."""
 
     def hessian_product(self, d: FloatArray, v: FloatArray, bias: float) -> tuple[FloatArray, float]:
         """[X 1]' diag(d) [X 1] (v, bias), as its first n_features entries and its last one."""
@@ -122,8 +122,7 @@ class DenseDesign:
                     block = (
                         self._block(rows)[kept] if len(kept) < rows.stop - rows.start else self._block(rows)
                     )
-                    scaled = block * np.sqrt(weights)[:, None]
-                    total += scaled.T @ scaled
+                    total += _block_gram(block, weights)
             return total
 
         return self._sum(work)
@@ -159,6 +158,16 @@ class DenseDesign:
 
     def dense(self) -> FloatArray:
         return self.X.astype(np.float64, copy=False)
+
+
+def _block_gram(block: FloatArray, weights: FloatArray) -> FloatArray:
+    lowest, highest = weights.min(), weights.max()
+    if lowest == highest and lowest >= 0.0:
+        return np.asarray(block.T @ block) * highest
+    if lowest >= 0.0:  # a symmetric product costs half
+        scaled = block * np.sqrt(weights)[:, None]
+        return np.asarray(scaled.T @ scaled)
+    return np.asarray((block * weights[:, None]).T @ block)
 
 
 class SparseDesign:

@@ -20,6 +20,8 @@ from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.solvers.ridge_path import RidgePath, linear_path
 from maxmargin.typing import FloatArray
 
+_SMALL = 600  # up to here BLAS threads cost an eigendecomposition more than they save
+
 
 class _Squares(LinearRegressor):
     """What both share: validation and the certificate."""
@@ -170,7 +172,7 @@ class Ridge(_Squares):
         else:
             self.n_iter_ = 1
             # several BLAS threads would only wait for each other on small matrices
-            small = min(table.shape) <= 300
+            small = min(table.shape) <= _SMALL
             with single_threaded_blas() if small else nullcontext():
                 self.path_: RidgePath = linear_path(table, y, weights, alphas, self.fit_intercept)
             best = self.path_.best if self.alphas is not None else 0

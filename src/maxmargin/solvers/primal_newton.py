@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -87,6 +87,32 @@ def weighted_loss(problem: LossPenalty) -> WeightedLoss:
     return (JittedLoss if jitted else WeightedLoss)(problem.loss, problem.y, problem.c)
 
 
+class ChangingGram:
+    """X' diag(d) X for weights d that change in few rows from one call to the next.
+
+    Losses with corners only switch rows on and off: then the rows that changed are added or taken away.
+    """
+
+    def __init__(self) -> None:
+        self._pattern: FloatArray | None = None
+        self._gram: FloatArray = np.empty(0)
+
+    def of(self, X: Design, d: FloatArray) -> FloatArray:
+        scale = float(d.max(initial=0.0))
+        if scale == 0.0:
+            return np.zeros((X.shape[1], X.shape[1]))
+        pattern = d / scale
+        if self._pattern is not None:
+            change = pattern - self._pattern
+            changed = np.abs(change) > 1e-12
+            if 2 * np.count_nonzero(changed) < np.count_nonzero(d):
+                self._gram = self._gram + X.gram(np.where(changed, change, 0.0))
+                self._pattern = np.where(changed, pattern, self._pattern)
+                return scale * self._gram
+        self._pattern, self._gram = pattern, X.gram(pattern)
+        return scale * self._gram
+
+
 @dataclass
 class NewtonState:
     """Where Newton's method stands: the point, its scores, and slopes u that balance the last full step.
@@ -101,6 +127,7 @@ class NewtonState:
     decrement: float = np.inf
     terms: Any = None
     local: FloatArray | None = None
+    gram: ChangingGram = field(default_factory=ChangingGram)
 
     def model(self, terms: RowTerms) -> FloatArray:
         """Slopes and curvatures at f, of shape (2, n_samples)."""
@@ -187,9 +214,10 @@ def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bo
     adjoints = problem.X.adjoint(local) if explicit else problem.X.adjoint(slope)[None]
     gradient = np.append(adjoints[0] + l2 * state.theta[:-1], slope.sum() * problem.fit_intercept)
     floor = max(0.0, terms.bias_floor - float(d.sum()))
-    direction = newton_direction(
-        problem.X, d, l2, gradient, problem.fit_intercept, floor, adjoints[1] if explicit else None
-    )
+    border = adjoints[1] if explicit else None
+    small = problem.X.shape[1] <= _EXPLICIT_COLUMNS
+    gram = state.gram.of(problem.X, d) if small else None
+    direction = newton_direction(problem.X, d, l2, gradient, problem.fit_intercept, floor, border, gram)
     along = problem.X.scores(direction[:-1])
     along += direction[-1]
     descent = float(gradient @ direction)
@@ -266,22 +294,31 @@ def newton_direction(
     fit_intercept: bool,
     bias: float = 0.0,
     border: FloatArray | None = None,
+    gram: FloatArray | None = None,
 ) -> FloatArray:
-    """Solve ([X 1]' diag(d) [X 1] + diag(l2, ..., l2, bias)) step = -gradient; ``border`` is X'd if known."""
+    """Solve ([X 1]' diag(d) [X 1] + diag(l2, ..., l2, bias)) step = -gradient.
+
+    ``border`` is X'd and ``gram`` X' diag(d) X, where they are known.
+    """
     if X.shape[1] <= _EXPLICIT_COLUMNS:
-        H = hessian(X, d, l2, fit_intercept, border)
+        H = hessian(X, d, l2, fit_intercept, border, gram)
         H[-1, -1] += bias
         return solve_symmetric(H, -gradient)
     return _conjugate_gradients(X, d, l2, gradient, fit_intercept, bias)
 
 
 def hessian(
-    X: Design, d: FloatArray, l2: float, fit_intercept: bool, border: FloatArray | None = None
+    X: Design,
+    d: FloatArray,
+    l2: float,
+    fit_intercept: bool,
+    border: FloatArray | None = None,
+    gram: FloatArray | None = None,
 ) -> FloatArray:
     """The (p + 1) x (p + 1) Hessian; the intercept's row is that of the identity when there is none."""
     p = X.shape[1]
     H = np.zeros((p + 1, p + 1))
-    H[:p, :p] = X.gram(d)
+    H[:p, :p] = X.gram(d) if gram is None else gram
     H[np.arange(p), np.arange(p)] += l2
     if fit_intercept:
         H[p, :p] = H[:p, p] = X.adjoint(d) if border is None else border

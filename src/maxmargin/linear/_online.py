@@ -116,6 +116,17 @@ class OnlineClassifier(LinearClassifier):
     def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
         """What a full fit can report beyond the weights."""
 
+    def _objectives(self, X: Any, codes: IntArray, weights: FloatArray, decay: float) -> FloatArray:
+        """decay/2 (||w||^2 + b^2) + mean hinge of every machine, of shape (n_machines,)."""
+        values = []
+        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
+        for task, w, b in zip(tasks, self.coef_, self.intercept_, strict=True):
+            f = np.asarray(rows_of_task(X, task) @ w).ravel() + b
+            share = weights[task.rows] / weights[task.rows].sum()
+            hinge = float(share @ np.maximum(0.0, 1.0 - task.signs * f))
+            values.append(0.5 * decay * float(w @ w + b * b) + hinge)
+        return np.array(values)
+
     def _gave_up(self, why: str) -> None:
         warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=4)
 

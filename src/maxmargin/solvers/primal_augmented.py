@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compute.row_terms import PSI_HINGE, psi_along, psi_model
+from maxmargin._compute.row_terms import PSI_HINGE
 from maxmargin.losses import Loss, ShiftedHinge
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution, Status
-from maxmargin.solvers.primal_newton import NewtonState, PlainTerms, first_state, newton_step
+from maxmargin.solvers.primal_newton import JittedTerms, NewtonState, PlainTerms, first_state, newton_step
 from maxmargin.solvers.primal_proximal_coordinate import proximal_step
 from maxmargin.typing import FloatArray
 
@@ -55,17 +55,11 @@ class Envelope(PlainTerms):
 
 
 @dataclass(frozen=True)
-class HingeEnvelope(Envelope):
+class HingeEnvelope(JittedTerms, Envelope):
     """As `Envelope`, in one jitted pass over the rows."""
 
     def _arguments(self) -> tuple[Any, ...]:
         return PSI_HINGE, float(self.loss.edge), float(self.sigma), self.v, self.y, self.c  # type: ignore[attr-defined]  # `envelope` gives hinges only
-
-    def model(self, f: FloatArray, out: FloatArray) -> float:
-        return float(psi_model(*self._arguments(), f, out[0], out[1]))
-
-    def derivative(self, f: FloatArray, along: FloatArray, t: float) -> float:
-        return float(psi_along(*self._arguments(), f, along, float(t)))
 
 
 def envelope(problem: LossPenalty, v: FloatArray, sigma: float) -> Envelope:

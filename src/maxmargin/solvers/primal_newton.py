@@ -48,6 +48,20 @@ class PlainTerms:
         return float(along @ self.slope(f + t * along))
 
 
+class JittedTerms:
+    """``model`` and ``derivative`` in one jitted pass over the rows; `_arguments` says of what."""
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """kind, edge, sigma, v, y and c of `maxmargin._compute.row_terms`."""
+        raise NotImplementedError  # a subclass knows its loss
+
+    def model(self, f: FloatArray, out: FloatArray) -> float:
+        return float(psi_model(*self._arguments(), f, out[0], out[1]))
+
+    def derivative(self, f: FloatArray, along: FloatArray, t: float) -> float:
+        return float(psi_along(*self._arguments(), f, along, float(t)))
+
+
 @dataclass(frozen=True)
 class WeightedLoss(PlainTerms):
     """sum_i c_i L(y_i, f_i)."""
@@ -68,18 +82,12 @@ class WeightedLoss(PlainTerms):
 
 
 @dataclass(frozen=True)
-class JittedLoss(WeightedLoss):
+class JittedLoss(JittedTerms, WeightedLoss):
     """As `WeightedLoss`, for the losses that `maxmargin._compute.row_terms` knows."""
 
     def _arguments(self) -> tuple[Any, ...]:
         kind = PSI_SQUARED if type(self.loss) is SquaredHinge else PSI_LOGISTIC
-        return kind, 1.0, 1.0, self.y, self.y, self.c  # no multipliers: the third and fourth are not used
-
-    def model(self, f: FloatArray, out: FloatArray) -> float:
-        return float(psi_model(*self._arguments(), f, out[0], out[1]))
-
-    def derivative(self, f: FloatArray, along: FloatArray, t: float) -> float:
-        return float(psi_along(*self._arguments(), f, along, float(t)))
+        return kind, 1.0, 1.0, self.y, self.y, self.c  # edge, sigma and v are the hinge's
 
 
 def weighted_loss(problem: LossPenalty) -> WeightedLoss:

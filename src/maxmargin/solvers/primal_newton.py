@@ -263,24 +263,31 @@ class Line:
         f = self.f + self.along
         value = self.terms.model(f, local)
         slope = float(self.along @ local[0]) + self.linear + self.quadratic
-        if abs(slope) <= -self.descent / 3.0:
+        if self._flat(slope):
             return 1.0, f, value, local
-        t = self._third(slope)
+        t = self._flat_step(slope)
         f = self.f + t * self.along
         return t, f, self.terms.model(f, local), local
 
     def slope(self, t: float) -> float:
         return self.terms.derivative(self.f, self.along, t) + self.linear + t * self.quadratic
 
-    def _third(self, slope: float) -> float:
-        """A step where the derivative has fallen to a third of its size; ``slope`` is that at 1.
+    def _flat(self, slope: float) -> bool:
+        """Whether a derivative is small beside that at 0: a tenth of it downhill, a twentieth uphill.
+
+        Uphill means behind the minimum: with corners the value there can be above that at 0.
+        """
+        return bool(self.descent * 0.1 <= slope <= -0.05 * self.descent)
+
+    def _flat_step(self, slope: float) -> float:
+        """A step where the derivative is flat; ``slope`` is that at 1.
 
         Losses with corners need this: halving until the value falls makes Newton's method creep or cycle.
         """
         low, low_slope, high, high_slope = 0.0, self.descent, np.inf, np.inf
         t = 1.0
         for _ in range(40):
-            if abs(slope) <= -self.descent / 3.0:
+            if self._flat(slope):
                 return t
             if slope < 0:
                 low, low_slope = t, slope

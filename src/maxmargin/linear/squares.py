@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +10,7 @@ from scipy import linalg
 from sklearn.utils.validation import validate_data
 
 from maxmargin._compute.design import Design, design
-from maxmargin._compute.threads import single_threaded_blas
+from maxmargin._compute.threads import blas_threads_for
 from maxmargin.linear._base import LinearRegressor, check_positive, row_weights
 from maxmargin.losses import Squared
 from maxmargin.penalties import Penalty
@@ -19,8 +18,6 @@ from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.solvers.ridge_path import RidgePath, linear_path
 from maxmargin.typing import FloatArray
-
-_SMALL = 600  # up to here BLAS threads cost an eigendecomposition more than they save
 
 
 class _Squares(LinearRegressor):
@@ -171,9 +168,7 @@ class Ridge(_Squares):
             theta = self._descend(X, y, weights, alphas)
         else:
             self.n_iter_ = 1
-            # several BLAS threads would only wait for each other on small matrices
-            small = min(table.shape) <= _SMALL
-            with single_threaded_blas() if small else nullcontext():
+            with blas_threads_for(min(table.shape)):
                 self.path_: RidgePath = linear_path(table, y, weights, alphas, self.fit_intercept)
             best = self.path_.best if self.alphas is not None else 0
             self.alpha_ = float(alphas[best])

@@ -94,7 +94,7 @@ def test_the_check_itself_can_fail() -> None:
 
 
 def test_numba_is_used_through_one_module_only() -> None:
-    """jit.py has the decorators, bits.py, lanes.py and prefetch.py intrinsics: no other file may name numba."""
+    """jit.py has the decorators, bits.py, lanes.py, prefetch.py intrinsics: no other file may name numba."""
     allowed = {"jit.py", "bits.py", "lanes.py", "prefetch.py"}
     for path in SOURCES.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

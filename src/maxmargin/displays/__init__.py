@@ -19,6 +19,7 @@ _HOMES: dict[str, str] = {
     "ScoreDisplay": "maxmargin.displays.scores",
     "SelectionDisplay": "maxmargin.displays.selection",
     "EvaluationDisplay": "maxmargin.displays.evaluation",
+    "StepDisplay": "maxmargin.displays.step",
 }
 
 __all__ = list(_HOMES)

@@ -26,7 +26,7 @@ class ScoredDisplay:
 
     @classmethod
     def _of(cls, target: BinaryTarget, score: FloatArray, what: str) -> Self:
-        raise NotImplementedError
+        raise NotImplementedError  # each display says what it draws
 
     @classmethod
     def from_result(cls, result: Evaluation | RankingEvaluation) -> Self:

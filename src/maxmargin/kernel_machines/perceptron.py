@@ -33,6 +33,7 @@ def _block_steps(
     weights: FloatArray,
     steps: FloatArray,
     times: FloatArray,
+    scores: FloatArray,
     t: float,
 ) -> int:
     """The perceptron over one block: f are its scores before, G its kernel values. Returns the mistakes."""
@@ -45,6 +46,7 @@ def _block_steps(
             mistakes += 1
             steps[i] = weights[i] * y[i]
             times[i] = t
+            scores[i] = f[i]
             for j in range(len(f)):
                 f[j] += steps[i] * (G[i, j] + 1.0)
     return mistakes
@@ -63,7 +65,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     budget : largest number of support vectors of a machine, or None. Above it those with the fewest mistakes
         go, the oldest first. Not with ``average``, whose memory cannot be bounded so.
     max_iter : largest number of passes; it stops earlier after a pass without a mistake.
-    shuffle, multiclass, class_weight, random_state, n_jobs, verbose : as in `Perceptron`.
+    shuffle, multiclass, class_weight, random_state, n_jobs, verbose, trace : as in `Perceptron`.
 
     Attributes
     ----------
@@ -72,6 +74,8 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     support_ : training rows with a coefficient in some machine.
     n_mistakes_ : of shape (n_machines,).
     converged_, stopped_, history_, n_iter_ : as in `Perceptron`.
+    trace_ : table of the updates, with ``trace=True``: machine, step (the time), row, its score before, its
+        coefficient after (0 where the budget made it go), n_rows of the table. Of `fit` only.
 
     Examples
     --------
@@ -97,6 +101,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -111,6 +116,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.trace = trace
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPerceptron:
         """Fit to rows X and labels y of shape (n_samples,)."""
@@ -126,6 +132,9 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self._begin(len(machines))
         self._run(machines)
         self._keep(machines, points, X, np.arange(len(points)))
+        if self.trace:
+            tables = [machine.updates(k) for k, machine in enumerate(machines)]
+            self.trace_ = pd.concat(tables, ignore_index=True)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> KernelPerceptron:
@@ -170,7 +179,9 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         """One machine per binary task; the tasks' rows come after ``held`` points of earlier chunks."""
         threads = effective_threads(self.n_jobs)
         return [
-            _Machine(self.kernel_, points, task.rows + held, task.signs, weights[task.rows], threads)
+            _Machine(
+                self.kernel_, points, task.rows + held, task.signs, weights[task.rows], threads, self.trace
+            )
             for task in binary_tasks(codes, len(self.classes_), self.multiclass)
         ]
 
@@ -285,7 +296,14 @@ class _Machine:
     """One binary kernel perceptron while it learns: it passes over ``rows`` of ``points``."""
 
     def __init__(
-        self, kernel: Any, points: Any, rows: IntArray, y: FloatArray, weights: FloatArray, threads: int
+        self,
+        kernel: Any,
+        points: Any,
+        rows: IntArray,
+        y: FloatArray,
+        weights: FloatArray,
+        threads: int,
+        trace: bool,
     ) -> None:
         self.kernel, self.points, self.threads = kernel, points, threads
         self.rows, self.y, self.weights = rows, y, weights
@@ -293,6 +311,8 @@ class _Machine:
         self.sums, self.timed = np.zeros(n), np.zeros(n)  # of the steps, and of the steps times their time
         self.born = np.zeros(n)
         self.t = 0.0
+        self.trace = trace
+        self.log: list[tuple[float, int, float, float]] = []  # time, row, score before, coefficient after
 
     def recall(self, past: _Past, k: int) -> None:
         """Go on where machine k of the earlier chunks stopped: its support vectors are the first points."""
@@ -316,12 +336,15 @@ class _Machine:
             f += kernel_times(self.kernel, block, held, self.sums[used], n_threads=self.threads)
             f += self.sums[used].sum()
         G = np.asarray(self.kernel.gram(block), dtype=np.float64)
-        steps, times = np.zeros(len(rows)), np.zeros(len(rows))
-        mistakes = _block_steps(G, f, y, weights, steps, times, self.t)
+        steps, times, scores = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+        mistakes = _block_steps(G, f, y, weights, steps, times, scores, self.t)
         self.t += np.count_nonzero(weights)
         fresh = (self.sums[rows] == 0) & (steps != 0)
         self.born[rows[fresh]] = times[fresh]
         self.sums[rows] += steps
+        if self.trace:
+            made = np.flatnonzero(steps)
+            self.log += zip(times[made], rows[made], scores[made], self.sums[rows[made]], strict=True)
         self.timed[rows] += steps * (times - 1.0)
         if budget is not None:
             self._forget(budget)
@@ -331,7 +354,16 @@ class _Machine:
         used = np.flatnonzero(self.sums)
         if len(used) > budget:
             ranked = used[np.lexsort((self.born[used], np.abs(self.sums[used])))]
-            self.sums[ranked[: len(used) - budget]] = 0.0
+            leaving = ranked[: len(used) - budget]
+            self.sums[leaving] = 0.0
+            if self.trace:
+                self.log += [(self.t, i, np.nan, 0.0) for i in leaving]
+
+    def updates(self, number: int) -> pd.DataFrame:
+        """What every update did, by training row."""
+        table = pd.DataFrame(self.log, columns=["step", "row", "score", "coefficient"])
+        table = table.astype({"step": np.int64, "row": np.int64})
+        return table.assign(machine=number, n_rows=len(self.points))[["machine", *table.columns, "n_rows"]]
 
     def coefficients(self, average: bool) -> FloatArray:
         """Of the last iterate, or of the average: a step made at time t counts in T - t + 1 of T iterates."""

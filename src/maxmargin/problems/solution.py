@@ -25,7 +25,8 @@ class Solution:
     """The answer of a solver: the point ``x``, the multipliers of its constraints, and how it was found.
 
     ``gradient`` is what the solver believes the (signed) gradient to be: certificates use it only to decide
-    where to look.
+    where to look. ``kernel_values`` and ``cache_hits`` count what it cost: kernel values computed, and kernel
+    rows that were found in the cache. ``trace`` is a table of the steps where one was asked for.
     """
 
     x: FloatArray
@@ -35,3 +36,5 @@ class Solution:
     seconds: float
     gradient: FloatArray | None = None
     trace: Any = None
+    kernel_values: int = 0
+    cache_hits: int = 0

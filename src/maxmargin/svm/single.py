@@ -8,6 +8,7 @@ import numpy as np
 
 from maxmargin.formulations import Formulation
 from maxmargin.problems.certificate import Certificate
+from maxmargin.solvers.certified import certify_fully
 from maxmargin.svm.base import KernelMachine
 from maxmargin.svm.machine import Machine, fit_machine, progress_printer
 from maxmargin.typing import FloatArray
@@ -40,6 +41,7 @@ class SingleMachine(KernelMachine):
             callback=progress_printer(self.verbose, type(self).__name__),
         )
         self.machines_ = [machine]
+        self._store_traces(self.machines_)
         support = rows[machine.beta != 0]
         self._store_expansion(kernel, points, X, support, machine.beta[machine.beta != 0].reshape(1, -1))
         self.intercept_ = np.array([machine.intercept])
@@ -78,4 +80,4 @@ class SingleMachine(KernelMachine):
             raise ValueError("certify needs the rows that the model was fitted on.")
         target = np.zeros(len(points)) if y is None else np.asarray(y, dtype=np.float64)
         problem = self._formulation().build(self.kernel_, points.take(rows), target[rows], weight[rows])
-        return problem.certify(machine.solution.x, full=True)
+        return certify_fully(problem, machine.solution, self._solver())

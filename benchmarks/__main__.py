@@ -5,7 +5,18 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-PARTS = ("svm", "tuning", "linear", "online", "selection", "scoring", "strings", "pieces", "large")
+PARTS = (
+    "svm",
+    "tuning",
+    "linear",
+    "sparse_weights",
+    "online",
+    "selection",
+    "scoring",
+    "strings",
+    "pieces",
+    "large",
+)
 
 for part in PARTS:
     if (Path(__file__).parent / f"{part}.py").exists():

@@ -80,12 +80,11 @@ def _real(folder: Path) -> dict[str, Any]:
     return found
 
 
-def load(folder: str) -> dict[str, tuple[Any, np.ndarray]]:
-    """Name -> (X, y); the real sets are left out, with a message, where the folder does not have them."""
+def load(folder: str, only: str = "") -> dict[str, tuple[Any, np.ndarray]]:
+    """Name -> (X, y) for the names that hold ``only``; real sets that the folder lacks are left out aloud."""
     sets = _real(Path(folder))
     for name in {"a9a", "spambase", "usps 5-9"} - set(sets):
         print(f"{name}: not found under --data {folder}, skipped")
-    sets["w8a-like"] = w8a_like()
-    sets["rcv1-like"] = rcv1_like()
-    sets["dense 200000x100"] = dense()
-    return sets
+    makers = {"w8a-like": w8a_like, "rcv1-like": rcv1_like, "dense 200000x100": dense}
+    sets.update({name: make() for name, make in makers.items() if only in name})
+    return {name: data for name, data in sets.items() if only in name}

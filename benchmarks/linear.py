@@ -187,7 +187,7 @@ def main() -> None:
     options, _ = parser.parse_known_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", FutureWarning)
-    sets = {name: data for name, data in load(options.data).items() if options.only in name}
+    sets = load(options.data, options.only)
     print("time until the objective is within 1e-4 of the optimum, C = 1, best of several runs")
     print(f"{'loss':14s} {'data':18s} {'ours s':>8s} {'excess':>9s} {'gap':>9s} {'peer s':>9s} {'ratio':>7s}")
     for loss in [loss for loss in LOSSES if options.loss in ("", loss)]:

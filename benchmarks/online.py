@@ -91,7 +91,7 @@ def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", FutureWarning)
     if options.only != "ridge":
-        sets = {name: data for name, data in load(options.data).items() if options.only in name}
+        sets = load(options.data, options.only)
         for ours, _ in pairs().values():  # compile
             for X, y in sets.values():
                 ours.fit(X[:: max(1, len(y) // 300)], y[:: max(1, len(y) // 300)])

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.multiclass import _ovr_decision_function
+from sklearn.utils.multiclass import _ovr_decision_function, unique_labels
 
-from maxmargin.typing import FloatArray, IntArray
+from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 Strategy = Literal["ovo", "ovr"]
 
@@ -51,6 +51,23 @@ def binary_tasks(codes: IntArray, n_classes: int, strategy: Strategy) -> list[Bi
 def check_strategy(strategy: str) -> None:
     if strategy not in ("ovo", "ovr"):
         raise ValueError(f"multiclass={strategy!r} is unknown: use 'ovo' or 'ovr'.")
+
+
+def stream_classes(classes: Any) -> AnyArray:
+    """The sorted labels that a stream of chunks will bring; an error where they are not told."""
+    if classes is None:
+        raise ValueError("the first call of partial_fit needs classes=, all labels that will come.")
+    labels: AnyArray = unique_labels(classes)
+    return labels
+
+
+def stream_codes(y: AnyArray, classes: AnyArray) -> IntArray:
+    """Codes of a chunk's labels; an error for a label that was not announced."""
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise ValueError(f"y has labels that are not in classes={list(classes)}: {list(unknown)}.")
+    codes: IntArray = np.searchsorted(classes, y)
+    return codes
 
 
 def votes(decisions: FloatArray, n_classes: int) -> IntArray:

@@ -136,3 +136,54 @@ def test_perceptron_of_several_classes(multiclass):
     model = mm.KernelPerceptron(gamma=1.0, multiclass=multiclass, random_state=0).fit(X, y)
     assert model.dual_coef_.shape[0] == 3
     assert model.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_chunks_in_order_are_one_pass(average):
+    """The same steps, whether the rows come at once or in chunks; support_ counts the rows of the stream."""
+    X, y = _circle()
+    whole = mm.KernelPerceptron(gamma=0.5, shuffle=False, max_iter=1, average=average).fit(X, y)
+    parts = mm.KernelPerceptron(gamma=0.5, shuffle=False, average=average)
+    for rows in np.array_split(np.arange(len(y)), 5):
+        parts.partial_fit(X[rows], y[rows], classes=["in", "out"])
+    np.testing.assert_array_equal(parts.support_, whole.support_)
+    np.testing.assert_allclose(parts.dual_coef_, whole.dual_coef_)
+    np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), atol=1e-10)
+    assert parts.history_["mistakes"].sum() == whole.history_["mistakes"].sum() == parts.n_mistakes_.sum()
+    assert parts.n_iter_ == 5
+
+
+def test_chunks_with_a_budget_hold_a_bounded_number_of_rows():
+    X, y = _circle(600)
+    model = mm.KernelPerceptron(gamma=1.0, budget=12, random_state=0)
+    for start in range(0, len(y), 40):
+        model.partial_fit(X[start : start + 40], y[start : start + 40], classes=["in", "out"])
+        assert len(model.support_) <= 12
+        assert model._past.rows.shape[0] == len(model._points) == len(model.support_)
+    assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+def test_chunks_of_text_and_several_classes(multiclass):
+    """Words that a later chunk brings are new symbols, and a chunk may lack a class."""
+    texts = ["red fox", "red hen", "blue whale", "blue cod", "green frog", "green newt"]
+    y = np.array([0, 0, 1, 1, 2, 2])
+    kernel = mm.kernels.Spectrum(length=1, tokens="words")
+    model = mm.KernelPerceptron(kernel=kernel, multiclass=multiclass, shuffle=False)
+    for _ in range(4):
+        for k in range(0, 6, 2):
+            model.partial_fit(texts[k : k + 2], y[k : k + 2], classes=[0, 1, 2])
+    assert model.predict(["red newt cod fox", "blue cod"]).tolist() == [0, 1]
+    np.testing.assert_array_equal(model.predict(texts), y)
+
+
+def test_chunks_say_what_they_need():
+    X, y = _circle()
+    with pytest.raises(ValueError, match="needs classes="):
+        mm.KernelPerceptron().partial_fit(X, y)
+    with pytest.raises(ValueError, match="not in classes"):
+        mm.KernelPerceptron().partial_fit(X, y, classes=["in", "elsewhere"])
+    with pytest.raises(ValueError, match="precomputed"):
+        mm.KernelPerceptron(kernel="precomputed").partial_fit(X @ X.T, y, classes=["in", "out"])
+    with pytest.raises(ValueError, match="balanced"):
+        mm.KernelPerceptron(class_weight="balanced").partial_fit(X, y, classes=["in", "out"])

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Reference
 
 import maxmargin as mm
@@ -159,3 +165,55 @@ def test_other_strategies(multiclass):
     model = mm.LogisticRegression(multiclass=multiclass).fit(X, y)
     assert model.coef_.shape == (3, 4)
     assert model.score(X, y) > 0.5
+
+
+def _separable_by_scipy(X, y):
+    """An independent answer for two classes: does some (w, b) have y f >= 0 everywhere and not 0 everywhere?
+
+    max sum y f with 0 <= y f <= 1 is 0 where only the trivial one exists.
+    """
+    A = np.where(y == 1, 1.0, -1.0)[:, None] * np.column_stack([X, np.ones(len(X))])
+    rows, limits = np.vstack([-A, A]), np.repeat([0.0, 1.0], len(X))
+    return linprog(-A.sum(axis=0), A_ub=rows, b_ub=limits, bounds=[(None, None)] * A.shape[1]).fun < -0.5
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(6, 14), p=st.integers(1, 4))
+@settings(derandomize=True, deadline=None, max_examples=60)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_separation_is_what_a_linear_program_says(seed, n, p):
+    """Small integers, so that rows often lie on the hyperplane: all three cases come."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, size=(n, p)).astype(float)
+    y = rng.integers(0, 2, size=n)
+    y[:2] = 0, 1
+    found = mm.LogisticRegression().fit(X, y).separation_
+    assert (found is not None) == _separable_by_scipy(X, y)
+    if found is not None:
+        gain = np.where(y == 1, 1.0, -1.0) * (X @ found.direction[:-1] + found.direction[-1])
+        assert gain.min() >= -1e-9 * gain.max()
+        assert (found.kind == "complete") == bool(gain.min() > 1e-9 * gain.max())
+
+
+def test_nearly_separated_is_not_separated():
+    """One row on the wrong side by 1e-5: the weights are huge, but there is a maximum."""
+    x = np.array([0.0, 1, 2, 3, 4, 5, 3.0 - 1e-5])[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeparationWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = mm.LogisticRegression(max_iter=1000).fit(x, [0, 0, 0, 0, 1, 1, 1])
+    assert model.separation_ is None
+
+
+def test_quasi_complete_separation_of_three_classes():
+    """Wherever the flag is up the class is 2; the other column overlaps."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=90)
+    flag = (np.arange(90) < 15).astype(float)
+    y = rng.integers(0, 3, size=90)
+    y[:15] = 2
+    frame = pd.DataFrame({"noise": noise, "flag": flag})
+    with pytest.warns(SeparationWarning, match="quasi-complete separation of the classes along flag"):
+        model = mm.LogisticRegression().fit(frame, y)
+    assert np.isnan(model.summary().table.xs("flag", level="variable")["std_err"]).all()
+    y[:3] = [0, 1, 0]  # now it overlaps as well
+    assert mm.LogisticRegression().fit(frame, y).separation_ is None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
 
 import maxmargin as mm
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
@@ -183,3 +185,25 @@ def test_partial_fit_names_strange_labels():
         mm.Perceptron().partial_fit([[1.0]], [1])
     with pytest.raises(ValueError, match="not in classes"):
         mm.Perceptron().partial_fit([[1.0]], [7], classes=[0, 1])
+
+
+def _share_of_the_heavy_class(model):
+    """What scikit-learn's check_class_weight_classifiers does, for one model."""
+    X, y = make_blobs(centers=2, random_state=0, cluster_std=20)
+    X_fit, X_test, y_fit, _ = train_test_split(X, y, test_size=0.5, random_state=0)
+    model.set_params(class_weight={0: 1000, 1: 0.0001}, random_state=0).fit(X_fit, y_fit)
+    return np.mean(model.predict(X_test) == 0)
+
+
+def test_why_an_average_fails_the_check_of_class_weights():
+    """The weights are right: the last iterate passes (above 0.87), and so does the average of more steps.
+
+    The rows are 60 long and the steps 1/(lambda t), so that the first iterates fill the ball of radius
+    1/sqrt(lambda); after the check's 1000 passes over 50 rows the theorem's bound is still above 1000.
+    """
+    short = mm.Pegasos(max_iter=1000)
+    assert _share_of_the_heavy_class(short) < 0.87
+    assert short.bound_ > 1000
+    assert _share_of_the_heavy_class(mm.Pegasos(max_iter=1000, average=False)) > 0.87
+    assert _share_of_the_heavy_class(mm.Pegasos(max_iter=20_000)) > 0.87
+    assert _share_of_the_heavy_class(mm.SubgradientDescent(max_iter=20_000)) > 0.87

@@ -63,6 +63,11 @@ def test_ridge_by_stochastic_gradients_comes_close():
     X, y, _ = _data(n=400)
     closed = mm.Ridge(4.0).fit(X - 3.0, y)
     descended = mm.Ridge(4.0, solver="sgd", max_iter=200, random_state=0).fit(X - 3.0, y)
+    assert descended.history_["pass"].tolist() == list(range(1, 201))
+    # the first pass starts from 0, and the last ones are at the optimum: half its mean squared residual
+    assert descended.history_["loss"].iloc[0] > descended.history_["loss"].iloc[-1]
+    residuals = y - descended.predict(X - 3.0)
+    assert descended.history_["loss"].iloc[-1] == pytest.approx(0.5 * np.mean(residuals**2), rel=0.1)
     assert descended.certificate_.primal <= 1.01 * closed.certificate_.primal
     np.testing.assert_allclose(descended.coef_, closed.coef_, atol=0.1)
 

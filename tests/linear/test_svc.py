@@ -12,9 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 import maxmargin as mm
+from maxmargin._compute.design import design
+from maxmargin.losses import Hinge, Logistic, SquaredHinge
 from maxmargin.penalties import Penalty
-from maxmargin.problems.loss_penalty import solved
+from maxmargin.problems.loss_penalty import LossPenalty, solved
+from maxmargin.solvers.primal_augmented import Envelope, envelope
+from maxmargin.solvers.primal_newton import ChangingGram, WeightedLoss, weighted_loss
 from maxmargin.solvers.primal_successive import SuccessiveLinearisation
+from maxmargin.solvers.primal_warm import DescentThenNewton
 
 
 def _data(n=120, p=6, seed=0, noise=1.0):
@@ -138,9 +143,6 @@ def test_l0_is_stationary_and_falls(loss, penalty):
 def test_l0_is_not_worse_than_twenty_plain_restarts():
     X, y = _data(n=60, p=8, seed=3)
     model = mm.LinearSVC(1.0, loss="hinge", penalty="l0", sparsity=2.0).fit(X, y)
-    from maxmargin._compute.design import design
-    from maxmargin.losses import Hinge
-    from maxmargin.problems.loss_penalty import LossPenalty
     from maxmargin.solvers.primal_linear_program import LinearProgram
 
     problem = LossPenalty(
@@ -193,3 +195,66 @@ def test_errors_name_the_remedy(options, message):
     X, y = _data()
     with pytest.raises(ValueError, match=message):
         mm.LinearSVC(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("passes", [2, 40])
+def test_wide_tables_by_descent_then_newton(passes):
+    """1600 columns: beyond the explicit Hessian. 40 passes suffice here; after 2 Newton goes on."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(300, 1600, density=0.02, random_state=0, format="csr")
+    y = np.where(X @ rng.normal(size=1600) + 0.3 * rng.normal(size=300) > 0, 1.0, -1.0)
+    problem = LossPenalty(
+        X=design(X), y=y, c=np.full(300, 10.0), loss=SquaredHinge(), penalty=Penalty(l2=1.0)
+    )
+    solution = DescentThenNewton(tol=1e-6, passes=passes).solve(problem)
+    assert problem.certify(solution.x, solution.multipliers).relative_gap <= 1e-6
+    newton = mm.LinearSVC(10.0, loss="squared_hinge", solver="newton", tol=1e-8).fit(X, y)
+    chosen = mm.LinearSVC(10.0, loss="squared_hinge", tol=1e-6).fit(X, y)
+    for value in (problem.value(solution.x), chosen.certificate_.primal):
+        assert value == pytest.approx(newton.certificate_.primal, rel=2e-6)
+
+
+def test_gram_of_changing_weights_is_the_gram():
+    """Rows switched on and off, other scales, and weights that all change: always X' diag(d) X."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    for table in (X, sparse.csr_matrix(X)):
+        gram, d = ChangingGram(), np.where(rng.random(200) < 0.6, 2.0, 0.0)
+        for scale in (1.0, 1.0, 3.0):
+            d = scale * np.where(rng.random(200) < 0.05, 2.0 - np.minimum(d, 2.0), np.minimum(d, 2.0))
+            np.testing.assert_allclose(gram.of(design(table), d), (X.T * d) @ X, atol=1e-10)
+        d = rng.random(200)
+        np.testing.assert_allclose(gram.of(design(table), d), (X.T * d) @ X, atol=1e-10)
+        np.testing.assert_allclose(gram.of(design(table), 0 * d), np.zeros((5, 5)))
+
+
+@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge(), Logistic()])
+def test_jitted_rows_are_the_plain_ones(loss):
+    """Value, slopes, curvatures and the derivative along a line, against NumPy; corners included."""
+    rng = np.random.default_rng(0)
+    f, along, c = rng.normal(size=50), rng.normal(size=50), rng.uniform(0.1, 2, 50)
+    y = np.where(rng.random(50) < 0.5, 1.0, -1.0)
+    problem = LossPenalty(X=design(np.zeros((50, 1))), y=y, c=c, loss=loss, penalty=Penalty(l2=1.0))
+    if loss.smooth:
+        jitted, plain = weighted_loss(problem), WeightedLoss(loss, y, c)
+    else:
+        v = -y * rng.choice([0.0, 0.3, 1.0], size=50)
+        jitted, plain = envelope(problem, v, 0.7), Envelope(loss, y, c, v, 0.7)
+    assert type(jitted) is not type(plain)
+    found, expected = np.empty((2, 50)), np.empty((2, 50))
+    assert jitted.model(f, found) == pytest.approx(plain.model(f, expected), rel=1e-12)
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+    assert jitted.derivative(f, along, 0.4) == pytest.approx(plain.derivative(f, along, 0.4), rel=1e-12)
+
+
+def test_rows_left_out_of_the_hinge_are_looked_at_again():
+    """Far rows are put aside when the gap is rough; some come near the margin later: the answer is right."""
+    rng = np.random.default_rng(2)
+    X = np.vstack([rng.normal(size=(60, 2)), rng.normal((0.0, 6.0), size=(300, 2))])
+    y = np.where(np.arange(360) < 60, np.where(X[:, 0] > 0, 1.0, -1.0), 1.0)
+    y[rng.random(360) < 0.05] *= -1.0
+    for C in (0.01, 1.0, 100.0):
+        model = mm.LinearSVC(C, loss="hinge", tol=1e-7).fit(X, y)
+        assert model.certificate_.relative_gap <= 1e-7
+        other = SVC(C=C, kernel="linear", tol=1e-9).fit(X, y)
+        np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-2, atol=2e-3)

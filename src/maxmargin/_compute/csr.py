@@ -1,4 +1,7 @@
-"""Jitted products with a CSR matrix; every function works on the rows start ... stop - 1."""
+"""Jitted products with a CSR matrix; every function works on the rows start ... stop - 1.
+
+Indices are unsigned (see `maxmargin._compute.rows.rows_of`): signed ones would be tested at every use.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,25 @@ def csr_adjoint(
         if u[i] != 0.0:
             for k in range(indptr[i], indptr[i + 1]):
                 out[indices[k]] += u[i] * data[k]
+
+
+@jit_sums
+def csr_two_adjoints(
+    data: FloatArray,
+    indices: IntArray,
+    indptr: IntArray,
+    u: FloatArray,
+    out: FloatArray,
+    start: int,
+    stop: int,
+) -> None:
+    """out[m] += sum of u[m, i] x_i for m = 0, 1, in one pass."""
+    for i in range(start, stop):
+        first, second = u[0, i], u[1, i]
+        if first != 0.0 or second != 0.0:
+            for k in range(indptr[i], indptr[i + 1]):
+                out[0, indices[k]] += first * data[k]
+                out[1, indices[k]] += second * data[k]
 
 
 @jit_sums

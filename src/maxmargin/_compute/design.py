@@ -13,15 +13,19 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin._compute import csr
+from maxmargin._compute.inner import squared_norms
+from maxmargin._compute.rows import rows_of
 from maxmargin._compute.threads import effective_threads, run, split
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _BLOCK = 1 << 17  # numbers in a block: one megabyte of float64, which stays in the second-level cache
+_THREADED_ENTRIES = 1_000_000  # below, a product takes less time than waking a thread
 
 
 class Design(Protocol):
-    """The products with X that a solver may ask for."""
+    """The products with X that a solver may ask for; ``X`` is the table itself."""
 
+    X: Any
     shape: tuple[int, int]
     density: float
 
@@ -32,7 +36,7 @@ class Design(Protocol):
         """X' u, of shape (n_features,); for u of shape (2, n_samples) both rows in one pass over X."""
 
     def gram(self, d: FloatArray) -> FloatArray:
-        """X' diag(d) X of shape (n_features, n_features) for d >= 0; rows with d = 0 cost nothing."""
+        """X' diag(d) X of shape (n_features, n_features); rows with d = 0 cost nothing."""
 
     def hessian_product(self, d: FloatArray, v: FloatArray, bias: float) -> tuple[FloatArray, float]:
         """[X 1]' diag(d) [X 1] (v, bias), as its first n_features entries and its last one."""
@@ -118,8 +122,7 @@ class DenseDesign:
                     block = (
                         self._block(rows)[kept] if len(kept) < rows.stop - rows.start else self._block(rows)
                     )
-                    scaled = block * np.sqrt(weights)[:, None]
-                    total += scaled.T @ scaled
+                    total += _block_gram(block, weights)
             return total
 
         return self._sum(work)
@@ -151,11 +154,20 @@ class DenseDesign:
         return DenseDesign(np.ascontiguousarray(self.X[:, chosen]), self.threads)
 
     def squared_norms(self) -> FloatArray:
-        norms: FloatArray = np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
-        return norms
+        return squared_norms(self.X)
 
     def dense(self) -> FloatArray:
         return self.X.astype(np.float64, copy=False)
+
+
+def _block_gram(block: FloatArray, weights: FloatArray) -> FloatArray:
+    lowest, highest = weights.min(), weights.max()
+    if lowest == highest and lowest >= 0.0:
+        return np.asarray(block.T @ block) * highest
+    if lowest >= 0.0:  # a symmetric product costs half
+        scaled = block * np.sqrt(weights)[:, None]
+        return np.asarray(scaled.T @ scaled)
+    return np.asarray((block * weights[:, None]).T @ block)
 
 
 class SparseDesign:
@@ -163,11 +175,11 @@ class SparseDesign:
 
     def __init__(self, X: sparse.csr_matrix, threads: int) -> None:
         self.X = X
-        self.threads = threads if X.nnz > 20_000 else 1
+        self.threads = threads if X.nnz > _THREADED_ENTRIES else 1
         self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
         self.density = X.nnz / max(1, X.shape[0] * X.shape[1])
         self._csc: Any = None  # made when columns are first asked for
-        self._csr = (X.data, X.indices, X.indptr.astype(X.indices.dtype, copy=False))
+        self._csr = rows_of(X)[:3]
 
     def _parts(self) -> list[slice]:
         return split(self.shape[0], self.threads) or [slice(0, 0)]
@@ -196,7 +208,7 @@ class SparseDesign:
 
     def adjoint(self, u: FloatArray) -> FloatArray:
         if u.ndim == 2:
-            return np.array([self._accumulate(csr.csr_adjoint, row, self.shape[1]) for row in u])
+            return self._accumulate(csr.csr_two_adjoints, u, (2, self.shape[1]))
         return self._accumulate(csr.csr_adjoint, u, self.shape[1])
 
     def gram(self, d: FloatArray) -> FloatArray:
@@ -225,8 +237,7 @@ class SparseDesign:
         return SparseDesign(self._csc[:, chosen].tocsr(), self.threads)
 
     def squared_norms(self) -> FloatArray:
-        squared = self.X.multiply(self.X)
-        return np.asarray(squared.sum(axis=1), dtype=np.float64).ravel()
+        return squared_norms(self.X)
 
     def dense(self) -> FloatArray:
         full: FloatArray = self.X.toarray().astype(np.float64, copy=False)

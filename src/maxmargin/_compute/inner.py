@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._compute.jit import jit_sums
-from maxmargin.typing import AnyArray, FloatArray
+from maxmargin.typing import FloatArray
 
 _COLUMNS_AT_ONCE = 64
 
@@ -40,9 +40,25 @@ def inner_products(A: Any, B: Any, out: FloatArray) -> None:
         _csr_times_dense(B.data, B.indices, B.indptr, block, out[rows])
 
 
-def squared_norms(X: Any) -> AnyArray:
+@jit_sums
+def _csr_squared_norms(data, indptr, out):
+    for i in range(len(out)):
+        total = 0.0
+        for position in range(indptr[i], indptr[i + 1]):
+            value = np.float64(data[position])
+            total += value * value
+        out[i] = total
+
+
+def squared_norms(X: Any) -> FloatArray:
     """Squared row norms in float64, whatever the dtype of ``X``."""
-    if sp.issparse(X):
-        wide = X.astype(np.float64)
-        return np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    if not sp.issparse(X):
+        norms: FloatArray = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        return norms
+    X = X.tocsr()
+    if not X.has_canonical_format:  # an entry may be stored in parts
+        X = X.copy()
+        X.sum_duplicates()
+    out: FloatArray = np.empty(X.shape[0])
+    _csr_squared_norms(X.data, X.indptr, out)
+    return out

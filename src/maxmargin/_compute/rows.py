@@ -1,7 +1,7 @@
 """One row of a table, dense or CSR, inside jitted loops.
 
-A table travels as (data, indices, indptr, p). A dense C-contiguous array is its flat view with empty indices,
-so that one algorithm serves both and the test costs one branch per row.
+A table travels as (data, indices, indptr, p). A dense C-contiguous array is its flat view without indices:
+Numba compiles an algorithm once for each kind, and the tests below cost nothing.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compute.jit import jit_sums
+from maxmargin._compute.jit import jit_row
+from maxmargin._compute.prefetch import prefetch
 from maxmargin.typing import FloatArray, IntArray
 
-Rows = tuple[FloatArray, IntArray, IntArray, int]
-_NOTHING = np.empty(0, dtype=np.uint32)
+Rows = tuple[FloatArray, IntArray | None, IntArray | None, int]
 
 
 def rows_of(X: Any) -> Rows:
     """The (data, indices, indptr, p) of a dense array or a CSR matrix."""
     if isinstance(X, np.ndarray):
-        return np.ascontiguousarray(X).reshape(-1), _NOTHING, _NOTHING, X.shape[1]
+        return np.ascontiguousarray(X).reshape(-1), None, None, X.shape[1]
     unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64  # no test for negative positions
     indptr = X.indptr.astype(X.indices.dtype, copy=False)
     return X.data, X.indices.view(unsigned), indptr.view(unsigned), X.shape[1]
 
 
-@jit_sums
-def row_dot(data: FloatArray, indices: IntArray, indptr: IntArray, p: int, i: int, w: FloatArray) -> float:
+@jit_row
+def row_dot(data: FloatArray, indices: Any, indptr: Any, p: int, i: int, w: FloatArray) -> float:
     """<x_i, w>."""
     total = 0.0
-    if len(indices) == 0:
+    if indices is None:
         start = i * p
         for j in range(p):
             total += data[start + j] * w[j]
@@ -40,12 +40,10 @@ def row_dot(data: FloatArray, indices: IntArray, indptr: IntArray, p: int, i: in
     return total
 
 
-@jit_sums
-def row_add(
-    data: FloatArray, indices: IntArray, indptr: IntArray, p: int, i: int, step: float, w: FloatArray
-) -> None:
+@jit_row
+def row_add(data: FloatArray, indices: Any, indptr: Any, p: int, i: int, step: float, w: FloatArray) -> None:
     """w += step x_i."""
-    if len(indices) == 0:
+    if indices is None:
         start = i * p
         for j in range(p):
             w[j] += step * data[start + j]
@@ -54,11 +52,31 @@ def row_add(
             w[indices[k]] += step * data[k]
 
 
-@jit_sums
-def row_norm(data: FloatArray, indices: IntArray, indptr: IntArray, p: int, i: int) -> float:
+@jit_row
+def row_norm(data: FloatArray, indices: Any, indptr: Any, p: int, i: int) -> float:
     """||x_i||^2."""
     total = 0.0
-    start, stop = (i * p, i * p + p) if len(indices) == 0 else (indptr[i], indptr[i + 1])
-    for k in range(start, stop):
-        total += data[k] * data[k]
+    if indices is None:
+        for k in range(i * p, i * p + p):
+            total += data[k] * data[k]
+    else:
+        for k in range(indptr[i], indptr[i + 1]):
+            total += data[k] * data[k]
     return total
+
+
+@jit_row
+def ask_for_row(data: FloatArray, indices: Any, indptr: Any, p: int, i: int, after: int) -> None:
+    """Ask for the first lines of row i, which will be needed soon, and for where row ``after`` begins."""
+    if indices is None:
+        start = np.intp(i * p)
+        prefetch(data, start)
+        prefetch(data, start + 8)
+        prefetch(data, start + 16)
+    else:
+        prefetch(indptr, np.intp(after))
+        start = np.intp(indptr[i])
+        prefetch(data, start)
+        prefetch(data, start + 8)
+        prefetch(data, start + 16)
+        prefetch(indices, start)

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -83,6 +83,7 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+_SMALL_MATRIX = 2000
 _blas_lock = threading.RLock()
 _blas_depth = 0
 _blas_limiter: Any = None
@@ -104,3 +105,8 @@ def single_threaded_blas() -> Iterator[None]:
             if _blas_depth == 0:
                 _blas_limiter.restore_original_limits()
                 _blas_limiter = None
+
+
+def blas_threads_for(size: int) -> AbstractContextManager[None]:
+    """One BLAS thread for factorisations of small matrices, on which several would wait for each other."""
+    return single_threaded_blas() if size <= _SMALL_MATRIX else nullcontext()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +17,9 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_consi
 from maxmargin._compute.jit import jit_sums
 from maxmargin._compute.threads import effective_threads
 from maxmargin.kernel_machines._base import KernelExpansion
+from maxmargin.kernel_machines._rows import stack_rows, take_rows
 from maxmargin.kernels.products import kernel_times
-from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes
+from maxmargin.multiclass import binary_tasks, check_strategy, predict_codes, stream_classes, stream_codes
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _BLOCK = 256
@@ -73,7 +75,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     n_mistakes_ : of shape (n_machines,).
     converged_, stopped_, history_, n_iter_ : as in `Perceptron`.
     trace_ : table of the updates, with ``trace=True``: machine, step (the time), row, its score before, its
-        coefficient after (0 where the budget made it go), n_rows of the table.
+        coefficient after (0 where the budget made it go), n_rows of the table. Of `fit` only.
 
     Examples
     --------
@@ -122,23 +124,92 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         self.kernel_, points = self._prepare(X)
-        codes, weights = self._targets(points, y, sample_weight)
-        machines = [
-            _Machine(self.kernel_, points, task, weights, effective_threads(self.n_jobs), self.trace)
-            for task in binary_tasks(codes, len(self.classes_), self.multiclass)
-        ]
+        y = self._labels(points, y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"KernelPerceptron needs two classes or more; y holds one class, {y[0]!r}.")
+        machines = self._machines(points, codes, self._weights(codes, sample_weight), 0)
+        self._begin(len(machines))
         self._run(machines)
-        coefficients = np.zeros((len(machines), len(points)))
-        for row, machine in zip(coefficients, machines, strict=True):
-            row[machine.task.rows] = machine.coefficients(self.average)
-        self.support_ = np.flatnonzero(np.any(coefficients != 0, axis=0))
-        self._points = points.take(self.support_)
-        self.dual_coef_ = coefficients[:, self.support_]
-        self.intercept_ = self.dual_coef_.sum(axis=1)
+        self._keep(machines, points, X, np.arange(len(points)))
         if self.trace:
-            tables = [machine.updates(k, len(points)) for k, machine in enumerate(machines)]
+            tables = [machine.updates(k) for k, machine in enumerate(machines)]
             self.trace_ = pd.concat(tables, ignore_index=True)
         return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> KernelPerceptron:
+        """One pass over a chunk of rows; ``classes`` (all labels) is needed the first time.
+
+        Memory is that of the support vectors, which ``budget`` bounds, and of the chunk. Parameters of the
+        kernel that follow the data, as gamma="scale", are those of the first chunk. ``support_`` counts the
+        rows of all chunks.
+        """
+        self._check()
+        if self.kernel == "precomputed":
+            raise ValueError("partial_fit needs rows: a precomputed kernel knows its training rows only.")
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
+        past: _Past | None = getattr(self, "_past", None)
+        if past is None:
+            known = stream_classes(classes)
+            self.kernel_, fresh = self._prepare(X)
+            y, self.classes_ = self._labels(fresh, y), known
+        else:
+            fresh = self._points_like(X, self._points)
+            y = self._labels(fresh, y)
+        codes = stream_codes(y, self.classes_)
+        held = 0 if past is None else len(past.positions)
+        rows = X if not held or past is None else stack_rows(past.rows, X)
+        points = self.kernel_.prepare(rows) if held else fresh
+        machines = self._machines(points, codes, self._weights(codes, sample_weight), held)
+        if past is None:
+            self._begin(len(machines))
+        else:
+            for k, machine in enumerate(machines):
+                machine.recall(past, k)
+        self._one_pass(machines, check_random_state(self.random_state))
+        seen = 0 if past is None else past.n_seen
+        positions = np.arange(seen, seen + len(y))
+        self._keep(
+            machines, points, rows, positions if past is None else np.append(past.positions, positions)
+        )
+        return self
+
+    def _machines(self, points: Any, codes: IntArray, weights: FloatArray, held: int) -> list[_Machine]:
+        """One machine per binary task; the tasks' rows come after ``held`` points of earlier chunks."""
+        threads = effective_threads(self.n_jobs)
+        return [
+            _Machine(
+                self.kernel_, points, task.rows + held, task.signs, weights[task.rows], threads, self.trace
+            )
+            for task in binary_tasks(codes, len(self.classes_), self.multiclass)
+        ]
+
+    def _begin(self, n_machines: int) -> None:
+        self._history: list[tuple[int, int, float]] = []
+        self.n_mistakes_ = np.zeros(n_machines, dtype=np.int64)
+
+    def _keep(self, machines: list[_Machine], points: Any, rows: Any, positions: IntArray) -> None:
+        """The expansion, and what a later `partial_fit` needs."""
+        coefficients = np.array([machine.coefficients(self.average) for machine in machines])
+        steps = np.array([machine.sums for machine in machines])
+        # a step taken back has left its trace in the average
+        used = np.flatnonzero(np.any((coefficients != 0) | (steps != 0), axis=0))
+        self.support_ = positions[used]
+        self._points = points.take(used)
+        self.dual_coef_ = coefficients[:, used]
+        self.intercept_ = self.dual_coef_.sum(axis=1)
+        self._past = _Past(
+            rows=take_rows(rows, used) if self.kernel != "precomputed" else None,
+            positions=self.support_,
+            n_seen=int(positions[-1]) + 1,
+            sums=steps[:, used],
+            timed=np.array([machine.timed[used] for machine in machines]),
+            born=np.array([machine.born[used] for machine in machines]),
+            times=np.array([machine.t for machine in machines]),
+        )
+        self.n_iter_ = len(self._history)
+        self.history_ = pd.DataFrame(self._history, columns=["pass", "mistakes", "loss"])
 
     def _check(self) -> None:
         check_strategy(self.multiclass)
@@ -149,39 +220,41 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         if self.budget is not None and self.average:
             raise ValueError("budget and average exclude each other: an average keeps every support vector.")
 
-    def _targets(self, points: Any, y: Any, sample_weight: Any) -> tuple[IntArray, FloatArray]:
+    def _labels(self, points: Any, y: Any) -> AnyArray:
         y = _check_y(y, y_numeric=False, estimator=self)
         check_classification_targets(y)
         check_consistent_length(np.empty(len(points)), y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"KernelPerceptron needs two classes or more; y holds one class, {y[0]!r}.")
-        weights = _check_sample_weight(
-            sample_weight, np.empty((len(y), 0)), dtype=np.float64, ensure_non_negative=True
+        return np.asarray(y)
+
+    def _weights(self, codes: IntArray, sample_weight: Any) -> FloatArray:
+        weights: FloatArray = _check_sample_weight(
+            sample_weight, np.empty((len(codes), 0)), dtype=np.float64, ensure_non_negative=True
         )
-        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        return codes, weights * np.asarray(by_class)[codes]
+        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
+        return weights * np.asarray(by_class)[codes]
+
+    def _one_pass(self, machines: list[_Machine], rng: Any) -> int:
+        mistakes = np.array([m.one_pass(rng if self.shuffle else None, self.budget) for m in machines])
+        self.n_mistakes_ += mistakes
+        total = int(mistakes.sum())
+        number = len(self._history) + 1
+        self._history.append((number, total, total / max(1, sum(len(m.y) for m in machines))))
+        if self.verbose:
+            print(f"KernelPerceptron: pass {number}, mistakes {total}")
+        return total
 
     def _run(self, machines: list[_Machine]) -> None:
         rng = check_random_state(self.random_state)
-        history = []
-        self.n_mistakes_ = np.zeros(len(machines), dtype=np.int64)
-        last = np.zeros(len(machines), dtype=np.int64)
-        for number in range(1, self.max_iter + 1):
-            last[:] = [machine.one_pass(rng if self.shuffle else None, self.budget) for machine in machines]
-            self.n_mistakes_ += last
-            history.append((number, int(last.sum()), float(last.sum() / sum(len(m.y) for m in machines))))
-            if self.verbose:
-                print(f"KernelPerceptron: pass {number}, mistakes {int(last.sum())}")
-            if not last.any():
+        last = 0
+        for _ in range(self.max_iter):
+            last = self._one_pass(machines, rng)
+            if last == 0:
                 break
-        self.n_iter_ = len(history)
-        self.history_ = pd.DataFrame(history, columns=["pass", "mistakes", "loss"])
-        self.converged_ = not last.any()
+        self.converged_ = last == 0
         self.stopped_ = (
-            f"stopped after pass {self.n_iter_}: all points are right"
+            f"stopped after pass {len(self._history)}: all points are right"
             if self.converged_
-            else f"gave up after {self.n_iter_} passes with {int(last.sum())} mistakes in the last"
+            else f"gave up after {len(self._history)} passes with {last} mistakes in the last"
         )
         if not self.converged_ and self.max_iter > 1:
             warnings.warn(
@@ -203,21 +276,49 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         return labels
 
 
+@dataclass(frozen=True)
+class _Past:
+    """What a later chunk needs of the earlier ones: the support vectors as rows, and every machine's steps.
+
+    ``sums``, ``timed`` and ``born`` are of shape (n_machines, n_support), ``times`` of shape (n_machines,).
+    """
+
+    rows: Any
+    positions: IntArray
+    n_seen: int
+    sums: FloatArray
+    timed: FloatArray
+    born: FloatArray
+    times: FloatArray
+
+
 class _Machine:
-    """One binary kernel perceptron while it learns."""
+    """One binary kernel perceptron while it learns: it passes over ``rows`` of ``points``."""
 
     def __init__(
-        self, kernel: Any, points: Any, task: BinaryTask, weights: FloatArray, threads: int, trace: bool
+        self,
+        kernel: Any,
+        points: Any,
+        rows: IntArray,
+        y: FloatArray,
+        weights: FloatArray,
+        threads: int,
+        trace: bool,
     ) -> None:
-        self.kernel, self.task, self.threads = kernel, task, threads
-        self.points = points.take(task.rows)
-        self.y, self.weights = task.signs, weights[task.rows]
-        n = len(self.y)
+        self.kernel, self.points, self.threads = kernel, points, threads
+        self.rows, self.y, self.weights = rows, y, weights
+        n = len(points)
         self.sums, self.timed = np.zeros(n), np.zeros(n)  # of the steps, and of the steps times their time
         self.born = np.zeros(n)
         self.t = 0.0
         self.trace = trace
         self.log: list[tuple[float, int, float, float]] = []  # time, row, score before, coefficient after
+
+    def recall(self, past: _Past, k: int) -> None:
+        """Go on where machine k of the earlier chunks stopped: its support vectors are the first points."""
+        held = len(past.positions)
+        self.sums[:held], self.timed[:held], self.born[:held] = past.sums[k], past.timed[k], past.born[k]
+        self.t = float(past.times[k])
 
     def one_pass(self, rng: Any, budget: int | None) -> int:
         n = len(self.y)
@@ -225,7 +326,8 @@ class _Machine:
         size = _BLOCK if budget is None else max(1, min(_BLOCK, budget))
         return sum(self._block(order[start : start + size], budget) for start in range(0, n, size))
 
-    def _block(self, rows: IntArray, budget: int | None) -> int:
+    def _block(self, chosen: IntArray, budget: int | None) -> int:
+        rows, y, weights = self.rows[chosen], self.y[chosen], self.weights[chosen]
         block = self.points.take(rows)
         used = np.flatnonzero(self.sums)
         f = np.zeros(len(rows))
@@ -235,8 +337,8 @@ class _Machine:
             f += self.sums[used].sum()
         G = np.asarray(self.kernel.gram(block), dtype=np.float64)
         steps, times, scores = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
-        mistakes = _block_steps(G, f, self.y[rows], self.weights[rows], steps, times, scores, self.t)
-        self.t += np.count_nonzero(self.weights[rows])
+        mistakes = _block_steps(G, f, y, weights, steps, times, scores, self.t)
+        self.t += np.count_nonzero(weights)
         fresh = (self.sums[rows] == 0) & (steps != 0)
         self.born[rows[fresh]] = times[fresh]
         self.sums[rows] += steps
@@ -257,12 +359,11 @@ class _Machine:
             if self.trace:
                 self.log += [(self.t, i, np.nan, 0.0) for i in leaving]
 
-    def updates(self, number: int, n_rows: int) -> pd.DataFrame:
+    def updates(self, number: int) -> pd.DataFrame:
         """What every update did, by training row."""
         table = pd.DataFrame(self.log, columns=["step", "row", "score", "coefficient"])
         table = table.astype({"step": np.int64, "row": np.int64})
-        rows = self.task.rows[table["row"]]
-        return table.assign(machine=number, row=rows, n_rows=n_rows)[["machine", *table.columns, "n_rows"]]
+        return table.assign(machine=number, n_rows=len(self.points))[["machine", *table.columns, "n_rows"]]
 
     def coefficients(self, average: bool) -> FloatArray:
         """Of the last iterate, or of the average: a step made at time t counts in T - t + 1 of T iterates."""

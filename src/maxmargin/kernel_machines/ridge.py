@@ -9,7 +9,7 @@ from scipy import linalg
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length
 
-from maxmargin._compute.threads import effective_threads
+from maxmargin._compute.threads import blas_threads_for, effective_threads
 from maxmargin.kernel_machines._base import KernelExpansion
 from maxmargin.solvers.ridge_path import RidgePath, kernel_path, kernel_ridge
 from maxmargin.typing import FloatArray
@@ -83,7 +83,8 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         K = np.asarray(
             self.kernel_.gram(self._points, n_threads=effective_threads(self.n_jobs)), dtype=np.float64
         )
-        self.path_: RidgePath = self._solve(K, y, weights, alphas)
+        with blas_threads_for(len(y)):
+            self.path_: RidgePath = self._solve(K, y, weights, alphas)
         best = self.path_.best if len(alphas) > 1 else 0
         self.alpha_ = float(alphas[best])
         self.dual_coef_ = self.path_.coef[best]

@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.utils import check_random_state
 
 from maxmargin._compute.threads import single_threaded_blas
+from maxmargin.losses import SquaredHinge
 from maxmargin.penalties import Penalty
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
@@ -18,12 +19,15 @@ from maxmargin.solvers.primal_linear_program import LinearProgram
 from maxmargin.solvers.primal_newton import Newton
 from maxmargin.solvers.primal_proximal_coordinate import ProximalCoordinateDescent
 from maxmargin.solvers.primal_successive import SuccessiveLinearisation
-from maxmargin.solvers.primal_warm import solve_nested
+from maxmargin.solvers.primal_warm import DescentThenNewton, sample_start
 from maxmargin.typing import FloatArray
 
 _EXPLICIT_COLUMNS = 1500
 _MAKERS: dict[str, Callable[[float, int, int], Any]] = {
     "newton": lambda tol, max_iter, seed: Newton(tol=tol, max_iter=max_iter),
+    "descent_newton": lambda tol, max_iter, seed: DescentThenNewton(
+        tol=tol, max_iter=max_iter, random_state=seed
+    ),
     "augmented": lambda tol, max_iter, seed: AugmentedLagrangian(tol=tol, max_iter=max_iter),
     "dual_coordinate": lambda tol, max_iter, seed: DualCoordinateDescent(
         tol=tol, max_iter=max_iter, random_state=seed
@@ -65,19 +69,16 @@ def choose(problem: LossPenalty) -> str:
     """The name of the fastest solver for a problem, as benchmarks/linear.py measures it."""
     if not problem.penalty.convex:
         return "successive"
+    wide = problem.X.shape[1] > _EXPLICIT_COLUMNS
+    if wide and isinstance(problem.loss, SquaredHinge) and problem.penalty.smooth and problem.penalty.l2 > 0:
+        return "descent_newton"
     if problem.loss.smooth:
         return "newton" if problem.penalty.smooth else "proximal_coordinate"
     if problem.penalty.l2 == 0:
         return "linear_program"
     if not problem.penalty.smooth:
         return "augmented"
-    return "augmented" if problem.X.shape[1] <= _EXPLICIT_COLUMNS else "dual_coordinate"
-
-
-def _solve_plainly(problem: LossPenalty, solver: Any, *, callback: Any) -> Solution:
-    with single_threaded_blas():
-        solution: Solution = solver.solve(problem, callback=callback)
-    return solution
+    return "dual_coordinate" if wide else "augmented"
 
 
 def solve_primal(
@@ -102,6 +103,9 @@ def solve_primal(
             f"solver={name!r} cannot solve a {type(problem.loss).__name__} loss with {problem.penalty}: "
             "use solver='auto'."
         )
-    nested = name == "newton"  # a sample of a hinge problem saves the other solvers nothing
-    solution = (solve_nested if nested else _solve_plainly)(problem, chosen, callback=callback)
-    return solution, problem.certify(solution.x, solution.multipliers)
+    # the tall products run on our threads; BLAS threads would only wait for each other
+    with single_threaded_blas():
+        # a sample of a hinge problem saves the other solvers nothing
+        start = sample_start(problem, chosen) if name == "newton" else None
+        solution: Solution = chosen.solve(problem, start=start, callback=callback)
+        return solution, problem.certify(solution.x, solution.multipliers)

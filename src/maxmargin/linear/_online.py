@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from maxmargin._compute.inner import squared_norms
 from maxmargin.linear._base import LinearClassifier, row_weights
-from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy
+from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, stream_classes, stream_codes
 from maxmargin.solvers.online_loop import LOG, OnlineLoop, OnlineState
 from maxmargin.typing import FloatArray, IntArray
 
@@ -69,15 +70,10 @@ class OnlineClassifier(LinearClassifier):
         )
         check_classification_targets(y)
         if first:
-            if classes is None:
-                raise ValueError("the first call of partial_fit needs classes=, all labels that will come.")
             check_strategy(self._strategy())
-            self.classes_ = unique_labels(classes)
+            self.classes_ = stream_classes(classes)
             self._begin(X.shape[1])
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y has labels that are not in classes={list(self.classes_)}: {list(unknown)}.")
-        codes = np.searchsorted(self.classes_, y)
+        codes = stream_codes(y, self.classes_)
         weights = row_weights(self, X, sample_weight)
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
@@ -140,6 +136,17 @@ class OnlineClassifier(LinearClassifier):
     def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
         """What a full fit can report beyond the weights."""
 
+    def _objectives(self, X: Any, codes: IntArray, weights: FloatArray, decay: float) -> FloatArray:
+        """decay/2 (||w||^2 + b^2) + mean hinge of every machine, of shape (n_machines,)."""
+        values = []
+        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
+        for task, w, b in zip(tasks, self.coef_, self.intercept_, strict=True):
+            f = np.asarray(rows_of_task(X, task) @ w).ravel() + b
+            share = weights[task.rows] / weights[task.rows].sum()
+            hinge = float(share @ np.maximum(0.0, 1.0 - task.signs * f))
+            values.append(0.5 * decay * float(w @ w + b * b) + hinge)
+        return np.array(values)
+
     def _gave_up(self, why: str) -> None:
         warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=4)
 
@@ -151,5 +158,4 @@ def rows_of_task(X: Any, task: BinaryTask) -> Any:
 
 def table_radius(X: Any, fit_intercept: bool) -> float:
     """R = max ||(x, 1)||, or max ||x|| without an intercept."""
-    squares = X.multiply(X).sum(axis=1) if not isinstance(X, np.ndarray) else np.einsum("ij,ij->i", X, X)
-    return float(np.sqrt(np.max(squares) + (1.0 if fit_intercept else 0.0)))
+    return float(np.sqrt(np.max(squared_norms(X)) + (1.0 if fit_intercept else 0.0)))

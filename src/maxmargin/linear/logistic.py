@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design, design
+from maxmargin._compute.threads import single_threaded_blas
 from maxmargin.linear._base import LinearClassifier, warn_unsolved, worst_gap
 from maxmargin.linear._pieces import (
     binary_problems,
@@ -20,7 +21,12 @@ from maxmargin.linear._pieces import (
     survey_classes,
     weights_of_classes,
 )
-from maxmargin.linear._separation import Separation, find_separation, strictly_separated
+from maxmargin.linear._separation import (
+    Separation,
+    find_multinomial_separation,
+    find_separation,
+    strictly_separated,
+)
 from maxmargin.linear._summary import LogisticSummary, coefficient_table, covariance
 from maxmargin.losses import Logistic
 from maxmargin.multiclass import BinaryTask, binary_tasks
@@ -39,7 +45,7 @@ from maxmargin.solvers.primal_multinomial import MultinomialNewton, free_unknown
 from maxmargin.solvers.primal_multinomial_pieces import MultinomialPiecesNewton
 from maxmargin.solvers.primal_newton import Newton, hessian
 from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
-from maxmargin.solvers.primal_warm import solve_nested
+from maxmargin.solvers.primal_warm import sample_start
 from maxmargin.typing import FloatArray, IntArray
 
 
@@ -217,8 +223,9 @@ class LogisticRegression(LinearClassifier):
         # penalised problems have an optimum, separated or not
         stop = strictly_separated if l2 == 0 else None
         solver = Newton(tol=self.tol, max_iter=self.max_iter, stop=stop)
-        solution = solve_nested(problem, solver, callback=self._report)
-        certificate = problem.certify(solution.x, solution.multipliers)
+        with single_threaded_blas():  # the tall products run on our threads
+            solution = solver.solve(problem, start=sample_start(problem, solver), callback=self._report)
+            certificate = problem.certify(solution.x, solution.multipliers)
         if l2 == 0 and (
             not solved(certificate, self.tol) or np.max(task.signs * problem.scores(solution.x)) > 6
         ):
@@ -252,13 +259,11 @@ class LogisticRegression(LinearClassifier):
         self._information = [None]
         if l2 > 0:
             return
-        scores = problem.scores(solution.x)
-        own = scores[np.arange(len(codes)), codes]
-        scores[np.arange(len(codes)), codes] = -np.inf
-        used = weights > 0
-        if np.min((own - scores.max(axis=1))[used]) > 0:
-            self.separation_ = Separation("complete", np.abs(solution.x).max(axis=0))
-        elif solution.x.size <= 1500:
+        large = solution.x.size > 1500
+        margins = problem.scores(solution.x)
+        if large or not solved(self.certificate_, self.tol) or np.ptp(margins, axis=1).max() > 6:
+            self.separation_ = find_multinomial_separation(problem, solution.x)
+        if not large:
             self._information = [multinomial_hessian(problem, solution.x)[0]]
 
     def _names(self) -> list[str]:

@@ -291,20 +291,4 @@ class Pegasos(OnlineClassifier):
         rho = radius + np.sqrt(decay) if self.project else 2.0 * radius
         steps = float(self._states[0].state[4])
         self.bound_ = rho**2 * (1.0 + log(max(steps, 1.0))) / (2.0 * decay * max(steps, 1.0))
-        self.objective_ = np.array(
-            [
-                0.5 * decay * float(w @ w + b * b)
-                + _mean_hinge(rows_of_task(X, task), task.signs, weights[task.rows], w, b)
-                for task, w, b in zip(
-                    binary_tasks(codes, len(self.classes_), self._strategy()),
-                    self.coef_,
-                    self.intercept_,
-                    strict=True,
-                )
-            ]
-        )
-
-
-def _mean_hinge(X: Any, signs: FloatArray, weights: FloatArray, w: FloatArray, b: float) -> float:
-    f = np.asarray(X @ w).ravel() + b
-    return float(weights @ np.maximum(0.0, 1.0 - signs * f)) / float(weights.sum())
+        self.objective_ = self._objectives(X, codes, weights, decay)

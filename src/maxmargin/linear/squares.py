@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from scipy import linalg
 from sklearn.utils.validation import validate_data
 
 from maxmargin._compute.design import Design, design
-from maxmargin._compute.threads import single_threaded_blas
+from maxmargin._compute.threads import blas_threads_for
 from maxmargin.linear._base import LinearRegressor, row_weights
 from maxmargin.linear._pieces import number_problem, survey_numbers
 from maxmargin.losses import Squared
@@ -140,6 +140,7 @@ class Ridge(_Squares):
     intercept_ : float.
     alpha_ : the penalty in use.
     n_iter_ : passes of "sgd"; 1 for the closed form.
+    history_ : table of pass and mean loss before its steps, (1/2)(y - f)^2 (solver "sgd").
     path_ : `RidgePath` with all models and their leave-one-out residuals (solver "closed").
     certificate_ : the duality gap of the answer; it tells how far "sgd" came.
 
@@ -186,9 +187,7 @@ class Ridge(_Squares):
         if self.solver == "sgd":
             theta = self._descend(X, y, weights, alphas)
         else:
-            # several BLAS threads would only wait for each other on small matrices
-            small = min(table.shape) <= 300
-            with single_threaded_blas() if small else nullcontext():
+            with blas_threads_for(min(table.shape)):
                 theta = self._choose(linear_path(table, y, weights, alphas, self.fit_intercept))
         self._store(table, y, weights, theta, 2.0 * self.alpha_)
         return self
@@ -220,8 +219,8 @@ class Ridge(_Squares):
             relative_step=True,
         )
         state = loop.start(X.shape[1], self.random_state)
-        for _ in range(self.max_iter):
-            loop.run(state, X, y, weights)
+        losses = [loop.run(state, X, y, weights)[1] for _ in range(self.max_iter)]
+        self.history_ = pd.DataFrame({"pass": np.arange(1, self.max_iter + 1), "loss": losses})
         self.n_iter_ = self.max_iter
         return state.theta(average=False)
 

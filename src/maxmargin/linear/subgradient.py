@@ -168,19 +168,4 @@ class SubgradientDescent(OnlineClassifier):
             self.bound_ = self.B * self._rho / sqrt(T)
         else:  # without projection every iterate is an average of rows / lambda, so that rho <= 2 R
             self.bound_ = (2.0 * self._rho) ** 2 * (1.0 + log(T)) / (2.0 * self.lam * T)
-        self.objective_ = np.array(
-            [
-                self._objective(rows_of_task(X, task), task.signs, weights[task.rows], w, b)
-                for task, w, b in zip(
-                    binary_tasks(codes, len(self.classes_), self._strategy()),
-                    self.coef_,
-                    self.intercept_,
-                    strict=True,
-                )
-            ]
-        )
-
-    def _objective(self, X: Any, signs: FloatArray, weights: FloatArray, w: FloatArray, b: float) -> float:
-        hinge = np.maximum(0.0, 1.0 - signs * (np.asarray(X @ w).ravel() + b))
-        penalty = 0.5 * self._decay() * (float(w @ w) + b * b)
-        return penalty + float(weights @ hinge) / float(weights.sum())
+        self.objective_ = self._objectives(X, codes, weights, self._decay())

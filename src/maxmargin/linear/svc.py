@@ -47,8 +47,9 @@ class LinearSVC(LinearClassifier):
     penalty : see the table.
     sparsity : the weight nu of the l1 or l0 part.
     l0_alpha : alpha of the concave approximation of the number of non-zero weights.
-    solver : "auto", or one of "newton", "augmented", "dual_coordinate", "proximal_coordinate",
-        "linear_program", "successive"; a solver that cannot solve the problem asked for is an error.
+    solver : "auto", or one of "newton", "descent_newton", "augmented", "dual_coordinate",
+        "proximal_coordinate", "linear_program", "successive"; a solver that cannot solve the problem asked
+        for is an error.
     fit_intercept : whether b is free or 0. It is never penalised.
     multiclass : "ovr" or "ovo".
     class_weight : dict, "balanced" or None.

@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from maxmargin._compute.inner import squared_norms
 from maxmargin._compute.jit import jit_sums
-from maxmargin._compute.rows import row_add, row_dot, row_norm, rows_of
+from maxmargin._compute.prefetch import prefetch
+from maxmargin._compute.rows import ask_for_row, row_add, row_dot, row_norm, rows_of
+from maxmargin._compute.shuffle import random_order
 from maxmargin.typing import FloatArray, IntArray
 
 _RULES = {"perceptron": 0, "pa1": 1, "pa2": 2, "hinge": 3, "squares": 4}
 _SCHEDULES = {"constant": 0, "inverse_root": 1, "strongly_convex": 2, "inverse_decay": 3}
+_AHEAD = 3  # rows that are asked for before they are needed
+_SMALLEST_SCALE = 1e-4  # w = s v and the sum tau v + z lose as many digits as v is longer than w
 # places in the state vector
 _S, _TAU, _B, _SUM_B, _T, _NORM, _MISTAKES, _LOSS, _ETA = range(9)
 # columns of the log of a pass: what each row did to w <- shrink (keep w + change x) and to b
@@ -34,8 +39,8 @@ def _one_pass(
     rule: int,
     schedule: int,
     data: FloatArray,
-    indices: IntArray,
-    indptr: IntArray,
+    indices: Any,
+    indptr: Any,
     p: int,
     y: FloatArray,
     weights: FloatArray,
@@ -61,7 +66,14 @@ def _one_pass(
     one = 1.0 if fit_intercept else 0.0
     s, tau, b, sum_b = state[_S], state[_TAU], state[_B], state[_SUM_B]
     t, length2, mistakes, loss = state[_T], state[_NORM], state[_MISTAKES], state[_LOSS]
-    for i in order:
+    n = len(order)
+    for r in range(n):
+        i = order[r]
+        if r + 2 * _AHEAD < n:
+            soon = order[r + _AHEAD]
+            prefetch(y, np.intp(soon))
+            prefetch(weights, np.intp(soon))
+            ask_for_row(data, indices, indptr, p, soon, order[r + 2 * _AHEAD])
         weight = weights[i]
         if weight == 0.0:
             continue
@@ -104,7 +116,7 @@ def _one_pass(
             s *= keep
             if decay_bias:
                 b *= keep
-            if s < 1e-9:
+            if s < _SMALLEST_SCALE:
                 dot *= s  # v takes the scale in, and with it <v, x>
                 _rescale(v, z, s, tau)
                 length2 *= s * s
@@ -209,11 +221,13 @@ class OnlineLoop:
         ``log`` of shape (rows with a weight, 7), where given, takes down what every row did, by `LOG`.
         """
         n = X.shape[0]
-        order = current.rng.permutation(n) if shuffle else np.arange(n)
+        order = random_order(n, current.rng) if shuffle else np.arange(n, dtype=np.uint32)
         rows = rows_of(X)
         state = current.state
         if state[_ETA] == 0.0:
-            state[_ETA] = self.schedule.eta0 / (_largest_norm(X) + 1.0 if self.relative_step else 1.0)
+            state[_ETA] = self.schedule.eta0 / (
+                float(np.max(squared_norms(X))) + 1.0 if self.relative_step else 1.0
+            )
         state[_MISTAKES] = state[_LOSS] = 0.0
         _one_pass(
             _RULES[self.rule],
@@ -237,10 +251,3 @@ class OnlineLoop:
         )
         current.passes += 1
         return int(state[_MISTAKES]), float(state[_LOSS] / max(float(np.sum(weights)), 1e-300))
-
-
-def _largest_norm(X: Any) -> float:
-    """max ||x_i||^2."""
-    if isinstance(X, np.ndarray):
-        return float(np.max(np.einsum("ij,ij->i", X, X, dtype=np.float64)))
-    return float(X.multiply(X).sum(axis=1).max())

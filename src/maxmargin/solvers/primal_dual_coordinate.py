@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compute.design import Design
 from maxmargin._compute.jit import jit_sums
-from maxmargin._compute.rows import row_add, row_dot, rows_of
+from maxmargin._compute.prefetch import prefetch
+from maxmargin._compute.rows import ask_for_row, row_add, row_dot, rows_of
+from maxmargin._compute.shuffle import shuffle
 from maxmargin.losses import EpsilonInsensitive, Hinge, Logistic, SquaredEpsilonInsensitive, SquaredHinge
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.typing import FloatArray, IntArray
 
 _HINGE, _SQUARED_HINGE, _EPSILON, _SQUARED_EPSILON, _LOGISTIC = range(5)
+_AHEAD = 3  # rows that are asked for before they are needed
 _KINDS: list[tuple[type, int]] = [
     (Hinge, _HINGE),
     (SquaredHinge, _SQUARED_HINGE),
@@ -68,16 +70,13 @@ def _minimise_logistic(m: float, a: float, q: float, c: float) -> float:
 def _passes(
     kind: int,
     data: FloatArray,
-    indices: IntArray,
-    indptr: IntArray,
+    indices: Any,
+    indptr: Any,
     p: int,
-    y: FloatArray,
-    c: FloatArray,
+    facts: FloatArray,
     epsilon: float,
-    norms: FloatArray,
     inverse_l2: float,
     bias_step: float,
-    a: FloatArray,
     w: FloatArray,
     state: FloatArray,
     active: IntArray,
@@ -87,37 +86,42 @@ def _passes(
 ) -> int:
     """``n_passes`` passes over the active rows; returns how many rows are still active.
 
-    state is (b, largest violation of the last pass, shrinking threshold). A row whose variable is at a bound
-    and whose condition holds with room to spare is put to sleep (Hsieh et al. 2008, section 3.2).
+    ``facts`` holds y_i, c_i, ||x_i||^2 and the dual variable a_i side by side, since rows come in random
+    order; state is (b, largest violation of the last pass, shrinking threshold). A row whose variable is at a
+    bound and whose condition holds with room to spare is put to sleep (Hsieh et al. 2008, section 3.2).
     """
-    np.random.seed(seed)  # noqa: NPY002  # numba has no Generator that survives caching
-    for _ in range(n_passes):
+    for number in range(n_passes):
         largest = 0.0
         threshold = state[2]
-        for k in range(n_active - 1, 0, -1):
-            m = np.random.randint(0, k + 1)  # noqa: NPY002  # as above
-            active[k], active[m] = active[m], active[k]
+        b = state[0]
+        shuffle(active[:n_active], seed * n_passes + number)
         k = 0
         while k < n_active:
             i = active[k]
-            f = row_dot(data, indices, indptr, p, i, w) + state[0]
-            before = a[i]
+            if k + 2 * _AHEAD < n_active:
+                soon = active[k + _AHEAD]
+                prefetch(facts, 4 * np.intp(soon))
+                ask_for_row(data, indices, indptr, p, soon, active[k + 2 * _AHEAD])
+            f = row_dot(data, indices, indptr, p, i, w) + b
+            start = 4 * np.intp(i)
+            y, c, q, before = facts[start], facts[start + 1], facts[start + 2], facts[start + 3]
             if kind <= _SQUARED_HINGE:
-                g = y[i] * f - 1.0
+                g = y * f - 1.0
                 asleep = before == 0.0 and g > threshold
-                asleep = asleep or (kind == _HINGE and y[i] * before == c[i] and g < -threshold)
+                asleep = asleep or (kind == _HINGE and y * before == c and g < -threshold)
                 if asleep:
                     n_active -= 1
                     active[k], active[n_active] = active[n_active], active[k]
                     continue
-            after = _minimise_one(kind, f, y[i], before, norms[i], c[i], epsilon)
+            after = _minimise_one(kind, f, y, before, q, c, epsilon)
             k += 1
             change = after - before
             if change != 0.0:
-                a[i] = after
+                facts[start + 3] = after
                 row_add(data, indices, indptr, p, i, change * inverse_l2, w)
-                state[0] += bias_step * change
-                largest = max(largest, abs(change) * norms[i])
+                b += bias_step * change
+                largest = max(largest, abs(change) * q)
+        state[0] = b
         state[1] = largest
         state[2] = largest if largest > 0.0 else np.inf
     return n_active
@@ -180,16 +184,19 @@ class _Sweep:
     def __init__(self, problem: LossPenalty, seed: int) -> None:
         self.kind = next(kind for cls, kind in _KINDS if type(problem.loss) is cls)
         self.problem, self.seed = problem, seed
-        self.rows = rows_of(_table(problem.X))
+        self.rows = rows_of(problem.X.X)
         n, p = problem.X.shape
         l2 = problem.penalty.l2
         norms = problem.X.squared_norms() / l2
         # a tenth of a typical row's step: larger ones make the intercept swing, smaller ones make it slow
         self.bias_step = 0.1 * float(norms.mean()) if problem.fit_intercept else 0.0
-        self.norms = np.maximum(norms + self.bias_step, 1e-12)
-        self.a, self.w = np.zeros(n), np.zeros(p)
+        facts = np.column_stack(
+            [problem.y, problem.c, np.maximum(norms + self.bias_step, 1e-12), np.zeros(n)]
+        )
+        self.facts, self.a = facts.reshape(-1), facts[:, 3]
+        self.w = np.zeros(p)
         self.state = np.array([0.0, 0.0, np.inf])
-        self.used = np.flatnonzero(problem.c > 0)
+        self.used = np.flatnonzero(problem.c > 0).astype(np.uint32)
         self.wake()
 
     def wake(self) -> None:
@@ -202,13 +209,10 @@ class _Sweep:
         self.n_active = _passes(
             self.kind,
             *self.rows,
-            problem.y,
-            problem.c,
+            self.facts,
             float(getattr(problem.loss, "epsilon", 0.0)),
-            self.norms,
             1.0 / problem.penalty.l2,
             self.bias_step,
-            self.a,
             self.w,
             self.state,
             self.active,
@@ -220,7 +224,3 @@ class _Sweep:
 
     def theta(self) -> FloatArray:
         return np.append(self.w, self.state[0])
-
-
-def _table(X: Design) -> Any:
-    return X.X  # type: ignore[attr-defined]  # both designs keep the table under this name

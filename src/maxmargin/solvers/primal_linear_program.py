@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from maxmargin._compute.design import Design
 from maxmargin.losses import EpsilonInsensitive, Hinge, ShiftedHinge
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution, Status
@@ -40,7 +39,7 @@ class LinearProgram:
     ) -> Solution:
         began = perf_counter()
         n, p = problem.X.shape
-        table = sparse.csr_array(_table(problem.X))
+        table = sparse.csr_array(problem.X.X)
         signs, edges = _sides(problem)
         rows = len(edges) // n
         bias = np.full((n, 1), 1.0 if problem.fit_intercept else 0.0)
@@ -87,7 +86,3 @@ def _sides(problem: LossPenalty) -> tuple[FloatArray, FloatArray]:
         )
     assert isinstance(problem.loss, Hinge | ShiftedHinge)
     return y, np.full(len(y), problem.loss.edge)
-
-
-def _table(X: Design) -> Any:
-    return X.X  # type: ignore[attr-defined]  # both designs keep the table under this name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -11,7 +11,8 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin._compute.design import Design
-from maxmargin.losses import Loss
+from maxmargin._compute.row_terms import PSI_LOGISTIC, PSI_SQUARED, psi_along, psi_model
+from maxmargin.losses import Logistic, Loss, SquaredHinge
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.typing import FloatArray
@@ -22,8 +23,9 @@ _EXPLICIT_COLUMNS = 1500  # up to here a p x p Hessian is formed and factored
 class RowTerms(Protocol):
     """A separable smooth function of the scores f: sum_i psi_i(f_i).
 
-    ``bias_floor`` is the least curvature that the intercept is given: where no row is curved its gradient
-    need not vanish, and Newton's step would be infinite.
+    ``model`` fills slopes and curvatures of shape (2, n_samples) and returns the value; ``derivative`` is
+    that of the sum at f + t along. ``bias_floor`` is the least curvature that the intercept is given: where
+    no row is curved its gradient need not vanish, and Newton's step would be infinite.
     """
 
     @property
@@ -31,10 +33,37 @@ class RowTerms(Protocol):
     def value(self, f: FloatArray) -> float: ...
     def slope(self, f: FloatArray) -> FloatArray: ...
     def curvature(self, f: FloatArray) -> FloatArray: ...
+    def model(self, f: FloatArray, out: FloatArray) -> float: ...
+    def derivative(self, f: FloatArray, along: FloatArray, t: float) -> float: ...
+
+
+class PlainTerms:
+    """``model`` and ``derivative`` from the other three, for losses without a jitted pass."""
+
+    def model(self: Any, f: FloatArray, out: FloatArray) -> float:
+        out[0], out[1] = self.slope(f), self.curvature(f)
+        return float(self.value(f))
+
+    def derivative(self: Any, f: FloatArray, along: FloatArray, t: float) -> float:
+        return float(along @ self.slope(f + t * along))
+
+
+class JittedTerms:
+    """``model`` and ``derivative`` in one jitted pass over the rows; `_arguments` says of what."""
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """kind, edge, sigma, v, y and c of `maxmargin._compute.row_terms`."""
+        raise NotImplementedError  # a subclass knows its loss
+
+    def model(self, f: FloatArray, out: FloatArray) -> float:
+        return float(psi_model(*self._arguments(), f, out[0], out[1]))
+
+    def derivative(self, f: FloatArray, along: FloatArray, t: float) -> float:
+        return float(psi_along(*self._arguments(), f, along, float(t)))
 
 
 @dataclass(frozen=True)
-class WeightedLoss:
+class WeightedLoss(PlainTerms):
     """sum_i c_i L(y_i, f_i)."""
 
     loss: Loss
@@ -52,15 +81,68 @@ class WeightedLoss:
         return self.c * self.loss.curvature(f, self.y)
 
 
+@dataclass(frozen=True)
+class JittedLoss(JittedTerms, WeightedLoss):
+    """As `WeightedLoss`, for the losses that `maxmargin._compute.row_terms` knows."""
+
+    def _arguments(self) -> tuple[Any, ...]:
+        kind = PSI_SQUARED if type(self.loss) is SquaredHinge else PSI_LOGISTIC
+        return kind, 1.0, 1.0, self.y, self.y, self.c  # edge, sigma and v are the hinge's
+
+
+def weighted_loss(problem: LossPenalty) -> WeightedLoss:
+    jitted = type(problem.loss) in (SquaredHinge, Logistic)
+    return (JittedLoss if jitted else WeightedLoss)(problem.loss, problem.y, problem.c)
+
+
+class ChangingGram:
+    """X' diag(d) X for weights d that change in few rows from one call to the next.
+
+    Losses with corners only switch rows on and off: then the rows that changed are added or taken away.
+    """
+
+    def __init__(self) -> None:
+        self._pattern: FloatArray | None = None
+        self._gram: FloatArray = np.empty(0)
+
+    def of(self, X: Design, d: FloatArray) -> FloatArray:
+        scale = float(d.max(initial=0.0))
+        if scale == 0.0:
+            return np.zeros((X.shape[1], X.shape[1]))
+        pattern = d / scale
+        if self._pattern is not None:
+            change = pattern - self._pattern
+            changed = np.abs(change) > 1e-12
+            if 2 * np.count_nonzero(changed) < np.count_nonzero(d):
+                self._gram = self._gram + X.gram(np.where(changed, change, 0.0))
+                self._pattern = np.where(changed, pattern, self._pattern)
+                return scale * self._gram
+        self._pattern, self._gram = pattern, X.gram(pattern)
+        return scale * self._gram
+
+
 @dataclass
 class NewtonState:
-    """Where Newton's method stands: the point, its scores, and slopes u that balance the last full step."""
+    """Where Newton's method stands: the point, its scores, and slopes u that balance the last full step.
+
+    ``local`` are slopes and curvatures of ``terms`` at f, where they are known.
+    """
 
     theta: FloatArray
     f: FloatArray
     value: float
     u: FloatArray
     decrement: float = np.inf
+    terms: Any = None
+    local: FloatArray | None = None
+    gram: ChangingGram = field(default_factory=ChangingGram)
+
+    def model(self, terms: RowTerms) -> FloatArray:
+        """Slopes and curvatures at f, of shape (2, n_samples)."""
+        if self.local is None or self.terms is not terms:
+            self.terms, self.local = terms, np.empty((2, len(self.f)))
+            terms.model(self.f, self.local)
+        return self.local
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +170,7 @@ class Newton:
         self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
     ) -> Solution:
         began = perf_counter()
-        terms = WeightedLoss(problem.loss, problem.y, problem.c)
+        terms = weighted_loss(problem)
         state = first_state(problem, terms, start)
         status = Status.MAX_ITER
         iteration = 0
@@ -134,15 +216,18 @@ def reached(problem: LossPenalty, state: NewtonState, tol: float) -> bool:
 def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bool:
     """One Newton step with line search, in place; False when no decrease was possible."""
     l2 = problem.penalty.l2
-    slope, d = terms.slope(state.f), terms.curvature(state.f)
+    local = state.model(terms)
+    slope, d = local
     explicit = problem.X.shape[1] <= _EXPLICIT_COLUMNS and problem.fit_intercept
-    adjoints = problem.X.adjoint(np.stack([slope, d])) if explicit else problem.X.adjoint(slope)[None]
+    adjoints = problem.X.adjoint(local) if explicit else problem.X.adjoint(slope)[None]
     gradient = np.append(adjoints[0] + l2 * state.theta[:-1], slope.sum() * problem.fit_intercept)
     floor = max(0.0, terms.bias_floor - float(d.sum()))
-    direction = newton_direction(
-        problem.X, d, l2, gradient, problem.fit_intercept, floor, adjoints[1] if explicit else None
-    )
-    along = problem.X.scores(direction[:-1]) + direction[-1]
+    border = adjoints[1] if explicit else None
+    small = problem.X.shape[1] <= _EXPLICIT_COLUMNS
+    gram = state.gram.of(problem.X, d) if small else None
+    direction = newton_direction(problem.X, d, l2, gradient, problem.fit_intercept, floor, border, gram)
+    along = problem.X.scores(direction[:-1])
+    along += direction[-1]
     descent = float(gradient @ direction)
     state.decrement = -0.5 * descent
     state.u = slope + d * along
@@ -150,13 +235,12 @@ def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bo
         return False
     w, v = state.theta[:-1], direction[:-1]
     line = Line(terms, state.f, along, l2 * float(w @ v), l2 * float(v @ v), descent)
-    t = line.search()
-    f = state.f + t * along
+    t, f, value, local = line.search(np.empty_like(local))
     theta = state.theta + t * direction
-    value = terms.value(f) + problem.penalty.value(theta[:-1])
+    value += problem.penalty.value(theta[:-1])
     if not value <= state.value + 1e-14 * abs(state.value):
         return False
-    state.theta, state.f, state.value = theta, f, value
+    state.theta, state.f, state.value, state.local = theta, f, value, local
     return True
 
 
@@ -171,20 +255,39 @@ class Line:
     quadratic: float
     descent: float
 
-    def slope(self, t: float) -> float:
-        rows = float(self.along @ self.terms.slope(self.f + t * self.along))
-        return rows + self.linear + t * self.quadratic
+    def search(self, local: FloatArray) -> tuple[float, FloatArray, float, FloatArray]:
+        """A step, the scores, the sum over rows and its slopes and curvatures (filled into ``local``) there.
 
-    def search(self) -> float:
-        """A step where the derivative has fallen to a third of its size; the full step where that will do.
+        The full step is tried first: where it will do, one pass over the rows finds everything.
+        """
+        f = self.f + self.along
+        value = self.terms.model(f, local)
+        slope = float(self.along @ local[0]) + self.linear + self.quadratic
+        if self._flat(slope):
+            return 1.0, f, value, local
+        t = self._flat_step(slope)
+        f = self.f + t * self.along
+        return t, f, self.terms.model(f, local), local
+
+    def slope(self, t: float) -> float:
+        return self.terms.derivative(self.f, self.along, t) + self.linear + t * self.quadratic
+
+    def _flat(self, slope: float) -> bool:
+        """Whether a derivative is small beside that at 0: a tenth of it downhill, a twentieth uphill.
+
+        Uphill means behind the minimum: with corners the value there can be above that at 0.
+        """
+        return bool(self.descent * 0.1 <= slope <= -0.05 * self.descent)
+
+    def _flat_step(self, slope: float) -> float:
+        """A step where the derivative is flat; ``slope`` is that at 1.
 
         Losses with corners need this: halving until the value falls makes Newton's method creep or cycle.
         """
         low, low_slope, high, high_slope = 0.0, self.descent, np.inf, np.inf
         t = 1.0
         for _ in range(40):
-            slope = self.slope(t)
-            if abs(slope) <= -self.descent / 3.0:
+            if self._flat(slope):
                 return t
             if slope < 0:
                 low, low_slope = t, slope
@@ -194,6 +297,7 @@ class Line:
                 t = 2.0 * low
             else:  # the secant's root, kept off the ends of the bracket
                 t = low + (high - low) * min(max(low_slope / (low_slope - high_slope), 0.1), 0.9)
+            slope = self.slope(t)
         return low
 
 
@@ -205,22 +309,31 @@ def newton_direction(
     fit_intercept: bool,
     bias: float = 0.0,
     border: FloatArray | None = None,
+    gram: FloatArray | None = None,
 ) -> FloatArray:
-    """Solve ([X 1]' diag(d) [X 1] + diag(l2, ..., l2, bias)) step = -gradient; ``border`` is X'd if known."""
+    """Solve ([X 1]' diag(d) [X 1] + diag(l2, ..., l2, bias)) step = -gradient.
+
+    ``border`` is X'd and ``gram`` X' diag(d) X, where they are known.
+    """
     if X.shape[1] <= _EXPLICIT_COLUMNS:
-        H = hessian(X, d, l2, fit_intercept, border)
+        H = hessian(X, d, l2, fit_intercept, border, gram)
         H[-1, -1] += bias
         return solve_symmetric(H, -gradient)
     return _conjugate_gradients(X, d, l2, gradient, fit_intercept, bias)
 
 
 def hessian(
-    X: Design, d: FloatArray, l2: float, fit_intercept: bool, border: FloatArray | None = None
+    X: Design,
+    d: FloatArray,
+    l2: float,
+    fit_intercept: bool,
+    border: FloatArray | None = None,
+    gram: FloatArray | None = None,
 ) -> FloatArray:
     """The (p + 1) x (p + 1) Hessian; the intercept's row is that of the identity when there is none."""
     p = X.shape[1]
     H = np.zeros((p + 1, p + 1))
-    H[:p, :p] = X.gram(d)
+    H[:p, :p] = X.gram(d) if gram is None else gram
     H[np.arange(p), np.arange(p)] += l2
     if fit_intercept:
         H[p, :p] = H[:p, p] = X.adjoint(d) if border is None else border
@@ -232,19 +345,19 @@ def hessian(
 
 def solve_symmetric(H: FloatArray, right: FloatArray) -> FloatArray:
     """H^-1 right for a positive semidefinite H; the shortest solution where H is singular."""
-    scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
-    scaled = H / scale / scale[:, None]
-    try:
-        factor = linalg.cho_factor(scaled, lower=True, check_finite=False)
-        if np.min(np.diag(factor[0])) > 1e-7:
-            step: FloatArray = linalg.cho_solve(factor, right / scale, check_finite=False) / scale
-            return step
-    except linalg.LinAlgError:
-        pass
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
+    scaled = H * scale
+    scaled *= scale[:, None]
+    # the transpose is in LAPACK's order, so that nothing is copied; one triangle stays as it was
+    factor, fault = linalg.lapack.dpotrf(scaled.T, lower=1, overwrite_a=1, clean=0)
+    if fault == 0 and np.min(np.diag(factor)) > 1e-7:
+        step, _ = linalg.lapack.dpotrs(factor, right * scale, lower=1)
+        return np.asarray(step * scale)
+    scaled = H * scale * scale[:, None]
     values, vectors = linalg.eigh(scaled, check_finite=False)
     kept = values > 1e-12 * max(values[-1], 1e-300)
     inside = vectors[:, kept]
-    return np.asarray(inside @ ((inside.T @ (right / scale)) / values[kept]) / scale)
+    return np.asarray(inside @ ((inside.T @ (right * scale)) / values[kept]) * scale)
 
 
 def _conjugate_gradients(

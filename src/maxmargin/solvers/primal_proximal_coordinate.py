@@ -129,7 +129,7 @@ def proximal_step(problem: LossPenalty, terms: RowTerms, state: NewtonState, *, 
         theta, f = state.theta + t * direction, state.f + t * along
         value = terms.value(f) + penalty.value(theta[:-1])
         if value <= state.value + 1e-3 * t * predicted:
-            state.theta, state.f, state.value = theta, f, value
+            state.theta, state.f, state.value, state.local = theta, f, value, None
             return bool(np.any(step))
         t *= 0.5
     return False

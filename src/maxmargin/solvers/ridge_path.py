@@ -54,38 +54,44 @@ def linear_path(
     mean_x = X.adjoint(weights) / total if fit_intercept else np.zeros(p)
     mean_y = float(weights @ y) / total if fit_intercept else 0.0
     root = np.sqrt(weights)
+    weighted = bool(np.any(weights != 1.0))
     target = root * (y - mean_y)
     if n >= p:
         gram = X.gram(weights) - total * np.outer(mean_x, mean_x)
-        values, V = linalg.eigh(gram, check_finite=False, driver="evd")
-        values = np.maximum(values, 0.0)
-        Z = _times(X, V) - mean_x @ V
-        Z *= root[:, None]
+        values, V = _eigen(gram)
+        Z = _times(X, V)
+        Z -= mean_x @ V
+        if weighted:
+            Z *= root[:, None]
         projected = Z.T @ target
         shrink = shrinkage(values, alphas)
         inner = shrink * projected[:, None]
         coef = (V @ inner).T
-        fitted, leverage = Z @ inner, (Z * Z) @ shrink
+        fitted = Z @ inner
+        np.square(Z, out=Z)
+        leverage = Z @ shrink
     else:
-        rows = root[:, None] * (X.dense() - mean_x)
-        values, U = linalg.eigh(rows @ rows.T, check_finite=False, driver="evd")
-        values = np.maximum(values, 0.0)
+        rows = X.dense() - mean_x
+        if weighted:
+            rows *= root[:, None]
+        values, U = _eigen(rows @ rows.T)
         projected = U.T @ target
         shrink = shrinkage(values, alphas)
         dual = U @ (shrink * projected[:, None])
         coef = (rows.T @ dual).T
         smooth = values[:, None] * shrink
         fitted, leverage = U @ (smooth * projected[:, None]), (U * U) @ smooth
-    if fit_intercept:
-        leverage = leverage + (weights / total)[:, None]
-    left = 1.0 - leverage
-    residuals = (target[:, None] - fitted) / np.where(left > _TINY, left, np.nan)
-    loo = np.divide(residuals, root[:, None], out=np.full_like(residuals, np.nan), where=root[:, None] > 0)
+    left = np.subtract(
+        (1.0 - weights / total if fit_intercept else np.ones(n))[:, None], leverage, out=leverage
+    )
+    left[left <= _TINY] = np.nan
+    residuals = np.subtract(target[:, None], fitted, out=fitted)
+    residuals /= left
     return RidgePath(
         alphas=alphas,
         coef=coef,
         intercept=mean_y - coef @ mean_x,
-        loo_residuals=loo,
+        loo_residuals=_unweighted(residuals, root) if weighted else residuals,
         loo_mse=np.einsum("ij,ij->j", residuals, residuals) / total,
     )
 
@@ -122,24 +128,37 @@ def kernel_path(K: FloatArray, y: FloatArray, weights: FloatArray, alphas: Float
     a_i / [(K + alpha S^-1)^-1]_ii.
     """
     root = np.sqrt(weights)
-    values, U = linalg.eigh(root[:, None] * K * root, check_finite=False, driver="evd")
-    floor = _TINY * max(float(np.abs(values).max()), 1e-300)
-    shifted = np.maximum(values, 0.0)[:, None] + alphas
+    weighted = bool(np.any(weights != 1.0))
+    values, U = _eigen(root[:, None] * K * root if weighted else K.copy())
+    floor = _TINY * max(float(values.max()), 1e-300)
+    shifted = values[:, None] + alphas
     shrink = np.where(shifted > floor, 1.0 / np.maximum(shifted, floor), 0.0)
     scaled = U @ (shrink * (U.T @ (root * y))[:, None])
-    diagonal = (U * U) @ shrink
+    diagonal = np.square(U, out=U) @ shrink
     residuals = np.divide(scaled, diagonal, out=np.full_like(scaled, np.nan), where=diagonal > 0)
-    loo = np.divide(residuals, root[:, None], out=np.full_like(residuals, np.nan), where=root[:, None] > 0)
     return RidgePath(
         alphas=alphas,
         coef=(root[:, None] * scaled).T,
         intercept=np.zeros(len(alphas)),
-        loo_residuals=loo,
+        loo_residuals=_unweighted(residuals, root) if weighted else residuals,
         loo_mse=np.nansum(residuals**2, axis=0) / float(weights.sum()),
     )
+
+
+def _eigen(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues, cut at zero, and eigenvectors of a symmetric matrix; the matrix is destroyed."""
+    # its transpose is in LAPACK's order, so that nothing is copied
+    values, vectors = linalg.eigh(gram.T, check_finite=False, driver="evd", overwrite_a=True)
+    return np.maximum(values, 0.0), vectors
+
+
+def _unweighted(residuals: FloatArray, root: FloatArray) -> FloatArray:
+    """Residuals without the roots of the weights; NaN for rows of weight zero."""
+    column = root[:, None]
+    return np.divide(residuals, column, out=np.full_like(residuals, np.nan), where=column > 0)
 
 
 def _times(X: Design, V: FloatArray) -> FloatArray:
     if isinstance(X, DenseDesign):
         return np.asarray(X.dense() @ V)
-    return np.asarray(X.X @ V)  # type: ignore[attr-defined]  # the CSR matrix of a SparseDesign
+    return np.asarray(X.X @ V)

@@ -342,7 +342,8 @@ def test_in_chromium_on_a_phone(language, tuned, cancer, tmp_path):
 def test_the_browser_test_can_fail(tmp_path):
     bad = tmp_path / "bad.html"
     bad.write_text(
-        "<!doctype html><body><div style='width:900px'>x</div><img src='nowhere.png'><script>nothing()</script>"
+        "<!doctype html><body><div style='width:900px'>x</div><img src='nowhere.png'>"
+        "<script>nothing()</script>"
     )
     seen = look(bad, tmp_path, width=PHONE)
     assert any("nothing is not defined" in line for line in seen.console)

@@ -188,7 +188,11 @@ def test_the_plane_is_that_of_the_machine(circles):
     display = displays.FeatureMapDisplay.from_estimator(model, X, y).plot()
     f = display.lifted @ display.normal + display.intercept
     np.testing.assert_allclose(f, model.decision_function(X), atol=1e-9)
-    corners = np.array(display.ax_.collections[0]._vec).T[:, :3]
+    assert [type(part).__name__ for part in display.ax_.collections] == ["Poly3DCollection"] + 2 * [
+        "Path3DCollection"
+    ]
+    box = display.lifted.min(axis=0), display.lifted.max(axis=0)
+    corners = plane_in_box(display.normal, display.intercept, *box)
     np.testing.assert_allclose(corners @ display.normal + display.intercept, 0, atol=1e-9)
     assert display.ax_.get_zlabel() == "x2²"
     assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == ["inner", "outer"]

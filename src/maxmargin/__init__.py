@@ -21,6 +21,10 @@ _HOMES: dict[str, str] = {
     "SVDD": "maxmargin.svm",
     "NotSeparableError": "maxmargin.svm",
     "certify": "maxmargin.svm",
+    "replay": "maxmargin.solvers.replay",
+    "explain": "maxmargin.explanation",
+    "Explanation": "maxmargin.explanation",
+    "kkt_table": "maxmargin.explanation",
     "LogisticRegression": "maxmargin.linear",
     "LinearSVC": "maxmargin.linear",
     "LinearSVR": "maxmargin.linear",
@@ -42,7 +46,16 @@ _HOMES: dict[str, str] = {
     "WOEEncoder": "maxmargin.scoring",
     "Scorecard": "maxmargin.scoring",
 }
-_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "report"}
+_MODULES = {
+    "kernels",
+    "metrics",
+    "discretize",
+    "scoring",
+    "displays",
+    "feature_selection",
+    "solvers",
+    "report",
+}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

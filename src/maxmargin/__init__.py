@@ -52,8 +52,17 @@ _HOMES: dict[str, str] = {
     "WOEEncoder": "maxmargin.scoring",
     "Scorecard": "maxmargin.scoring",
 }
-_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "solvers"}
-_MODULES |= {"pieces"}
+_MODULES = {
+    "kernels",
+    "metrics",
+    "discretize",
+    "scoring",
+    "displays",
+    "feature_selection",
+    "solvers",
+    "pieces",
+    "report",
+}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

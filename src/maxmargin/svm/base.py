@@ -20,7 +20,9 @@ from maxmargin.kernels.given import Tabulated
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.kernels.products import kernel_times
 from maxmargin.parameters import check_choice, check_max_iter, check_positive, check_time_limit
-from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.box_qp import BoxQP
+from maxmargin.problems.certificate import Certificate, worst
+from maxmargin.solvers.certified import certify_fully
 from maxmargin.solvers.choice import as_solver
 from maxmargin.solvers.settings import DualSolver
 from maxmargin.svm.machine import Machine
@@ -40,6 +42,7 @@ class KernelMachine(TakesKernel):
     warm_start: bool
     verbose: int
     trace: bool
+    machines_: list[Machine]
 
     # -- parameters ----------------------------------------------------------------------------------
 
@@ -154,8 +157,12 @@ class KernelMachine(TakesKernel):
                 [machine.trace(k) for k, machine in enumerate(machines)], ignore_index=True
             )
 
-    def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[BoxQP]:
         raise NotImplementedError  # every machine says how its problems are built again
+
+    def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+        pairs = zip(self._problems(X, y, sample_weight), self.machines_, strict=True)
+        return worst([certify_fully(problem, machine.solution, self._solver()) for problem, machine in pairs])
 
 
 def columns_of(product: Any) -> AnyArray:

@@ -41,8 +41,10 @@ _HOMES: dict[str, str] = {
     "Binning": "maxmargin.scoring",
     "WOEEncoder": "maxmargin.scoring",
     "Scorecard": "maxmargin.scoring",
+    "save": "maxmargin.io",
+    "load": "maxmargin.io",
 }
-_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection"}
+_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "io"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

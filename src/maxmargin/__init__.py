@@ -44,7 +44,7 @@ _HOMES: dict[str, str] = {
     "save": "maxmargin.io",
     "load": "maxmargin.io",
 }
-_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "io"}
+_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "report", "io"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

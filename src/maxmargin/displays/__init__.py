@@ -19,6 +19,9 @@ _HOMES: dict[str, str] = {
     "ScoreDisplay": "maxmargin.displays.scores",
     "SelectionDisplay": "maxmargin.displays.selection",
     "EvaluationDisplay": "maxmargin.displays.evaluation",
+    "PredictionDisplay": "maxmargin.displays.prediction",
+    "ImportanceDisplay": "maxmargin.displays.importance",
+    "ConfusionDisplay": "maxmargin.displays.confusion",
 }
 
 __all__ = list(_HOMES)

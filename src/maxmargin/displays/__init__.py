@@ -22,6 +22,12 @@ _HOMES: dict[str, str] = {
     "PredictionDisplay": "maxmargin.displays.prediction",
     "ImportanceDisplay": "maxmargin.displays.importance",
     "ConfusionDisplay": "maxmargin.displays.confusion",
+    "MarginDisplay": "maxmargin.displays.margin",
+    "KernelDisplay": "maxmargin.displays.kernel",
+    "LossDisplay": "maxmargin.displays.loss",
+    "ConvergenceDisplay": "maxmargin.displays.convergence",
+    "FeatureMapDisplay": "maxmargin.displays.feature_map",
+    "DigitsDisplay": "maxmargin.displays.digits",
 }
 
 __all__ = list(_HOMES)

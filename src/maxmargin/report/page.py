@@ -15,6 +15,7 @@ from maxmargin.report.sections.data import data
 from maxmargin.report.sections.evaluation import evaluation
 from maxmargin.report.sections.grid import grid
 from maxmargin.report.sections.machine import machine
+from maxmargin.report.sections.margin import margin
 from maxmargin.report.sections.reproduce import reproduce
 from maxmargin.report.sections.selection import selection
 from maxmargin.report.sections.variables import variables
@@ -29,6 +30,7 @@ _MAKERS = (
     grid,
     selection,
     machine,
+    margin,
     evaluation,
     variables,
     reproduce,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.displays._support import fitted_on
 from maxmargin.report.blocks import Cautions, Section, Text
 from maxmargin.report.checks import leaks, repeated_rows, scales
 from maxmargin.report.numbers import number, percent
@@ -22,7 +23,7 @@ Caution = tuple[str, str, str]  # how serious, the point, the remedy
 
 def cautions(study: Study) -> Section:
     """All warnings, the serious ones first."""
-    makers = [_same_rows, _repeated, _leaks, _loose, _no_better, _imbalance, _edge, _interrupted, _unscaled,
+    makers = [_same_rows, _repeated, _mismatch, _leaks, _loose, _no_better, _imbalance, _edge, _interrupted, _unscaled,
               _few_rows, _nearly_all, _constant, _wide]  # fmt: skip
     found = [caution for make in makers for caution in make(study)]
     found.sort(key=lambda caution: caution[0] != "high")
@@ -49,6 +50,15 @@ def _same_rows(study: Study) -> list[Caution]:
 def _repeated(study: Study) -> list[Caution]:
     n = repeated_rows(study) if study.held_out else 0
     return _one(study, "high", "caution.repeated", n=n, all=len(study.evaluated)) if n else []
+
+
+def _mismatch(study: Study) -> list[Caution]:
+    final, rows = study.subject.final, study.training
+    if rows is None or rows.frame is None or study.takes_kernel_values or not hasattr(final, "support_"):
+        return []
+    if fitted_on(final, study.subject.transformed(rows.X)):
+        return []
+    return _one(study, "high", "caution.mismatch")
 
 
 def _leaks(study: Study) -> list[Caution]:

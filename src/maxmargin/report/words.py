@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field
-from importlib import import_module
+from importlib import resources
 from typing import Any
 
-LANGUAGES = {"en": "english", "es": "spanish"}
+LANGUAGES = ("en", "es")
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,5 @@ def words_in(language: str) -> Words:
     if language not in LANGUAGES:
         known = ", ".join(map(repr, LANGUAGES))
         raise ValueError(f"language={language!r} is not spoken here: use one of {known}.")
-    module = import_module(f"maxmargin.report.words.{LANGUAGES[language]}")
-    return Words(
-        language=language,
-        sentences=module.SENTENCES,
-        measures=module.MEASURES,
-        in_pictures=module.IN_PICTURES,
-    )
+    file = resources.files("maxmargin.report") / "languages" / f"{language}.toml"
+    return Words(language=language, **tomllib.loads(file.read_text(encoding="utf-8")))

@@ -170,4 +170,7 @@ def _place(
 
 
 def _tick(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, (int, float, np.number)) else str(value)
+    if not isinstance(value, (int, float, np.number)):
+        return str(value)
+    whole = float(value).is_integer() and abs(value) < 1e5
+    return f"{value:.0f}" if whole else f"{value:.3g}"

@@ -70,5 +70,5 @@ def _translate(figure: Any, words: Words) -> None:
 def translated(text: str, words: Words) -> str:
     """``text`` with every phrase that the language knows put in its words."""
     for phrase, other in words.in_pictures.items():
-        text = re.sub(rf"\b{phrase}\b", other, text)
+        text = re.sub(phrase, other, text)
     return text

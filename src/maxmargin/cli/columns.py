@@ -86,7 +86,7 @@ def prepare(wish: Wish, screen: Screen) -> Prepared:
         screen.note(text)
     target = _target_name(wish, table, screen)
     for name in (*wish.drop, *wish.categorical):
-        _known(name, table, wish.path)
+        known_column(name, table, wish.path)
     table, y, task = _target(table, target, wish, screen)
     rows = table.drop(columns=[target, *wish.drop], errors="ignore")
     X, numbers, categories = _sorted_out(rows, wish, screen)
@@ -103,7 +103,7 @@ def prepare(wish: Wish, screen: Screen) -> Prepared:
 
 def _target_name(wish: Wish, table: pd.DataFrame, screen: Screen) -> str:
     if wish.target is not None:
-        _known(wish.target, table, wish.path)
+        known_column(wish.target, table, wish.path)
         return wish.target
     if table.columns[0] == LABEL and _is_libsvm(wish):
         return LABEL
@@ -120,7 +120,8 @@ def _is_libsvm(wish: Wish) -> bool:
     return wish.reading.form is Format.LIBSVM or wish.path.suffix.lower() in (".libsvm", ".svm", ".svmlight")
 
 
-def _known(name: str, table: pd.DataFrame, path: Path) -> None:
+def known_column(name: str, table: pd.DataFrame, path: Path) -> None:
+    """Refuse a name that is no column of the table."""
     if name in table.columns:
         return
     from difflib import get_close_matches
@@ -131,7 +132,9 @@ def _known(name: str, table: pd.DataFrame, path: Path) -> None:
     raise Refusal(f"{path} has no column {name!r}: {hint}")
 
 
-def _target(table: pd.DataFrame, name: str, wish: Wish, screen: Screen) -> tuple[pd.DataFrame, pd.Series, Task]:
+def _target(
+    table: pd.DataFrame, name: str, wish: Wish, screen: Screen
+) -> tuple[pd.DataFrame, pd.Series, Task]:
     """The table without rows of unknown target, the target, and the task."""
     known = table[name].notna()
     if not known.any():
@@ -152,7 +155,9 @@ def _target(table: pd.DataFrame, name: str, wish: Wish, screen: Screen) -> tuple
         return table, numbers, task
     labels = _labels(column) if numbers is None else _whole_labels(numbers)
     if labels.nunique() < 2:
-        raise Refusal(f"the target {name!r} has one class only ({described(labels.iloc[0])}): two are needed.")
+        raise Refusal(
+            f"the target {name!r} has one class only ({described(labels.iloc[0])}): two are needed."
+        )
     return table, labels, Task.CLASSIFICATION
 
 
@@ -194,7 +199,7 @@ def _sorted_out(rows: pd.DataFrame, wish: Wish, screen: Screen) -> tuple[pd.Data
         else:
             categories[str(name)] = as_categories(column)
     for reason, names in left_out.items():
-        screen.note(f"left out {_listed(names)}: {reason}.")
+        screen.note(f"left out {listed(names)}: {reason}.")
     parts = {**numbers, **categories}
     return pd.DataFrame(parts, index=rows.index), list(numbers), list(categories)
 
@@ -222,8 +227,10 @@ def _identifies(column: pd.Series) -> bool:
 
 def as_categories(column: pd.Series) -> pd.Series:
     """Text, with NaN for what is missing."""
-    texts = [value if value is np.nan else _category(value) for value in column.astype(object).where(column.notna(), np.nan)]
-    return pd.Series(np.array([*texts, None], dtype=object)[:-1], index=column.index, name=column.name, dtype=object)
+    texts = [np.nan if pd.isna(value) else _category(value) for value in column.astype(object)]
+    return pd.Series(
+        np.array([*texts, None], dtype=object)[:-1], index=column.index, name=column.name, dtype=object
+    )
 
 
 def _category(value: Any) -> str:
@@ -246,7 +253,7 @@ def _say(data: Prepared, screen: Screen) -> None:
     missing = data.X.isna().sum()
     missing = missing[missing > 0]
     if len(missing):
-        parts = _listed([f"{name} ({n})" for name, n in missing.items()])
+        parts = listed([f"{name} ({n})" for name, n in missing.items()])
         screen.note(
             f"missing values in {parts}: numbers get the median of the training rows, categories one of their own."
         )
@@ -269,7 +276,8 @@ def _count(n: int, noun: str) -> str:
     return f"{n} {noun if n == 1 else plural}"
 
 
-def _listed(names: list[str], most: int = 6) -> str:
+def listed(names: list[str], most: int = 6) -> str:
+    """The first names, and how many more there are."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
@@ -277,19 +285,25 @@ def _listed(names: list[str], most: int = 6) -> str:
 # -- new tables ------------------------------------------------------------------------------------------------
 
 
-def rows_for(model_path: Path, schema: Schema, table: pd.DataFrame, data_path: Path, screen: Screen) -> pd.DataFrame:
+def rows_for(
+    model_path: Path, schema: Schema, table: pd.DataFrame, data_path: Path, screen: Screen
+) -> pd.DataFrame:
     """The columns that a model needs, out of a new table."""
     lacking = [name for name in schema.columns if name not in table.columns]
     if lacking:
-        raise Refusal(f"{data_path} lacks {_listed([repr(n) for n in lacking])}, which {model_path.name} was fitted on.")
+        raise Refusal(
+            f"{data_path} lacks {listed([repr(n) for n in lacking])}, which {model_path.name} was fitted on."
+        )
     unknown = [str(name) for name in table.columns if name not in (*schema.columns, schema.target)]
     if unknown:
-        screen.note(f"not used by the model: {_listed(unknown)}.")
+        screen.note(f"not used by the model: {listed(unknown)}.")
     columns: dict[str, pd.Series] = {}
     for name in schema.numbers:
         values = as_numbers(table[name]) if table[name].notna().any() else table[name].astype(float)
         if values is None:
-            raise Refusal(f"column {name!r} holds text ({table[name].dropna().iloc[0]!r}), and the model needs numbers.")
+            raise Refusal(
+                f"column {name!r} holds text ({table[name].dropna().iloc[0]!r}), and the model needs numbers."
+            )
         columns[name] = values
     for name in schema.categories:
         columns[name] = as_categories(table[name])
@@ -298,10 +312,12 @@ def rows_for(model_path: Path, schema: Schema, table: pd.DataFrame, data_path: P
 
 def target_for(schema: Schema, name: str, table: pd.DataFrame, data_path: Path, classes: Any) -> pd.Series:
     """The target of a new table in the form the model knows."""
-    _known(name, table, data_path)
+    known_column(name, table, data_path)
     column = table[name]
     if column.isna().any():
-        raise Refusal(f"the target {name!r} is missing in {int(column.isna().sum())} rows: leave them out first.")
+        raise Refusal(
+            f"the target {name!r} is missing in {int(column.isna().sum())} rows: leave them out first."
+        )
     if schema.task == Task.REGRESSION:
         numbers = as_numbers(column)
         if numbers is None:

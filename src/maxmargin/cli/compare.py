@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,14 +30,20 @@ def run(
     task: o.TaskKind = o.Task.AUTO,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="Family to run (repeat for more); all by default.", rich_help_panel="Work", show_default=False),
+        typer.Option(
+            "--only",
+            help="Family to run (repeat for more); all by default.",
+            rich_help_panel="Work",
+            show_default=False,
+        ),
     ] = None,
     categories: o.Categories = o.Encoding.ONEHOT,
     folds: o.Folds = 5,
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Table as CSV.", rich_help_panel="Output", show_default=False)
+        Path | None,
+        typer.Option("--output", "-o", help="Table as CSV.", rich_help_panel="Output", show_default=False),
     ] = None,
     json: o.Json = False,
 ) -> None:
@@ -86,14 +93,24 @@ def _all(
     with screen.working("comparing", len(chosen) * folds) as step:
         try:
             for family in chosen:
-                found.append(_one(table, family, encoding, splits, seed, jobs, screen, step))
+                with warnings.catch_warnings(record=True) as said:
+                    found.append(_one(table, family, encoding, splits, seed, jobs, screen, step))
+                if said:
+                    screen.note(f"{family.name}: {said[0].message} ({len(said)} warnings)")
         except KeyboardInterrupt:
             return found, True
     return found, False
 
 
 def _one(
-    table: Any, family: Any, encoding: o.Encoding, splits: Any, seed: int, jobs: int | None, screen: Any, step: Any
+    table: Any,
+    family: Any,
+    encoding: o.Encoding,
+    splits: Any,
+    seed: int,
+    jobs: int | None,
+    screen: Any,
+    step: Any,
 ) -> dict[str, Any]:
     """The errors of one family on rows that neither tuning nor fitting has seen."""
     from collections import Counter
@@ -119,7 +136,11 @@ def _one(
                 if result.interrupted:
                     raise KeyboardInterrupt
                 model = result.best_estimator
-                settings[", ".join(f"{k.removeprefix('model__')}={shown(v)}" for k, v in result.best_params.items())] += 1
+                settings[
+                    ", ".join(
+                        f"{k.removeprefix('model__')}={shown(v)}" for k, v in result.best_params.items()
+                    )
+                ] += 1
         except ValueError as refused:
             screen.note(f"{family.name} cannot be fitted: {refused}")
             errors.append(float("nan"))

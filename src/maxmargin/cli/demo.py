@@ -37,7 +37,9 @@ def run(
         parts = work.split(table, 0.25, seed, screen)
         family = chosen_family(table, "svm")
         estimator = pipeline(table, family, o.Encoding.ONEHOT)
-        subject, interrupted = fit._fitted(estimator, parts, grid_of(family, None), 10, seed, None, screen)
+        subject, interrupted = fit.fitted_model(
+            estimator, parts, grid_of(family, None), 10, seed, None, screen
+        )
         fitted = subject.best_estimator
         work.say_model(fitted, screen)
         work.evaluated(
@@ -46,7 +48,9 @@ def run(
         )  # fmt: skip
         select.selected(parts.X, parts.y, select.Method.RFE, 10, 10, classifies=True, screen=screen)
         model_path, report_path = folder / "breast_cancer.mm", folder / "report.html"
-        fit._write(fitted, subject, table, parts, model_path, report_path, language, "malignant", seed, screen)
+        fit.write_results(
+            fitted, subject, table, parts, model_path, report_path, language, "malignant", seed, screen
+        )
         screen.text(f"\nThe report is in {report_path.resolve()}")
         screen.text(f"Next: maxmargin fit {path} --target {_TARGET}")
         if interrupted:

@@ -26,7 +26,10 @@ def run(
     threshold: Annotated[
         float | None,
         typer.Option(
-            "--threshold", help="Score from which a row is called positive.", rich_help_panel="Work", show_default=False
+            "--threshold",
+            help="Score from which a row is called positive.",
+            rich_help_panel="Work",
+            show_default=False,
         ),
     ] = None,
     seed: o.Seed = 0,
@@ -59,7 +62,9 @@ def run(
         y = target_for(saved.schema, name, table, data, classes)
         classifies = bool(classes)
         if not classifies and (positive is not None or threshold is not None):
-            raise Refusal("--positive and --threshold belong to classes; this model predicts a quantity.", Code.USAGE)
+            raise Refusal(
+                "--positive and --threshold belong to classes; this model predicts a quantity.", Code.USAGE
+            )
         wanted = None if positive is None else match_class(classes, positive)
         screen.line("model", f"{model}: {' > '.join(saved.said['model'])}")
         screen.line("data", f"{data}: {len(rows)} rows, target {name}")

@@ -47,14 +47,22 @@ def run(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Model file; DATA.mm by default.", rich_help_panel="Output", show_default=False
+            "--output",
+            "-o",
+            help="Model file; DATA.mm by default.",
+            rich_help_panel="Output",
+            show_default=False,
         ),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option("--report", help="Report; DATA.html by default.", rich_help_panel="Output", show_default=False),
+        typer.Option(
+            "--report", help="Report; DATA.html by default.", rich_help_panel="Output", show_default=False
+        ),
     ] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.", rich_help_panel="Output")] = False,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Write no report.", rich_help_panel="Output")
+    ] = False,
     language: o.Language = "en",
     json: o.Json = False,
 ) -> None:
@@ -81,19 +89,19 @@ def run(
         estimator = pipeline(table, family, categories, wanted)
         cells = grid_of(family, grid)
         n_folds = work.folds_for(parts.y, folds, classifies=table.classifies, screen=screen)
-        subject, interrupted = _fitted(estimator, parts, cells, n_folds, seed, jobs, screen)
+        subject, interrupted = fitted_model(estimator, parts, cells, n_folds, seed, jobs, screen)
         fitted = getattr(subject, "best_estimator", subject)
         work.say_model(fitted, screen)
         work.evaluated(
             fitted, parts.X_test, parts.y_test, classifies=table.classifies, positive=wanted, seed=seed,
             screen=screen, where="held-out rows",
         )  # fmt: skip
-        _write(fitted, subject, table, parts, model_path, report_path, language, wanted, seed, screen)
+        write_results(fitted, subject, table, parts, model_path, report_path, language, wanted, seed, screen)
         if interrupted:
             raise KeyboardInterrupt("what was finished is written")
 
 
-def _fitted(
+def fitted_model(
     estimator: Any, parts: Any, cells: Any, folds: int, seed: int, jobs: int | None, screen: Any
 ) -> tuple[Any, bool]:
     """The tuning result with its refitted model, or the model where there is nothing to tune."""
@@ -113,7 +121,7 @@ def _fitted(
     return replace(found, best_estimator=best), True
 
 
-def _write(
+def write_results(
     fitted: Any, subject: Any, table: Any, parts: Any, model_path: Path, report_path: Path | None, language: str,
     positive: Any, seed: int, screen: Any,
 ) -> None:  # fmt: skip

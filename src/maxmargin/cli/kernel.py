@@ -34,7 +34,12 @@ def run(
     seed: o.Seed = 0,
     picture: Annotated[
         Path | None,
-        typer.Option("--picture", help="Spectrum as .png or .svg.", rich_help_panel="Output", show_default=False),
+        typer.Option(
+            "--picture",
+            help="Gram matrix and spectrum as .png or .svg.",
+            rich_help_panel="Output",
+            show_default=False,
+        ),
     ] = None,
     json: o.Json = False,
 ) -> None:
@@ -44,6 +49,7 @@ def run(
     with running(NAME, as_json=json) as screen:
         import numpy as np
 
+        import maxmargin as mm
         from maxmargin.cli import work
         from maxmargin.cli.reading import Reading, read_table
         from maxmargin.cli.refusal import Code
@@ -65,7 +71,8 @@ def run(
             check = mercer_check(bound, points)
         _say(kernel, bound, check, points, screen)
         if picture is not None:
-            _draw(check, picture)
+            display = mm.displays.KernelDisplay.from_estimator(bound, points).plot()
+            display.figure_.savefig(picture, dpi=130)
             screen.line("picture", str(picture))
         if not check.holds:
             screen.close()
@@ -74,12 +81,12 @@ def run(
 
 def _points(kernel: Any, table: Any, drop: tuple[str, ...], *, raw: bool, path: Path, screen: Any) -> Any:
     """The columns the kernel looks at: those it names, or all numbers."""
-    from maxmargin.cli.columns import _known, _listed
+    from maxmargin.cli.columns import known_column, listed
     from maxmargin.cli.reading import as_numbers
     from maxmargin.cli.refusal import Refusal
 
     for name in (*drop, *_named(kernel)):
-        _known(name, table, path)
+        known_column(name, table, path)
     table = table.drop(columns=list(drop))
     named = _named(kernel)
     numbers = {}
@@ -94,7 +101,7 @@ def _points(kernel: Any, table: Any, drop: tuple[str, ...], *, raw: bool, path: 
         raise Refusal(f"{path} has no column of numbers; a string kernel needs features='its column'.")
     left = [str(name) for name in table.columns if name not in numbers and name not in texts]
     if left and not named:
-        screen.note(f"text is left out: {_listed(left)}.")
+        screen.note(f"text is left out: {listed(left)}.")
     found = table[[name for name in table.columns if name in numbers or name in texts]].copy()
     for name, values in numbers.items():
         if values.isna().any():
@@ -127,7 +134,10 @@ def _say(kernel: Any, bound: Any, check: Any, points: Any, screen: Any) -> None:
     screen.line("rows", f"{len(points)}, {points.shape[1]} columns")
     screen.line("by form", f"positive semidefinite: {known}")
     screen.line("here", str(check))
-    screen.line("spectrum", f"largest eigenvalue {spectrum[0]:.4g}; {needed} of {len(spectrum)} hold 99 % of the trace")
+    screen.line(
+        "spectrum",
+        f"largest eigenvalue {spectrum[0]:.4g}; {needed} of {len(spectrum)} hold 99 % of the trace",
+    )
     screen.tell(
         kernel=repr(bound),
         rows=len(points),
@@ -139,22 +149,3 @@ def _say(kernel: Any, bound: Any, check: Any, points: Any, screen: Any) -> None:
         tolerance=check.tolerance,
         eigenvalues_for_99_percent=needed,
     )
-
-
-def _draw(check: Any, path: Path) -> None:
-    import matplotlib.pyplot as plt
-    import numpy as np
-
-    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    values = check.spectrum[::-1]
-    places = np.arange(1, len(values) + 1)
-    ax.plot(places, values, ".", color="#0072B2", label="eigenvalue")
-    negative = values < -check.tolerance
-    if negative.any():
-        ax.plot(places[negative], values[negative], "x", color="#D55E00", label="negative")
-    ax.set_yscale("symlog", linthresh=max(check.tolerance, 1e-12))
-    ax.axhline(0.0, color="0.5", linewidth=0.8)
-    ax.set(xlabel="rank", ylabel="eigenvalue of the Gram matrix")
-    ax.legend()
-    figure.savefig(path, dpi=130)
-    plt.close(figure)

@@ -40,7 +40,12 @@ def families(data: Prepared) -> dict[str, Family]:
     if data.classifies:
         found = [
             Family("svm", mm.SVC, {"C": _C, "gamma": _GAMMA}, {"C": _C_FEW, "gamma": _GAMMA_FEW}),
-            Family("nu-svm", mm.NuSVC, {"nu": [0.05, 0.1, 0.2, 0.3], "gamma": _GAMMA}, {"nu": [0.1, 0.2], "gamma": _GAMMA_FEW}),
+            Family(
+                "nu-svm",
+                mm.NuSVC,
+                {"nu": [0.05, 0.1, 0.2, 0.3], "gamma": _GAMMA},
+                {"nu": [0.1, 0.2], "gamma": _GAMMA_FEW},
+            ),
             Family("linear-svm", mm.LinearSVC, {"C": _DECADES[:7]}, {"C": _DECADES[1:7:2]}),
             Family("logistic", mm.LogisticRegression, {"C": _DECADES[:8]}, {"C": _DECADES[1:7:2]}),
             Family("fisher", mm.FisherDiscriminant),
@@ -49,11 +54,12 @@ def families(data: Prepared) -> dict[str, Family]:
         return {family.name: family for family in found}
     spread = float(np.std(data.y)) or 1.0
     C, C_few = [c * spread for c in _C[1:9]], [c * spread for c in _C[2:9:2]]
+    tol = 1e-3 * spread  # in units of the target, as the dual's violations are
     epsilons = [e * spread for e in _EPSILONS]
     found = [
-        Family("svm", mm.SVR, {"C": C, "gamma": _GAMMA[2:9], "epsilon": epsilons},
+        Family("svm", lambda: mm.SVR(tol=tol), {"C": C, "gamma": _GAMMA[2:9], "epsilon": epsilons},
                {"C": C_few, "gamma": _GAMMA_FEW[1:], "epsilon": epsilons[:2]}),
-        Family("nu-svm", mm.NuSVR, {"C": C, "gamma": _GAMMA[2:9]}, {"C": C_few, "gamma": _GAMMA_FEW[1:]}),
+        Family("nu-svm", lambda: mm.NuSVR(tol=tol), {"C": C, "gamma": _GAMMA[2:9]}, {"C": C_few, "gamma": _GAMMA_FEW[1:]}),
         Family("kernel-ridge", lambda: mm.KernelRidge(kernel="rbf"), {"alpha": _DECADES[:7], "gamma": _GAMMA[2:9]},
                {"alpha": _DECADES[1:6:2], "gamma": _GAMMA_FEW[1:]}),
         Family("linear-svm", mm.LinearSVR, {"C": [c / spread for c in _DECADES[:6]]}, {"C": [c / spread for c in _DECADES[1:6:2]]}),

@@ -38,18 +38,25 @@ _DATA = "Data"
 _WORK = "Work"
 _OUT = "Output"
 
-Data = Annotated[Path, typer.Argument(help="Table: .csv, .tsv, .parquet or .libsvm (also .gz).", show_default=False)]
+Data = Annotated[
+    Path, typer.Argument(help="Table: .csv, .tsv, .parquet or .libsvm (also .gz).", show_default=False)
+]
 Model = Annotated[Path, typer.Argument(help="Model file written by maxmargin.", show_default=False)]
 Target = Annotated[
-    str | None, typer.Option("--target", "-t", help="Column to predict.", rich_help_panel=_DATA, show_default=False)
+    str | None,
+    typer.Option("--target", "-t", help="Column to predict.", rich_help_panel=_DATA, show_default=False),
 ]
 Guess = Annotated[
     bool,
-    typer.Option("--guess-target", help="Take the last column as the target, and say so.", rich_help_panel=_DATA),
+    typer.Option(
+        "--guess-target", help="Take the last column as the target, and say so.", rich_help_panel=_DATA
+    ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", help="Leave this column out (repeat for more).", rich_help_panel=_DATA, show_default=False),
+    typer.Option(
+        "--drop", help="Leave this column out (repeat for more).", rich_help_panel=_DATA, show_default=False
+    ),
 ]
 Categorical = Annotated[
     list[str] | None,
@@ -68,7 +75,8 @@ Missing = Annotated[
     ),
 ]  # fmt: skip
 FileFormat = Annotated[
-    Format, typer.Option("--format", help="Of the data; auto goes by the name of the file.", rich_help_panel=_DATA)
+    Format,
+    typer.Option("--format", help="Of the data; auto goes by the name of the file.", rich_help_panel=_DATA),
 ]
 TextEncoding = Annotated[
     str, typer.Option("--encoding", help="Of text files, such as latin-1.", rich_help_panel=_DATA)
@@ -83,17 +91,25 @@ TaskKind = Annotated[
 ]
 Categories = Annotated[
     Encoding,
-    typer.Option("--categories", help="How text becomes numbers; woe needs two classes.", rich_help_panel=_WORK),
+    typer.Option(
+        "--categories", help="How text becomes numbers; woe needs two classes.", rich_help_panel=_WORK
+    ),
 ]
 Positive = Annotated[
     str | None,
-    typer.Option("--positive", help="The class that is looked for.", rich_help_panel=_WORK, show_default=False),
+    typer.Option(
+        "--positive", help="The class that is looked for.", rich_help_panel=_WORK, show_default=False
+    ),
 ]
-Folds = Annotated[int, typer.Option("--folds", min=2, help="Folds of the cross-validation.", rich_help_panel=_WORK)]
+Folds = Annotated[
+    int, typer.Option("--folds", min=2, help="Folds of the cross-validation.", rich_help_panel=_WORK)
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of splits and folds.", rich_help_panel=_WORK)]
 TestShare = Annotated[
     float,
-    typer.Option("--test-share", min=0.01, max=0.9, help="Share of the rows held out.", rich_help_panel=_WORK),
+    typer.Option(
+        "--test-share", min=0.01, max=0.9, help="Share of the rows held out.", rich_help_panel=_WORK
+    ),
 ]
 Grid = Annotated[
     list[str] | None,
@@ -111,8 +127,8 @@ KernelText = Annotated[
         show_default=False,
     ),
 ]  # fmt: skip
-Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Threads; all by default.", rich_help_panel=_WORK)]
-Json = Annotated[bool, typer.Option("--json", help="Only JSON on standard output.", rich_help_panel=_OUT)]
-Language = Annotated[
-    str, typer.Option("--language", help="Of the report: en or es.", rich_help_panel=_OUT)
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", min=1, help="Threads; all by default.", rich_help_panel=_WORK)
 ]
+Json = Annotated[bool, typer.Option("--json", help="Only JSON on standard output.", rich_help_panel=_OUT)]
+Language = Annotated[str, typer.Option("--language", help="Of the report: en or es.", rich_help_panel=_OUT)]

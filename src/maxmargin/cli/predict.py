@@ -28,13 +28,20 @@ def run(
     keep: Annotated[
         list[str] | None,
         typer.Option(
-            "--keep", help="Column of DATA to repeat (repeat for more).", rich_help_panel="Output", show_default=False
+            "--keep",
+            help="Column of DATA to repeat (repeat for more).",
+            rich_help_panel="Output",
+            show_default=False,
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="CSV file; standard output by default.", rich_help_panel="Output", show_default=False
+            "--output",
+            "-o",
+            help="CSV file; standard output by default.",
+            rich_help_panel="Output",
+            show_default=False,
         ),
     ] = None,
     json: o.Json = False,
@@ -46,14 +53,14 @@ def run(
         import pandas as pd
 
         from maxmargin.cli import work
-        from maxmargin.cli.columns import _known
+        from maxmargin.cli.columns import known_column
         from maxmargin.cli.saved import open_model
 
         work.check_folder(output)
         saved = open_model(model)
         table, rows = saved.rows(data, file_format, encoding, screen)
         for name in keep or []:
-            _known(name, table, data)
+            known_column(name, table, data)
         found = pd.DataFrame({name: table[name] for name in keep or []})
         name = saved.schema.target or "target"
         found[f"predicted {name}"] = saved.model.predict(rows)

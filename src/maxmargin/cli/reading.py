@@ -131,11 +131,15 @@ def _check_names(path: Path, names: list[str]) -> None:
     clean = [name.strip() for name in names]
     twice = next((name for k, name in enumerate(clean) if name in clean[:k] and name), None)
     if twice is not None:
-        raise Refusal(f"{path}: the column {twice!r} appears twice in the header: give every column its own name.")
+        raise Refusal(
+            f"{path}: the column {twice!r} appears twice in the header: give every column its own name."
+        )
     if "" in clean[1:]:
         raise Refusal(f"{path}: column {clean.index('', 1) + 1} has no name in the header.")
     if len(clean) > 1 and all(_is_number(name) for name in clean if name):
-        raise Refusal(f"{path}: the first line holds numbers: add a line with the names of the columns above it.")
+        raise Refusal(
+            f"{path}: the first line holds numbers: add a line with the names of the columns above it."
+        )
 
 
 def _is_number(text: str) -> bool:
@@ -217,7 +221,9 @@ def as_numbers(column: pd.Series) -> pd.Series | None:
 
 
 def _finite(column: pd.Series) -> pd.Series:
-    values = pd.to_numeric(column, errors="coerce").astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
+    values = (
+        pd.to_numeric(column, errors="coerce").astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
+    )
     if np.isinf(values).any():
         raise Refusal(
             f"column {column.name!r} holds infinity in row {int(np.flatnonzero(np.isinf(values))[0]) + 1}: "

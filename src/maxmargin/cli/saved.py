@@ -24,7 +24,9 @@ class Saved:
     schema: Schema
     said: dict[str, Any]
 
-    def rows(self, data: Path, form: Format, encoding: str, screen: Screen) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def rows(
+        self, data: Path, form: Format, encoding: str, screen: Screen
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
         """A new table, and its columns that the model needs."""
         notes: list[str] = []
         table = read_table(data, Reading(form, encoding, tuple(self.schema.missing)), notes)
@@ -95,4 +97,6 @@ def _say_unseen(model: Any, rows: pd.DataFrame, schema: Schema, screen: Screen) 
             unseen = rows[name].notna() & ~rows[name].isin(list(known))
             if unseen.any():
                 label = rows.loc[unseen, name].iloc[0]
-                screen.note(f"{int(unseen.sum())} rows have a {name!r} that the model never saw, such as {label!r}.")
+                screen.note(
+                    f"{int(unseen.sum())} rows have a {name!r} that the model never saw, such as {label!r}."
+                )

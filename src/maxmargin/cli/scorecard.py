@@ -34,18 +34,35 @@ def run(
             show_default=False,
         ),
     ] = None,
-    base_score: Annotated[float, typer.Option("--base-score", help="Score at the base odds.", rich_help_panel="Work")] = 600.0,
-    base_odds: Annotated[float, typer.Option("--base-odds", help="Odds of no event there.", rich_help_panel="Work")] = 50.0,
-    pdo: Annotated[float, typer.Option("--pdo", help="Points that double the odds.", rich_help_panel="Work")] = 20.0,
+    base_score: Annotated[
+        float, typer.Option("--base-score", help="Score at the base odds.", rich_help_panel="Work")
+    ] = 600.0,
+    base_odds: Annotated[
+        float, typer.Option("--base-odds", help="Odds of no event there.", rich_help_panel="Work")
+    ] = 50.0,
+    pdo: Annotated[
+        float, typer.Option("--pdo", help="Points that double the odds.", rich_help_panel="Work")
+    ] = 20.0,
     min_iv: Annotated[
-        float, typer.Option("--min-iv", min=0.0, help="Least information value of a column.", rich_help_panel="Work")
+        float,
+        typer.Option(
+            "--min-iv", min=0.0, help="Least information value of a column.", rich_help_panel="Work"
+        ),
     ] = 0.02,
-    round_points: Annotated[bool, typer.Option("--round", help="Whole points.", rich_help_panel="Work")] = False,
+    round_points: Annotated[
+        bool, typer.Option("--round", help="Whole points.", rich_help_panel="Work")
+    ] = False,
     test_share: o.TestShare = 0.25,
     seed: o.Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Model file; DATA.mm by default.", rich_help_panel="Output", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Model file; DATA.mm by default.",
+            rich_help_panel="Output",
+            show_default=False,
+        ),
     ] = None,
     points: Annotated[
         Path | None,
@@ -78,11 +95,19 @@ def run(
         wish = Wish(data, target, guess_target, o.Task.CLASSIFICATION, drop_, cats, reading)
         table = prepare(wish, screen)
         if len(table.classes) != 2:
-            raise Refusal(f"a scorecard needs two classes, and {table.schema.target!r} has {len(table.classes)}.")
+            raise Refusal(
+                f"a scorecard needs two classes, and {table.schema.target!r} has {len(table.classes)}."
+            )
         event = positive_of(table, positive)
         parts = work.split(table, test_share, seed, screen)
         card = mm.Scorecard(
-            base_score, base_odds, pdo, min_iv=min_iv, round_points=round_points, positive=event, handle_unknown="neutral"
+            base_score,
+            base_odds,
+            pdo,
+            min_iv=min_iv,
+            round_points=round_points,
+            positive=event,
+            handle_unknown="neutral",
         )
         with screen.working("making bins and points"):
             card.fit(parts.X, parts.y)
@@ -105,7 +130,11 @@ def run(
         notes = {"schema": table.schema.as_dict(), "data": table.source, "command": work.command_line()}
         mm.save(card, model_path, notes=notes)
         screen.line("saved", str(model_path))
-        screen.tell(card=card.points_.to_dict(orient="records"), model=model_path, variables=summary.reset_index().to_dict(orient="records"))
+        screen.tell(
+            card=card.points_.to_dict(orient="records"),
+            model=model_path,
+            variables=summary.reset_index().to_dict(orient="records"),
+        )
         if points is not None:
             card.points_.to_csv(points, index=False)
             screen.line("points", str(points))

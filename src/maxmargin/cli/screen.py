@@ -16,7 +16,14 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 
 from maxmargin.cli.refusal import Code, Refusal
@@ -51,10 +58,14 @@ class Screen:
         """A table with numbers to the right; the row ``mark`` is marked."""
         if self.as_json:
             return
-        table = Table(title=escape(title) or None, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        table = Table(
+            title=escape(title) or None, title_justify="left", title_style="bold", box=None, pad_edge=False
+        )
         for j, name in enumerate(columns):
             numeric = all(isinstance(row[j], (int, float)) for row in rows)
-            table.add_column(escape(name), justify="right" if numeric else "left", header_style="bold", overflow="fold")
+            table.add_column(
+                escape(name), justify="right" if numeric else "left", header_style="bold", overflow="fold"
+            )
         for i, row in enumerate(rows):
             table.add_row(*(escape(shown(value)) for value in row), style="bold green" if i == mark else None)
         self._out.print()

@@ -53,7 +53,13 @@ def run(
     ] = Method.RFE,
     keep: Annotated[
         int | None,
-        typer.Option("--keep", min=1, help="Columns to keep; half of them by default.", rich_help_panel="Work", show_default=False),
+        typer.Option(
+            "--keep",
+            min=1,
+            help="Columns to keep; half of them by default.",
+            rich_help_panel="Work",
+            show_default=False,
+        ),
     ] = None,
     folds: o.Folds = 10,
     seed: o.Seed = 0,
@@ -79,7 +85,7 @@ def run(
         work.check_enough(table)
         if not table.classifies and method is not Method.RFE:
             raise Refusal("the target is a quantity: only --method rfe selects for it.", Code.USAGE)
-        X = encoded(table, screen)
+        X = encoded(table)
         if keep is not None and keep > X.shape[1]:
             raise Refusal(f"--keep {keep} is more than the {X.shape[1]} columns.", Code.USAGE)
         n_keep = keep or max(1, X.shape[1] // 2)
@@ -93,7 +99,7 @@ def run(
             screen.line("saved", str(output))
 
 
-def encoded(table: Any, screen: Any) -> Any:
+def encoded(table: Any) -> Any:
     """All columns as numbers: medians for missing ones, one column for each value of a category."""
     import pandas as pd
 
@@ -117,7 +123,9 @@ def selected(X: Any, y: Any, method: Method, keep: int, folds: int, *, classifie
     selector, estimator = _selector(method, keep, folds, classifies=classifies)
     with screen.working(f"selecting by {method.value}"):
         selector.fit(X, np.asarray(y))
-        found = pd.DataFrame({"rank": variable_ranks(selector), "chosen": selector.support_}, index=list(X.columns))
+        found = pd.DataFrame(
+            {"rank": variable_ranks(selector), "chosen": selector.support_}, index=list(X.columns)
+        )
         if hasattr(selector, "scores_"):
             found["score"] = selector.scores_
         errors = None
@@ -133,9 +141,13 @@ def selected(X: Any, y: Any, method: Method, keep: int, folds: int, *, classifie
     more = f" (first {len(shown)})" if len(shown) < len(found) else ""
     screen.table(names, rows, title=f"{method.value}: {len(chosen)} of {X.shape[1]} columns{more}")
     screen.line("chosen", ", ".join(chosen))
-    screen.tell(method=method.value, selected=chosen, ranks={str(k): int(v) for k, v in found["rank"].items()})
+    screen.tell(
+        method=method.value, selected=chosen, ranks={str(k): int(v) for k, v in found["rank"].items()}
+    )
     if errors is not None:
-        screen.line("error", f"{errors[0]:.4g} with all columns, {errors[1]:.4g} with the chosen ones ({folds} folds)")
+        screen.line(
+            "error", f"{errors[0]:.4g} with all columns, {errors[1]:.4g} with the chosen ones ({folds} folds)"
+        )
         screen.note("the columns were chosen on the same rows, so the second error is too good.")
         screen.tell(error={"all": float(errors[0]), "chosen": float(errors[1]), "folds": folds})
     return found
@@ -188,7 +200,13 @@ def _compared(X: Any, y: Any, keep: int, folds: int, seed: int, screen: Any) -> 
             for name, method in methods.items():
                 step(f"comparing: {name}")
                 found[name] = compare(
-                    X, np.asarray(y), {name: method}, estimator=estimator, cv=folds, n_resamples=5, random_state=seed
+                    X,
+                    np.asarray(y),
+                    {name: method},
+                    estimator=estimator,
+                    cv=folds,
+                    n_resamples=5,
+                    random_state=seed,
                 )
         except KeyboardInterrupt:
             interrupted = True
@@ -198,11 +216,18 @@ def _compared(X: Any, y: Any, keep: int, folds: int, seed: int, screen: Any) -> 
     chosen = pd.concat([result.chosen for result in found.values()], axis=1)
     figures = pd.concat([result.methods for result in found.values()])
     order = ranks.mean(axis=1).sort_values(kind="stable").index
-    body = [[str(v), *(f"{ranks.loc[v, m]}{'*' if chosen.loc[v, m] else ''}" for m in ranks)] for v in order[:30]]
+    body = [
+        [str(v), *(f"{ranks.loc[v, m]}{'*' if chosen.loc[v, m] else ''}" for m in ranks)] for v in order[:30]
+    ]
     screen.table(["column", *ranks.columns], body, title="ranks, * chosen (best mean rank first)")
-    rows = [[str(name), int(row[0]), *map(float, row[1:])] for name, row in zip(figures.index, figures.to_numpy(), strict=True)]
+    rows = [
+        [str(name), int(row[0]), *map(float, row[1:])]
+        for name, row in zip(figures.index, figures.to_numpy(), strict=True)
+    ]
     screen.table(["method", "columns", "error", "nested error", "stability", "seconds"], rows)
-    screen.note("error: columns chosen on the same rows; nested error: chosen again inside every fold, the honest one.")
+    screen.note(
+        "error: columns chosen on the same rows; nested error: chosen again inside every fold, the honest one."
+    )
     screen.tell(
         method="compare",
         ranks=ranks.to_dict(),

@@ -37,11 +37,15 @@ def run(
     top: Annotated[int, typer.Option("--top", min=1, help="Cells to show.", rich_help_panel="Output")] = 10,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="All cells as CSV.", rich_help_panel="Output", show_default=False),
+        typer.Option(
+            "--output", "-o", help="All cells as CSV.", rich_help_panel="Output", show_default=False
+        ),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option("--picture", help="Errors as .png or .svg.", rich_help_panel="Output", show_default=False),
+        typer.Option(
+            "--picture", help="Errors as .png or .svg.", rich_help_panel="Output", show_default=False
+        ),
     ] = None,
     json: o.Json = False,
 ) -> None:
@@ -64,7 +68,9 @@ def run(
         work.check_enough(table)
         cells = grid_of(family, grid)
         if cells is None:
-            raise Refusal(f"{family.name} has nothing to tune: give --grid NAME=VALUES, or use fit.", Code.USAGE)
+            raise Refusal(
+                f"{family.name} has nothing to tune: give --grid NAME=VALUES, or use fit.", Code.USAGE
+            )
         estimator = pipeline(table, family, categories, positive_of(table, positive))
         n_folds = work.folds_for(table.y, folds, classifies=table.classifies, screen=screen)
         found = work.search(

@@ -74,12 +74,15 @@ def search(
     """mm.tune with its bar; Ctrl-C keeps the finished cells."""
     import maxmargin as mm
 
-    found = mm.tune(model, X, y, grid, cv=folds, random_state=seed, n_jobs=jobs, verbose=-1 if screen.as_json else 0)
+    found = mm.tune(
+        model, X, y, grid, cv=folds, random_state=seed, n_jobs=jobs, verbose=-1 if screen.as_json else 0
+    )
     best = found.best_params
     text = ", ".join(f"{name.removeprefix('model__')}={shown(value)}" for name, value in best.items())
     spread = float(found.table["dispersion"].iloc[found.best_index])
     screen.line(
-        "tuning", f"{len(found.table)} cells x {found.folds.shape[1]} folds in {found.seconds:.1f} s ({found.path})"
+        "tuning",
+        f"{len(found.table)} cells x {found.folds.shape[1]} folds in {found.seconds:.1f} s ({found.path})",
     )
     screen.line("best", f"{text}; {found.measure} {found.best_error:.4g} (± {spread:.2g} over folds)")
     if found.interrupted:
@@ -131,16 +134,24 @@ def evaluated(
         found = regression_measures(np.asarray(y, dtype=float), np.asarray(model.predict(X)), seed=seed)
         rows = [[name, *values] for name, values in found.items()]
         screen.table(["measure", "value", "low", "high"], rows, title=where)
-        screen.tell(evaluation={name: dict(zip(("value", "low", "high"), v, strict=True)) for name, v in found.items()})
+        screen.tell(
+            evaluation={
+                name: dict(zip(("value", "low", "high"), v, strict=True)) for name, v in found.items()
+            }
+        )
         return
     import maxmargin as mm
 
     result = mm.evaluate(model, X, y, positive=positive, threshold=threshold)
     table = result.table()
     rows = [[str(name), *map(float, row)] for name, row in zip(table.index, table.to_numpy(), strict=True)]
-    screen.table(["measure", "value", "low", "high"], rows, title=f"{where} (intervals of {result.confidence:.0%})")
+    screen.table(
+        ["measure", "value", "low", "high"], rows, title=f"{where} (intervals of {result.confidence:.0%})"
+    )
     counts = result.confusion.frame()
-    body = [[str(name), *(int(v) for v in row)] for name, row in zip(counts.index, counts.to_numpy(), strict=True)]
+    body = [
+        [str(name), *(int(v) for v in row)] for name, row in zip(counts.index, counts.to_numpy(), strict=True)
+    ]
     screen.table(["predicted \\ true", *map(str, counts.columns)], body)
     screen.tell(
         evaluation={name: dict(zip(("value", "low", "high"), values, strict=True)) for name, *values in rows},

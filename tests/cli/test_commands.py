@@ -21,9 +21,9 @@ import maxmargin as mm
 
 pytest.importorskip("typer")
 
-from typer.testing import CliRunner  # noqa: E402  # only where typer is installed
+from typer.testing import CliRunner  # only where typer is installed
 
-from maxmargin.cli.app import app  # noqa: E402
+from maxmargin.cli.app import app
 
 SMALL = ["--grid", "C=1,10", "--grid", "gamma=0.1", "--folds", "3"]
 
@@ -82,7 +82,7 @@ def refusal(*words: Any, code: int = 3) -> str:
     return errors[0]
 
 
-# -- the whole way ---------------------------------------------------------------------------------------------
+# -- the whole way -------------------------------------------------------------------------------------------
 
 
 def test_fit_info_predict_evaluate(folder: Path) -> None:
@@ -180,6 +180,8 @@ def test_a_kernel_of_ones_own(folder: Path) -> None:
     words = ["--kernel", "RBF(gamma=0.1)+Linear()", "--grid", "C=1,10", "--folds", "3", "--no-report"]
     assert answer("fit", "iris.csv", "-t", "species", *words)["tuning"]["cells"] == 2
     assert repr(mm.load("iris.mm")[-1].kernel) == "RBF(gamma=0.1) + Linear()"
+    words[1] = "RBF(gamma=0.1, features=['petal_width', 'petal_length']) + Linear(features='sepal_width')"
+    assert answer("fit", "iris.csv", "-t", "species", *words)["tuning"]["path"] == "shared Gram matrices"
     assert "no kernel 'RBFF'" in refusal("fit", "iris.csv", "-t", "species", "--kernel", "RBFF()", code=2)
 
 
@@ -269,7 +271,7 @@ def test_kernel_check(folder: Path) -> None:
     assert "no column 'sise'" in refusal("kernel", "RBF(features='sise')", "iris.csv")
 
 
-# -- wrong files -----------------------------------------------------------------------------------------------
+# -- wrong files ---------------------------------------------------------------------------------------------
 
 
 def write(name: str, content: str | bytes) -> str:
@@ -410,7 +412,7 @@ def test_wrong_model_files(folder: Path) -> None:
     assert "is a folder" in refusal("info", folder, code=4)
 
 
-# -- in a process of its own -----------------------------------------------------------------------------------
+# -- in a process of its own ---------------------------------------------------------------------------------
 
 
 def process(*words: str) -> subprocess.CompletedProcess[str]:
@@ -461,8 +463,8 @@ def test_ctrl_c_leaves_what_is_finished(folder: Path) -> None:
         "    if not np.isnan(errors).any(axis=1).all():\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "progress.Progress.advance = advance\n"
-        "sys.argv = ['maxmargin', 'fit', 'iris.csv', '-t', 'species', '--model', 'logistic', '--folds', '3',\n"
-        "            '--no-report']\n"
+        "sys.argv = ['maxmargin', 'fit', 'iris.csv', '-t', 'species', '--model', 'logistic',\n"
+        "            '--folds', '3', '--no-report']\n"
         "from maxmargin.cli import main\n"
         "main()\n"
     )

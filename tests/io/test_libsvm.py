@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,10 @@ def test_text_labels_need_numbers(tmp_path: Path) -> None:
     assert again.classes_.tolist() == [7, 8, 9]
 
 
-GOOD = "svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 2\nrho 0.1\nlabel 1 -1\nnr_sv 1 1\nSV\n1 1:2 \n-1 2:1 \n"
+GOOD = (
+    "svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 2\nrho 0.1\nlabel 1 -1\nnr_sv 1 1\n"
+    "SV\n1 1:2 \n-1 2:1 \n"
+)
 
 
 def test_a_good_text_is_read(tmp_path: Path) -> None:
@@ -214,7 +218,5 @@ def test_no_text_crashes_the_reader(tmp_path: Path, start: int, length: int, noi
     path.write_text(GOOD[:start] + noise + GOOD[start + length :], encoding="utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
+        with suppress(mm.io.ModelFileError):
             read(path)
-        except mm.io.ModelFileError:
-            pass

@@ -41,8 +41,8 @@ class Schema:
             return cls(**notes["schema"])
         except (KeyError, TypeError):
             raise Refusal(
-                f"{path} was not made by this command line and does not say what its columns are: use it in Python, "
-                "mm.load(...).predict(table).",
+                f"{path} was not made by this command line and does not say what its columns are: "
+                "use it in Python, mm.load(...).predict(table).",
                 Code.MODEL,
             ) from None
 
@@ -75,7 +75,7 @@ class Wish:
     task: Task = Task.AUTO
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
-    reading: Reading = Reading()
+    reading: Reading = field(default_factory=Reading)
 
 
 def prepare(wish: Wish, screen: Screen) -> Prepared:
@@ -98,7 +98,7 @@ def prepare(wish: Wish, screen: Screen) -> Prepared:
     return data
 
 
-# -- the target ------------------------------------------------------------------------------------------------
+# -- the target ----------------------------------------------------------------------------------------------
 
 
 def _target_name(wish: Wish, table: pd.DataFrame, screen: Screen) -> str:
@@ -178,7 +178,7 @@ def _whole_labels(numbers: pd.Series) -> pd.Series:
     return numbers.astype(np.int64) if whole else numbers.map(lambda v: f"{v:g}")
 
 
-# -- the other columns -----------------------------------------------------------------------------------------
+# -- the other columns ---------------------------------------------------------------------------------------
 
 
 def _sorted_out(rows: pd.DataFrame, wish: Wish, screen: Screen) -> tuple[pd.DataFrame, list[str], list[str]]:
@@ -255,7 +255,8 @@ def _say(data: Prepared, screen: Screen) -> None:
     if len(missing):
         parts = listed([f"{name} ({n})" for name, n in missing.items()])
         screen.note(
-            f"missing values in {parts}: numbers get the median of the training rows, categories one of their own."
+            f"missing values in {parts}: numbers get the median of the training rows, categories one of "
+            "their own."
         )
     screen.tell(
         data={
@@ -282,7 +283,7 @@ def listed(names: list[str], most: int = 6) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-# -- new tables ------------------------------------------------------------------------------------------------
+# -- new tables ----------------------------------------------------------------------------------------------
 
 
 def rows_for(

@@ -43,9 +43,15 @@ def run(
         fitted = subject.best_estimator
         work.say_model(fitted, screen)
         work.evaluated(
-            fitted, parts.X_test, parts.y_test, classifies=True, positive="malignant", seed=seed, screen=screen,
+            fitted,
+            parts.X_test,
+            parts.y_test,
+            classifies=True,
+            positive="malignant",
+            seed=seed,
+            screen=screen,
             where="held-out rows",
-        )  # fmt: skip
+        )
         select.selected(parts.X, parts.y, select.Method.RFE, 10, 10, classifies=True, screen=screen)
         model_path, report_path = folder / "breast_cancer.mm", folder / "report.html"
         fit.write_results(

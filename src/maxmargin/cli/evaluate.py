@@ -70,14 +70,29 @@ def run(
         screen.line("data", f"{data}: {len(rows)} rows, target {name}")
         screen.tell(model=model, data=data, rows=len(rows), target=name)
         work.evaluated(
-            saved.model, rows, y, classifies=classifies, positive=wanted, seed=seed, screen=screen,
-            where="these rows", threshold=threshold,
-        )  # fmt: skip
+            saved.model,
+            rows,
+            y,
+            classifies=classifies,
+            positive=wanted,
+            seed=seed,
+            screen=screen,
+            where="these rows",
+            threshold=threshold,
+        )
         if report is not None:
             with screen.working("writing the report"):
                 mm.report(
-                    saved.model, rows, y, report, held_out=True, language=language, target=name, positive=wanted,
-                    random_state=seed, command=work.command_line(),
-                )  # fmt: skip
+                    saved.model,
+                    rows,
+                    y,
+                    report,
+                    held_out=True,
+                    language=language,
+                    target=name,
+                    positive=wanted,
+                    random_state=seed,
+                    command=work.command_line(),
+                )
             screen.line("report", str(report))
             screen.tell(report=report)

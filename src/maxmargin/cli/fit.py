@@ -31,8 +31,8 @@ def run(
         str,
         typer.Option(
             "--model",
-            help="svm, nu-svm, linear-svm, logistic, fisher, perceptron; for quantities svm, nu-svm, kernel-ridge, "
-            "linear-svm, ridge, least-squares.",
+            help="svm, nu-svm, linear-svm, logistic, fisher, perceptron; for quantities svm, nu-svm, "
+            "kernel-ridge, linear-svm, ridge, least-squares.",
             rich_help_panel="Work",
         ),
     ] = "svm",
@@ -93,9 +93,15 @@ def run(
         fitted = getattr(subject, "best_estimator", subject)
         work.say_model(fitted, screen)
         work.evaluated(
-            fitted, parts.X_test, parts.y_test, classifies=table.classifies, positive=wanted, seed=seed,
-            screen=screen, where="held-out rows",
-        )  # fmt: skip
+            fitted,
+            parts.X_test,
+            parts.y_test,
+            classifies=table.classifies,
+            positive=wanted,
+            seed=seed,
+            screen=screen,
+            where="held-out rows",
+        )
         write_results(fitted, subject, table, parts, model_path, report_path, language, wanted, seed, screen)
         if interrupted:
             raise KeyboardInterrupt("what was finished is written")
@@ -122,9 +128,17 @@ def fitted_model(
 
 
 def write_results(
-    fitted: Any, subject: Any, table: Any, parts: Any, model_path: Path, report_path: Path | None, language: str,
-    positive: Any, seed: int, screen: Any,
-) -> None:  # fmt: skip
+    fitted: Any,
+    subject: Any,
+    table: Any,
+    parts: Any,
+    model_path: Path,
+    report_path: Path | None,
+    language: str,
+    positive: Any,
+    seed: int,
+    screen: Any,
+) -> None:
     import maxmargin as mm
     from maxmargin.cli import work
 

@@ -9,7 +9,7 @@ EXAMPLES = "Example: [cyan]maxmargin info credit.mm[/cyan]"
 
 
 def run(model: o.Model, json: o.Json = False) -> None:
-    """Say what a model file holds: model, columns, classes, certificate, versions. The model is not opened."""
+    """Say what a model file holds: model, columns, classes, certificate, versions."""
     from maxmargin.cli.screen import running
 
     with running(NAME, as_json=json) as screen:

@@ -12,7 +12,8 @@ from maxmargin.cli import options as o
 NAME = "kernel"
 EXAMPLES = (
     'Examples: [cyan]maxmargin kernel "2*RBF(gamma=0.1)+Linear()" iris.csv --drop species[/cyan] · '
-    "[cyan]maxmargin kernel \"Spectrum(3, features='text')\" messages.tsv[/cyan]. Exit code 5: not a kernel here."
+    "[cyan]maxmargin kernel \"Spectrum(3, features='text')\" messages.tsv[/cyan]. "
+    "Exit code 5: not a kernel here."
 )
 
 
@@ -82,13 +83,14 @@ def run(
 def _points(kernel: Any, table: Any, drop: tuple[str, ...], *, raw: bool, path: Path, screen: Any) -> Any:
     """The columns the kernel looks at: those it names, or all numbers."""
     from maxmargin.cli.columns import known_column, listed
+    from maxmargin.cli.models import named_columns
     from maxmargin.cli.reading import as_numbers
     from maxmargin.cli.refusal import Refusal
 
-    for name in (*drop, *_named(kernel)):
+    named = named_columns(kernel)
+    for name in (*drop, *named):
         known_column(name, table, path)
     table = table.drop(columns=list(drop))
-    named = _named(kernel)
     numbers = {}
     for name in table.columns:
         if table[name].isna().all() or (named and name not in named):
@@ -112,15 +114,6 @@ def _points(kernel: Any, table: Any, drop: tuple[str, ...], *, raw: bool, path: 
     for name in texts:
         found[name] = table[name].astype(object).where(table[name].notna(), "").map(str)
     return found
-
-
-def _named(kernel: Any) -> list[str]:
-    """Columns that an expression names."""
-    names: list[str] = []
-    for key, value in {"": kernel, **kernel.get_params(deep=True)}.items():
-        if key.rpartition("__")[2] == "features" and value is not None:
-            names += [value] if isinstance(value, str) else [v for v in value if isinstance(v, str)]
-    return list(dict.fromkeys(names))
 
 
 def _say(kernel: Any, bound: Any, check: Any, points: Any, screen: Any) -> None:

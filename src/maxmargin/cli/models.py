@@ -57,15 +57,33 @@ def families(data: Prepared) -> dict[str, Family]:
     tol = 1e-3 * spread  # in units of the target, as the dual's violations are
     epsilons = [e * spread for e in _EPSILONS]
     found = [
-        Family("svm", lambda: mm.SVR(tol=tol), {"C": C, "gamma": _GAMMA[2:9], "epsilon": epsilons},
-               {"C": C_few, "gamma": _GAMMA_FEW[1:], "epsilon": epsilons[:2]}),
-        Family("nu-svm", lambda: mm.NuSVR(tol=tol), {"C": C, "gamma": _GAMMA[2:9]}, {"C": C_few, "gamma": _GAMMA_FEW[1:]}),
-        Family("kernel-ridge", lambda: mm.KernelRidge(kernel="rbf"), {"alpha": _DECADES[:7], "gamma": _GAMMA[2:9]},
-               {"alpha": _DECADES[1:6:2], "gamma": _GAMMA_FEW[1:]}),
-        Family("linear-svm", mm.LinearSVR, {"C": [c / spread for c in _DECADES[:6]]}, {"C": [c / spread for c in _DECADES[1:6:2]]}),
+        Family(
+            "svm",
+            lambda: mm.SVR(tol=tol),
+            {"C": C, "gamma": _GAMMA[2:9], "epsilon": epsilons},
+            {"C": C_few, "gamma": _GAMMA_FEW[1:], "epsilon": epsilons[:2]},
+        ),
+        Family(
+            "nu-svm",
+            lambda: mm.NuSVR(tol=tol),
+            {"C": C, "gamma": _GAMMA[2:9]},
+            {"C": C_few, "gamma": _GAMMA_FEW[1:]},
+        ),
+        Family(
+            "kernel-ridge",
+            lambda: mm.KernelRidge(kernel="rbf"),
+            {"alpha": _DECADES[:7], "gamma": _GAMMA[2:9]},
+            {"alpha": _DECADES[1:6:2], "gamma": _GAMMA_FEW[1:]},
+        ),
+        Family(
+            "linear-svm",
+            mm.LinearSVR,
+            {"C": [c / spread for c in _DECADES[:6]]},
+            {"C": [c / spread for c in _DECADES[1:6:2]]},
+        ),
         Family("ridge", mm.Ridge, {"alpha": _DECADES}, {"alpha": _DECADES[::2]}),
         Family("least-squares", mm.LeastSquares),
-    ]  # fmt: skip
+    ]
     return {family.name: family for family in found}
 
 
@@ -100,6 +118,17 @@ def with_kernel(family: Family, text: str | None) -> Family:
     return Family(family.name, made, without(family.grid), few)
 
 
+def named_columns(kernel: Any) -> list[str]:
+    """Columns that a kernel names."""
+    names: list[str] = []
+    if kernel is None or isinstance(kernel, str):
+        return names
+    for key, value in {"": kernel, **kernel.get_params(deep=True)}.items():
+        if key.rpartition("__")[2] == "features" and value is not None:
+            names += [value] if isinstance(value, str) else [v for v in value if isinstance(v, str)]
+    return list(dict.fromkeys(names))
+
+
 def pipeline(data: Prepared, family: Family, encoding: Encoding, positive: Any = None) -> Any:
     """The model behind what its columns need: fill where values are missing, scale, encode."""
     from sklearn.compose import ColumnTransformer
@@ -115,8 +144,12 @@ def pipeline(data: Prepared, family: Family, encoding: Encoding, positive: Any =
         parts = [("categories", _encoder(data, encoding, positive), schema.categories)]
         if schema.numbers:
             parts.insert(0, ("numbers", Pipeline(front) if gaps else front[-1][1], schema.numbers))
-        front = [("columns", ColumnTransformer(parts, sparse_threshold=0.0))]
-    return Pipeline([*front, ("model", family.make())])
+        front = [("columns", ColumnTransformer(parts, sparse_threshold=0.0, verbose_feature_names_out=False))]
+    machine = family.make()
+    if named_columns(getattr(machine, "kernel", None)):
+        for _, step in front:
+            step.set_output(transform="pandas")  # the kernel asks for columns by name
+    return Pipeline([*front, ("model", machine)])
 
 
 def _encoder(data: Prepared, encoding: Encoding, positive: Any) -> Any:

@@ -70,10 +70,12 @@ Categorical = Annotated[
 Missing = Annotated[
     list[str] | None,
     typer.Option(
-        "--na", help="Text that means a missing value, such as '?' (repeat for more).", rich_help_panel=_DATA,
+        "--na",
+        help="Text that means a missing value, such as '?' (repeat for more).",
+        rich_help_panel=_DATA,
         show_default=False,
     ),
-]  # fmt: skip
+]
 FileFormat = Annotated[
     Format,
     typer.Option("--format", help="Of the data; auto goes by the name of the file.", rich_help_panel=_DATA),
@@ -123,10 +125,12 @@ Grid = Annotated[
 KernelText = Annotated[
     str | None,
     typer.Option(
-        "--kernel", help='Kernel of the SVM, such as "2*RBF(gamma=0.1)+Linear()".', rich_help_panel=_WORK,
+        "--kernel",
+        help='Kernel of the SVM, such as "2*RBF(gamma=0.1)+Linear()".',
+        rich_help_panel=_WORK,
         show_default=False,
     ),
-]  # fmt: skip
+]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", min=1, help="Threads; all by default.", rich_help_panel=_WORK)
 ]

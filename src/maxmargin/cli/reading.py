@@ -71,7 +71,7 @@ def _format(path: Path, form: Format) -> Format:
     return known
 
 
-# -- text ------------------------------------------------------------------------------------------------------
+# -- text ----------------------------------------------------------------------------------------------------
 
 
 def _read_text(path: Path, form: Format, reading: Reading, notes: list[str]) -> pd.DataFrame:
@@ -163,7 +163,7 @@ def _without_row_numbers(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     return table.rename(columns={"": "column 1"})
 
 
-# -- other formats ---------------------------------------------------------------------------------------------
+# -- other formats -------------------------------------------------------------------------------------------
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -187,8 +187,8 @@ def _read_libsvm(path: Path) -> pd.DataFrame:
         raise Refusal(f"{path} is not a LIBSVM file: {str(wrong).splitlines()[0]}") from None
     if rows.shape[0] * rows.shape[1] > _LARGEST_CELLS:
         raise Refusal(
-            f"{path} has {rows.shape[0]} rows and {rows.shape[1]} columns, too many to write out: use Python, "
-            "where mm.SVC and mm.LinearSVC take sparse matrices."
+            f"{path} has {rows.shape[0]} rows and {rows.shape[1]} columns, too many to write out: "
+            "use Python, where mm.SVC and mm.LinearSVC take sparse matrices."
         )
     names = [f"x{j + 1}" for j in range(rows.shape[1])]
     table = pd.DataFrame(rows.toarray(), columns=names)
@@ -196,7 +196,7 @@ def _read_libsvm(path: Path) -> pd.DataFrame:
     return table
 
 
-# -- columns ---------------------------------------------------------------------------------------------------
+# -- columns -------------------------------------------------------------------------------------------------
 
 
 def as_numbers(column: pd.Series) -> pd.Series | None:
@@ -234,8 +234,8 @@ def _finite(column: pd.Series) -> pd.Series:
     if whole and large.any():
         row = int(np.flatnonzero(large)[0])
         raise Refusal(
-            f"column {column.name!r} holds whole numbers too large to be exact ({column.iloc[row]} in row {row + 1}): "
-            f"an identifier? Say --drop {column.name} or --categorical {column.name}."
+            f"column {column.name!r} holds whole numbers too large to be exact ({column.iloc[row]} in row "
+            f"{row + 1}): an identifier? Say --drop {column.name} or --categorical {column.name}."
         )
     return pd.Series(values, index=column.index, name=column.name)
 

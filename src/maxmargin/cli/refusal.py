@@ -17,7 +17,7 @@ class Code(IntEnum):
     INTERRUPTED = 130
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818  # it is an answer to the user, not an error of the program
     """A problem that its owner can mend: shown as one line, without a traceback."""
 
     def __init__(self, message: str, code: Code = Code.DATA) -> None:

@@ -83,7 +83,8 @@ def _check_gaps(numbers: pd.DataFrame, data: Path) -> None:
         name = gaps.any().idxmax()
         row = int(gaps[name].idxmax()) + 1
         raise Refusal(
-            f"{data}: {name!r} is missing in row {row}, and the model was fitted on a table without gaps: fill it."
+            f"{data}: {name!r} is missing in row {row}, and the model was fitted on a table without "
+            "gaps: fill it."
         )
 
 

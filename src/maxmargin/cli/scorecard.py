@@ -117,16 +117,32 @@ def run(
             screen.note(f"left out: {names}.")
         summary = card.summary()
         summary = summary[summary["used"]].sort_values("iv", ascending=False)
-        rows = [[str(n), float(r.iv), str(r.reading), int(r.bins), float(r.coefficient), str(r.sign)]
-                for n, r in zip(summary.index, summary.itertuples(), strict=True)]  # fmt: skip
+        rows = [
+            [str(n), float(r.iv), str(r.reading), int(r.bins), float(r.coefficient), str(r.sign)]
+            for n, r in zip(summary.index, summary.itertuples(), strict=True)
+        ]
         screen.table(["variable", "IV", "reading", "bins", "coefficient", "sign"], rows, title="variables")
-        body = [[r.variable, r.bin, int(r.count_) if r.count_ == r.count_ else "", float(r.event_rate), float(r.points)]
-                for r in card.points_.rename(columns={"count": "count_"}).itertuples()]  # fmt: skip
+        body = [
+            [
+                r.variable,
+                r.bin,
+                int(r.count_) if r.count_ == r.count_ else "",
+                float(r.event_rate),
+                float(r.points),
+            ]
+            for r in card.points_.rename(columns={"count": "count_"}).itertuples()
+        ]
         screen.table(["variable", "bin", "rows", "event rate", "points"], body, title="the card")
         work.evaluated(
-            card, parts.X_test, parts.y_test, classifies=True, positive=card.binning_.event_, seed=seed, screen=screen,
+            card,
+            parts.X_test,
+            parts.y_test,
+            classifies=True,
+            positive=card.binning_.event_,
+            seed=seed,
+            screen=screen,
             where="held-out rows",
-        )  # fmt: skip
+        )
         notes = {"schema": table.schema.as_dict(), "data": table.source, "command": work.command_line()}
         mm.save(card, model_path, notes=notes)
         screen.line("saved", str(model_path))
@@ -141,9 +157,16 @@ def run(
         if report is not None:
             with screen.working("writing the report"):
                 mm.report(
-                    card, parts.X_test, parts.y_test, report, training=(parts.X, parts.y), language=language,
-                    target=table.schema.target, positive=card.binning_.event_, random_state=seed,
+                    card,
+                    parts.X_test,
+                    parts.y_test,
+                    report,
+                    training=(parts.X, parts.y),
+                    language=language,
+                    target=table.schema.target,
+                    positive=card.binning_.event_,
+                    random_state=seed,
                     command=work.command_line(),
-                )  # fmt: skip
+                )
             screen.line("report", str(report))
             screen.tell(report=report)

@@ -46,8 +46,8 @@ def run(
         Method,
         typer.Option(
             "--method",
-            help="rfe removes the column of least weight again and again; sfs and sbs add or remove by the error; "
-            "relieff, fisher and su rank; cfs and l1 choose a set; compare runs all side by side.",
+            help="rfe removes the column of least weight again and again; sfs and sbs add or remove by the "
+            "error; relieff, fisher and su rank; cfs and l1 choose a set; compare runs all side by side.",
             rich_help_panel="Work",
         ),
     ] = Method.RFE,
@@ -134,8 +134,10 @@ def selected(X: Any, y: Any, method: Method, keep: int, folds: int, *, classifie
             errors = CrossValidatedError(estimator, cv=folds).prepare(X, np.asarray(y))(subsets)
     found = found.sort_values("rank", kind="stable")
     shown = found.head(max(20, int(found["chosen"].sum())))
-    rows = [[str(name), int(r.rank), "yes" if r.chosen else "", *([float(r.score)] if "score" in found else [])]
-            for name, r in zip(shown.index, shown.itertuples(), strict=True)]  # fmt: skip
+    rows = [
+        [str(name), int(r.rank), "yes" if r.chosen else "", *([float(r.score)] if "score" in found else [])]
+        for name, r in zip(shown.index, shown.itertuples(), strict=True)
+    ]
     names = ["column", "rank", "chosen", *(["score"] if "score" in found else [])]
     chosen = [str(name) for name in found.index[found["chosen"]]]
     more = f" (first {len(shown)})" if len(shown) < len(found) else ""
@@ -226,7 +228,8 @@ def _compared(X: Any, y: Any, keep: int, folds: int, seed: int, screen: Any) -> 
     ]
     screen.table(["method", "columns", "error", "nested error", "stability", "seconds"], rows)
     screen.note(
-        "error: columns chosen on the same rows; nested error: chosen again inside every fold, the honest one."
+        "error: columns chosen on the same rows; nested error: chosen again inside every fold, the honest "
+        "one."
     )
     screen.tell(
         method="compare",

@@ -12,7 +12,8 @@ from maxmargin.cli import options as o
 NAME = "tune"
 EXAMPLES = (
     "Examples: [cyan]maxmargin tune iris.csv --target species[/cyan] · "
-    "[cyan]maxmargin tune iris.csv -t species --grid C=0.1,1,10 --grid gamma=0.01,0.1 --picture grid.png[/cyan]"
+    "[cyan]maxmargin tune iris.csv -t species --grid C=0.1,1,10 --grid gamma=0.01,0.1 "
+    "--picture grid.png[/cyan]"
 )
 
 
@@ -78,7 +79,7 @@ def run(
         )
         cells_found = found.table.rename(columns=lambda name: str(name).removeprefix("model__"))
         best = cells_found.sort_values("error", kind="stable").head(top)
-        rows = [[value for value in row] for row in best.astype(object).to_numpy().tolist()]
+        rows = best.astype(object).to_numpy().tolist()
         screen.table(list(best.columns), rows, title=f"best {len(best)} of {len(cells_found)} cells", mark=0)
         screen.tell(cells=cells_found.to_dict(orient="records"))
         if output is not None:

@@ -53,9 +53,10 @@ def check_enough(data: Prepared) -> None:
     if data.classifies:
         counts = data.y.value_counts()
         if counts.min() < 4:
+            rows = "1 row" if counts.min() == 1 else f"{counts.min()} rows"
             raise Refusal(
-                f"class {counts.idxmin()!r} has {counts.min()} row{'s' if counts.min() > 1 else ''} only: every class "
-                "needs 4 or more. Leave it out, or give --task regression if the target is a quantity."
+                f"class {counts.idxmin()!r} has {rows} only: every class needs 4 or more. Leave it out, or give "
+                "--task regression if the target is a quantity."
             )
 
 
@@ -124,9 +125,17 @@ def say_model(model: Any, screen: Screen) -> None:
 
 
 def evaluated(
-    model: Any, X: Any, y: Any, *, classifies: bool, positive: Any, seed: int, screen: Screen, where: str,
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    classifies: bool,
+    positive: Any,
+    seed: int,
+    screen: Screen,
+    where: str,
     threshold: float | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Measures with intervals, and the confusion table."""
     if not classifies:
         from maxmargin.report.regression import regression_measures

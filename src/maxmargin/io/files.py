@@ -42,9 +42,9 @@ class ModelFileError(ValueError):
 def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> Path:
     """Write a fitted model to a file that `load` opens without running code.
 
-    Every estimator of maxmargin, scikit-learn's, and pipelines of both, with their kernels and certificates. A
-    model that holds a Python function (a function as kernel, scorer or token splitter) or an object of another
-    library is refused with the place where it is. The file appears whole or not at all.
+    Every estimator of maxmargin, scikit-learn's, and pipelines of both, with their kernels and certificates.
+    A model that holds a Python function (as kernel, scorer or token splitter) or an object of another library
+    is refused with the place where it is. The file appears whole or not at all.
 
     Parameters
     ----------
@@ -211,8 +211,8 @@ def _members(path: Path) -> dict[str, bytes]:
         raise ModelFileError(f"{path} is not a model file of maxmargin ({_looks_like(content)}).")
     if words[1] != str(_FORMAT).encode():
         raise ModelFileError(
-            f"{path} has format {words[1].decode(errors='replace')}, and this version of maxmargin reads format "
-            f"{_FORMAT}: install a newer maxmargin."
+            f"{path} has format {words[1].decode(errors='replace')}, and this version of maxmargin reads "
+            f"format {_FORMAT}: install a newer maxmargin."
         )
     body = content[len(line) + 1 :]
     if words[2] != str(len(body)).encode():

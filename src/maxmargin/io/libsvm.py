@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,16 @@ _LARGEST_INDEX = 1 << 24
 def write_libsvm(model: Any, path: str | os.PathLike[str], *, labels: Any = None) -> Path:
     """Write a fitted machine as a LIBSVM model file.
 
-    For `SVC`, `NuSVC`, `OneClassSVM`, `SVR` and `NuSVR` with the kernels linear, polynomial, RBF, sigmoid (also
-    times a number) and precomputed. Anything that LIBSVM cannot compute is refused with the reason:
-    kernels on chosen columns, one-versus-rest with several classes, a pipeline. Probabilities are not written.
+    For `SVC`, `NuSVC`, `OneClassSVM`, `SVR` and `NuSVR` with the kernels linear, polynomial, RBF, sigmoid
+    (also times a number) and precomputed. Anything that LIBSVM cannot compute is refused with the reason:
+    kernels on chosen columns, one-versus-rest with several classes, a pipeline. Probabilities are not
+    written.
 
     Parameters
     ----------
     model : fitted machine. Of a pipeline write the last step, and scale the rows yourself.
     path : file to write.
-    labels : whole numbers for the classes in the order of ``model.classes_``; the classes themselves by default.
+    labels : whole numbers for the classes in the order of ``model.classes_``; by default the classes.
 
     Examples
     --------
@@ -80,13 +82,12 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, labels: Any = None
 
 
 def _type_name(model: Any) -> str:
-    for name, kind in _TYPES.items():
-        if type(model) in (kind, HardMarginSVC if kind is SVC else kind):
-            break
-    else:
+    kind = SVC if type(model) is HardMarginSVC else type(model)
+    name = next((name for name, known in _TYPES.items() if known is kind), None)
+    if name is None:
         remedy = " Write its last step, and scale the rows yourself." if hasattr(model, "steps") else ""
-        known = ", ".join(kind.__name__ for kind in _TYPES.values())
-        raise ValueError(f"LIBSVM has no {type(model).__name__}: it has {known}.{remedy}")
+        names = ", ".join(known.__name__ for known in _TYPES.values())
+        raise ValueError(f"LIBSVM has no {type(model).__name__}: it has {names}.{remedy}")
     if name in ("c_svc", "nu_svc") and len(model.classes_) > 2 and model.multiclass != "ovo":
         raise ValueError("LIBSVM votes over pairs of classes: fit with multiclass='ovo'.")
     if getattr(model, "break_ties", False):
@@ -203,14 +204,14 @@ class _Header:
 def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
     """A machine from a LIBSVM model file, ready to predict.
 
-    It gives what svm-predict gives. The file does not hold the training rows, so there is no certificate_, and
-    no alpha_ or slack_. Probabilities in the file are not read; a warning says so.
+    It gives what svm-predict gives. The file does not hold the training rows, so there is no certificate_,
+    and no alpha_ or slack_. Probabilities in the file are not read; a warning says so.
 
     Parameters
     ----------
     path : model file written by LIBSVM, `write_libsvm` or another program.
-    n_features : number of columns (of training rows, for a precomputed kernel); the largest index in the file by
-        default, as the format does not say it.
+    n_features : number of columns (of training rows, for a precomputed kernel); the largest index in the file
+        by default, as the format does not say it.
     """
     path = Path(path)
     header, body = _split(path)
@@ -227,7 +228,8 @@ def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) 
     coefficients, vectors = _support(body, n_rows, path)
     if coefficients.shape[1] != header.count("total_sv"):
         raise ModelFileError(
-            f"{path}: total_sv says {header.count('total_sv')} support vectors, and {coefficients.shape[1]} follow."
+            f"{path}: total_sv says {header.count('total_sv')} support vectors, "
+            f"and {coefficients.shape[1]} follow."
         )
     kernel = _kernel(header)
     machine = _TYPES[name](kernel="precomputed" if isinstance(kernel, Precomputed) else kernel)
@@ -280,7 +282,7 @@ def _kernel(header: _Header) -> Kernel:
 
 
 def _support(body: list[str], n_rows: int, path: Path) -> tuple[FloatArray, Any]:
-    """Coefficients of shape (n_rows, n_SV) and the support vectors as CSR, column 0 being LIBSVM's index 0."""
+    """Coefficients of shape (n_rows, n_SV) and support vectors as CSR; column 0 is LIBSVM's index 0."""
     coefficients = np.empty((n_rows, len(body)))
     data: list[float] = []
     indices: list[int] = []
@@ -294,7 +296,7 @@ def _support(body: list[str], n_rows: int, path: Path) -> tuple[FloatArray, Any]
             data += [float(v) for _, v in pairs]
         except ValueError as wrong:
             raise ModelFileError(f"{path}: support vector {k + 1} cannot be read: {line[:60]!r}.") from wrong
-        if any(b <= a for a, b in zip(found, found[1:], strict=False)) or any(j < 0 for j in found):
+        if any(b <= a for a, b in pairwise(found)) or any(j < 0 for j in found):
             raise ModelFileError(f"{path}: the columns of support vector {k + 1} are not in ascending order.")
         if found and found[-1] > _LARGEST_INDEX:
             raise ModelFileError(f"{path}: support vector {k + 1} has column {found[-1]}, which is too many.")

@@ -1,7 +1,7 @@
 """Models as what a file can hold: plain containers, arrays, and objects of known classes.
 
-`pack` walks through a fitted model and copies it with every table, sparse matrix, enumeration and mapping of odd
-keys replaced by a record below; `unpack` is the reverse. On the way it finds what no file can hold, and where.
+`pack` walks through a fitted model and copies it with every table, sparse matrix, enumeration and mapping of
+odd keys replaced by a record below; `unpack` is the reverse. On the way it finds what no file can hold.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ class _Unpacker:
         self._alive: list[Any] = []
 
     def unpack(self, value: Any) -> Any:
-        if isinstance(value, _PLAIN) or isinstance(value, np.ufunc):
+        if isinstance(value, (*_PLAIN, np.ufunc)):
             return value
         if id(value) in self._done:
             return self._done[id(value)]

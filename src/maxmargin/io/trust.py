@@ -1,7 +1,7 @@
 """Which classes a model file may name. One fixed rule, the same for saving and loading, and no way around it.
 
-A class may be named if it is defined in scikit-learn or in a room of maxmargin that models are made of, and is an
-estimator, a kernel, a splitter of rows, a dataclass or an enumeration. No function is ever trusted.
+A class may be named if it is defined in scikit-learn or in a room of maxmargin that models are made of, and
+is an estimator, a kernel, a splitter of rows, a dataclass or an enumeration. No function is ever trusted.
 """
 
 from __future__ import annotations

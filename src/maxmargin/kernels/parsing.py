@@ -1,6 +1,6 @@
-"""Kernels from text such as ``2*RBF(gamma=0.1) + Linear()``, read by a grammar of their own: nothing is evaluated.
+"""Kernels from text such as ``2*RBF(gamma=0.1) + Linear()``, read by a grammar of their own.
 
-The text is parsed to Python's syntax tree, and only the nodes listed here are given a meaning.
+Only the nodes of Python's syntax tree that are listed here have a meaning: nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from difflib import get_close_matches
 from math import isfinite
-from typing import Any, NoReturn
+from typing import Any
 
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.spectrum import Spectrum
@@ -105,15 +105,17 @@ class _Reader:
         self._offset = offset
         self._n_nodes = 0
 
-    def refuse(self, node: ast.AST, message: str) -> NoReturn:
+    def refusal(self, node: ast.AST, message: str) -> KernelExpressionError:
         before = self._bytes[: getattr(node, "col_offset", 0)]  # Python counts bytes
-        raise KernelExpressionError(message, len(before.decode(errors="ignore")) + 1 + self._offset) from None
+        return KernelExpressionError(message, len(before.decode(errors="ignore")) + 1 + self._offset)
 
     def read(self, node: ast.AST, depth: int) -> Any:
         """A kernel, number, text, None, truth value or list."""
         self._n_nodes += 1
         if depth > MAX_DEPTH or self._n_nodes > MAX_NODES:
-            self.refuse(node, f"the expression is too large ({MAX_NODES} parts, {MAX_DEPTH} levels at most).")
+            raise self.refusal(
+                node, f"the expression is too large ({MAX_NODES} parts, {MAX_DEPTH} levels at most)."
+            )
         match node:
             case ast.Constant():
                 return self._constant(node)
@@ -126,8 +128,8 @@ class _Reader:
             case ast.Call():
                 return self._call(node, depth)
             case ast.Name():
-                self._bare_name(node)
-        self.refuse(node, f"{ast.unparse(node)[:40]!r} has no meaning in a kernel expression.")
+                raise self._bare_name(node)
+        raise self.refusal(node, f"{ast.unparse(node)[:40]!r} has no meaning in a kernel expression.")
 
     # -- values --------------------------------------------------------------------------------------
 
@@ -137,19 +139,19 @@ class _Reader:
             return value
         if isinstance(value, (int, float)):
             return self._number(node, value)
-        self.refuse(node, f"{ast.unparse(node)[:40]} has no meaning in a kernel expression.")
+        raise self.refusal(node, f"{ast.unparse(node)[:40]} has no meaning in a kernel expression.")
 
     def _number(self, node: ast.AST, value: int | float) -> int | float:
         if abs(value) > MAX_NUMBER or not isfinite(value):
-            self.refuse(node, f"numbers must be between -{MAX_NUMBER:g} and {MAX_NUMBER:g}.")
+            raise self.refusal(node, f"numbers must be between -{MAX_NUMBER:g} and {MAX_NUMBER:g}.")
         return value
 
     def _signed(self, node: ast.UnaryOp, depth: int) -> Any:
         value = self.read(node.operand, depth + 1)
         if isinstance(value, Kernel):
-            self.refuse(node, "a kernel has no sign: it may only be multiplied by a positive number.")
+            raise self.refusal(node, "a kernel has no sign: it may only be multiplied by a positive number.")
         if not _is_number(value):
-            self.refuse(node, f"{_shown(value)} has no sign.")
+            raise self.refusal(node, f"{_shown(value)} has no sign.")
         return -value if isinstance(node.op, ast.USub) else value
 
     # -- algebra -------------------------------------------------------------------------------------
@@ -158,7 +160,7 @@ class _Reader:
         left, right = self.read(node.left, depth + 1), self.read(node.right, depth + 1)
         for side, value in ((node.left, left), (node.right, right)):
             if not (isinstance(value, Kernel) or _is_number(value)):
-                self.refuse(side, f"{_shown(value)} cannot be added, multiplied or raised.")
+                raise self.refusal(side, f"{_shown(value)} cannot be added, multiplied or raised.")
         if _is_number(left) and _is_number(right):
             return self._arithmetic(node, left, right)
         match node.op:
@@ -168,11 +170,11 @@ class _Reader:
                 return self._build(node, lambda: left * right)
             case ast.Pow():
                 return self._power(node, left, right)
-        self.refuse(node, "kernels know +, * and **; " + _WHY.get(type(node.op), "no other operator."))
+        raise self.refusal(node, "kernels know +, * and **; " + _WHY.get(type(node.op), "no other operator."))
 
     def _power(self, node: ast.BinOp, kernel: Any, degree: Any) -> Kernel:
         if not isinstance(kernel, Kernel) or isinstance(degree, Kernel):
-            self.refuse(node, "write kernel ** whole number, such as Linear() ** 2.")
+            raise self.refusal(node, "write kernel ** whole number, such as Linear() ** 2.")
         self._check_whole(node.right, degree)
         return self._build(node, lambda: kernel**degree)
 
@@ -187,13 +189,13 @@ class _Reader:
         }
         compute = operations.get(type(node.op))
         if compute is None:
-            self.refuse(node, "numbers know +, -, *, / and **.")
+            raise self.refusal(node, "numbers know +, -, *, / and **.")
         try:
             value = compute(float(left), float(right))
         except (ArithmeticError, ValueError):
             value = float("nan")
         if isinstance(value, complex) or not isfinite(value):
-            self.refuse(node, f"{ast.unparse(node)[:40]} is no finite number.")
+            raise self.refusal(node, f"{ast.unparse(node)[:40]} is no finite number.")
         whole = isinstance(left, int) and isinstance(right, int) and value.is_integer() and abs(value) < 2**53
         return self._number(node, int(value) if whole else value)
 
@@ -205,25 +207,25 @@ class _Reader:
                 return self._method(node, node.func, depth)
             case ast.Name(id=name) if name in _CHANGES:
                 if len(node.args) != 1 or node.keywords:
-                    self.refuse(node, f"{name}(...) takes one kernel.")
+                    raise self.refusal(node, f"{name}(...) takes one kernel.")
                 return self._changed(node, name, self.read(node.args[0], depth + 1))
             case ast.Name(id=name) if name in _KINDS:
                 return self._kernel(node, name, depth)
             case ast.Name(id=name):
-                self._unknown(node, name)
-        self.refuse(node, "only kernels by their name can be called.")
+                raise self._unknown(node, name)
+        raise self.refusal(node, "only kernels by their name can be called.")
 
     def _method(self, node: ast.Call, attribute: ast.Attribute, depth: int) -> Kernel:
         name = attribute.attr
         if name not in _CHANGES:
-            self.refuse(node, f"'.{name[:30]}()' is unknown: use .exp() or .normalized().")
+            raise self.refusal(node, f"'.{name[:30]}()' is unknown: use .exp() or .normalized().")
         if node.args or node.keywords:
-            self.refuse(node, f".{name}() takes nothing.")
+            raise self.refusal(node, f".{name}() takes nothing.")
         return self._changed(node, name, self.read(attribute.value, depth + 1))
 
     def _changed(self, node: ast.AST, name: str, kernel: Any) -> Kernel:
         if not isinstance(kernel, Kernel):
-            self.refuse(node, f"{name} belongs to a kernel, not to {_shown(kernel)}.")
+            raise self.refusal(node, f"{name} belongs to a kernel, not to {_shown(kernel)}.")
         return self._build(node, lambda: _CHANGES[name](kernel))
 
     def _kernel(self, node: ast.Call, name: str, depth: int) -> Kernel:
@@ -232,12 +234,12 @@ class _Reader:
         args: list[Any] = []
         for place in node.args:
             if isinstance(place, ast.Starred):
-                self.refuse(place, "* has no meaning in front of a parameter.")
+                raise self.refusal(place, "* has no meaning in front of a parameter.")
             args.append(self._parameter(place, "", depth))
         given: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is None or keyword.arg not in known:
-                self.refuse(
+                raise self.refusal(
                     keyword, f"{name} has no parameter {keyword.arg or '**'!r}: it has {', '.join(known)}."
                 )
             given[keyword.arg] = self._parameter(keyword.value, keyword.arg, depth)
@@ -246,36 +248,38 @@ class _Reader:
     def _parameter(self, node: ast.AST, name: str, depth: int) -> Any:
         value = self.read(node, depth + 1)
         if isinstance(value, Kernel):
-            self.refuse(node, "a kernel cannot be the parameter of a kernel: use +, * or **.")
+            raise self.refusal(node, "a kernel cannot be the parameter of a kernel: use +, * or **.")
         if name in ("degree", "length"):
             self._check_whole(node, value)
         return value
 
     def _check_whole(self, node: ast.AST, value: Any) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_WHOLE:
-            self.refuse(node, f"{_shown(value)} must be a whole number from 1 to {MAX_WHOLE}.")
+            raise self.refusal(node, f"{_shown(value)} must be a whole number from 1 to {MAX_WHOLE}.")
 
     def _build(self, node: ast.AST, make: Callable[[], Kernel]) -> Kernel:
         """A kernel, with the refusals of its constructor on one line."""
         try:
             return make()
         except (TypeError, ValueError, OverflowError) as refused:
-            self.refuse(node, " ".join(str(refused).split())[:300])
+            raise self.refusal(node, " ".join(str(refused).split())[:300]) from None
 
     # -- names ---------------------------------------------------------------------------------------
 
-    def _bare_name(self, node: ast.Name) -> NoReturn:
+    def _bare_name(self, node: ast.Name) -> KernelExpressionError:
         if node.id in _KINDS:
-            self.refuse(node, f"write {node.id}() with parentheses.")
-        self._unknown(node, node.id)
+            return self.refusal(node, f"write {node.id}() with parentheses.")
+        return self._unknown(node, node.id)
 
-    def _unknown(self, node: ast.AST, name: str) -> NoReturn:
+    def _unknown(self, node: ast.AST, name: str) -> KernelExpressionError:
         if name in _NEED_CODE:
-            self.refuse(node, f"{name} needs a Python function or matrix and cannot be written as text.")
+            return self.refusal(
+                node, f"{name} needs a Python function or matrix and cannot be written as text."
+            )
         by_lower = {known.lower(): known for known in _KINDS}
         close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
         hint = f"did you mean {by_lower[close[0]]}?" if close else f"there are {', '.join(_KINDS)}."
-        self.refuse(node, f"there is no kernel {name[:40]!r}: {hint}")
+        return self.refusal(node, f"there is no kernel {name[:40]!r}: {hint}")
 
 
 _WHY = {

@@ -25,8 +25,8 @@ from maxmargin.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
 
 DUAL = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
 MACHINES = (*DUAL, KernelRidge, KernelPerceptron)
-# transformers that may stand in front: fitted on the training rows of a fold, they give every row its own values,
-# whatever the target is
+# transformers that may stand in front: fitted on the training rows of a fold, they give every row its own
+# values, whatever the target is
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 FRONTS = (*SCALERS, SimpleImputer, OneHotEncoder, OrdinalEncoder)
 

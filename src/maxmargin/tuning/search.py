@@ -58,9 +58,10 @@ def tune(
 ) -> TuneResult:
     """The cross-validated error of every cell of a grid, exact, and the best cell.
 
-    All cells and folds of SVC, NuSVC, SVR, NuSVR and OneClassSVM (also behind scalers, imputers and encoders of
-    categories in a Pipeline, which are fitted inside each fold) share one matrix of inner products; each answer starts the next along C,
-    epsilon and nu. Everything else goes through one fit per cell and fold; ``result.path`` says which.
+    All cells and folds of SVC, NuSVC, SVR, NuSVR and OneClassSVM (also behind scalers, imputers and encoders
+    of categories in a Pipeline, which are fitted inside each fold) share one matrix of inner products; each
+    answer starts the next along C, epsilon and nu. Everything else goes through one fit per cell and fold;
+    ``result.path`` says which.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ def run(model: o.Model, json: o.Json = False) -> None:
         said = about(model)
         notes = said.get("notes", {})
         schema = notes.get("schema") or {}
-        screen.tell(path=model, **said)
+        screen.tell(path=model, about=said)
         screen.line("file", f"{model}: {model.stat().st_size} bytes, saved {said.get('saved')}")
         screen.line("model", " > ".join(said.get("model", [])))
         screen.line("settings", " ".join(str(said.get("parameters")).split()))

@@ -134,9 +134,10 @@ def selected(X: Any, y: Any, method: Method, keep: int, folds: int, *, classifie
             errors = CrossValidatedError(estimator, cv=folds).prepare(X, np.asarray(y))(subsets)
     found = found.sort_values("rank", kind="stable")
     shown = found.head(max(20, int(found["chosen"].sum())))
+    marks = ["yes" if chosen else "" for chosen in shown["chosen"]]
+    scores = [shown["score"].to_numpy().tolist()] if "score" in shown else []
     rows = [
-        [str(name), int(r.rank), "yes" if r.chosen else "", *([float(r.score)] if "score" in found else [])]
-        for name, r in zip(shown.index, shown.itertuples(), strict=True)
+        list(row) for row in zip(map(str, shown.index), shown["rank"].tolist(), marks, *scores, strict=True)
     ]
     names = ["column", "rank", "chosen", *(["score"] if "score" in found else [])]
     chosen = [str(name) for name in found.index[found["chosen"]]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from maxmargin.cli import options as o
 
 NAME = "info"
-EXAMPLES = "Example: [cyan]maxmargin info credit.mm[/cyan]"
+EXAMPLES = "Example:\n\n[cyan]maxmargin info credit.mm[/cyan]"
 
 
 def run(model: o.Model, json: o.Json = False) -> None:

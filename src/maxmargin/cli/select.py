@@ -12,7 +12,7 @@ from maxmargin.cli import options as o
 
 NAME = "select"
 EXAMPLES = (
-    "Examples: [cyan]maxmargin select genes.csv --target tumour --method rfe --keep 10[/cyan] · "
+    "Examples:\n\n[cyan]maxmargin select genes.csv --target tumour --method rfe --keep 10[/cyan]\n\n"
     "[cyan]maxmargin select credit.csv -t default --method compare[/cyan]"
 )
 
@@ -65,7 +65,14 @@ def run(
     seed: o.Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Ranks as CSV.", rich_help_panel="Output", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Ranks as CSV.",
+            rich_help_panel="Output",
+            show_default=False,
+        ),
     ] = None,
     json: o.Json = False,
 ) -> None:
@@ -81,7 +88,7 @@ def run(
         work.check_folder(output)
         reading = Reading(file_format, encoding, tuple(na or ()))
         wish = Wish(data, target, guess_target, task, tuple(drop or ()), tuple(categorical or ()), reading)
-        table = prepare(wish, screen)
+        table = prepare(wish, screen, "numbers get their median, categories one of their own")
         work.check_enough(table)
         if not table.classifies and method is not Method.RFE:
             raise Refusal("the target is a quantity: only --method rfe selects for it.", Code.USAGE)

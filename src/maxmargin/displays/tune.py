@@ -172,5 +172,6 @@ def _place(
 def _tick(value: Any) -> str:
     if not isinstance(value, (int, float, np.number)):
         return str(value)
-    whole = float(value).is_integer() and abs(value) < 1e5
-    return f"{value:.0f}" if whole else f"{value:.3g}"
+    given = float(value)
+    whole = given.is_integer() and abs(given) < 1e5
+    return f"{given:.0f}" if whole else f"{given:.3g}"

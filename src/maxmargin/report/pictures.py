@@ -11,7 +11,7 @@ from maxmargin.report.blocks import Picture
 from maxmargin.report.words import Words
 
 _LARGEST_SVG = 250_000  # bytes: a picture of many points is smaller, and quicker to show, as PNG
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,

@@ -79,7 +79,7 @@ def _no_better(study: Study) -> list[Caution]:
         return []
     confusion = study.evaluation.confusion
     largest = float(confusion.counts.sum(axis=0).max() / confusion.total)
-    low = float(confusion.measures(study.evaluation.confidence).loc["accuracy", "low"])
+    low = float(confusion.measures(study.evaluation.confidence)["low"].loc["accuracy"])
     if low > largest:
         return []
     return _one(

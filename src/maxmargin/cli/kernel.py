@@ -19,7 +19,10 @@ EXAMPLES = (
 
 def run(
     expression: Annotated[
-        str, typer.Argument(metavar="EXPRESSION", help='Kernel, such as "2*RBF(gamma=0.1)+Linear()".', show_default=False)
+        str,
+        typer.Argument(
+            metavar="EXPRESSION", help='Kernel, such as "2*RBF(gamma=0.1)+Linear()".', show_default=False
+        ),
     ],
     data: o.Data,
     drop: o.Drop = None,

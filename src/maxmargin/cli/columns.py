@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from maxmargin.cli.options import Task
+from maxmargin.cli.options import Format, Task
 from maxmargin.cli.reading import LABEL, Reading, as_numbers, described, read_table
 from maxmargin.cli.refusal import Code, Refusal
 from maxmargin.cli.screen import Screen
@@ -78,6 +78,22 @@ class Wish:
     reading: Reading = field(default_factory=Reading)
 
 
+def wished(
+    path: Path,
+    target: str | None,
+    guess: bool,
+    task: Task,
+    drop: list[str] | None,
+    categorical: list[str] | None,
+    missing: list[str] | None,
+    form: Format,
+    encoding: str,
+) -> Wish:
+    """What the options of a command say about its table."""
+    reading = Reading(form, encoding, tuple(missing or ()))
+    return Wish(path, target, guess, task, tuple(drop or ()), tuple(categorical or ()), reading)
+
+
 FILLED = "numbers get the median of the training rows, categories one of their own"
 
 
@@ -118,8 +134,6 @@ def _target_name(wish: Wish, table: pd.DataFrame, screen: Screen) -> str:
 
 
 def _is_libsvm(wish: Wish) -> bool:
-    from maxmargin.cli.options import Format
-
     return wish.reading.form is Format.LIBSVM or wish.path.suffix.lower() in (".libsvm", ".svm", ".svmlight")
 
 

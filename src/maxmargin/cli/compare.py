@@ -61,13 +61,11 @@ def run(
         import pandas as pd
 
         from maxmargin.cli import work
-        from maxmargin.cli.columns import Wish, prepare
+        from maxmargin.cli.columns import prepare, wished
         from maxmargin.cli.models import chosen_family, families
-        from maxmargin.cli.reading import Reading
 
         work.check_folder(output)
-        reading = Reading(file_format, encoding, tuple(na or ()))
-        wish = Wish(data, target, guess_target, task, tuple(drop or ()), tuple(categorical or ()), reading)
+        wish = wished(data, target, guess_target, task, drop, categorical, na, file_format, encoding)
         table = prepare(wish, screen)
         work.check_enough(table)
         known = families(table)

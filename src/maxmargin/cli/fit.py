@@ -76,17 +76,15 @@ def run(
 
     with running(NAME, as_json=json) as screen:
         from maxmargin.cli import work
-        from maxmargin.cli.columns import Wish, prepare
+        from maxmargin.cli.columns import prepare, wished
         from maxmargin.cli.models import chosen_family, grid_of, pipeline, positive_of, with_kernel
-        from maxmargin.cli.reading import Reading
 
         model_path = output or work.default_path(data, ".mm")
         report_path = None if no_report else report or work.default_path(data, ".html")
         for path in (model_path, report_path):
             work.check_folder(path)
         work.check_language(language)
-        reading = Reading(file_format, encoding, tuple(na or ()))
-        wish = Wish(data, target, guess_target, task, tuple(drop or ()), tuple(categorical or ()), reading)
+        wish = wished(data, target, guess_target, task, drop, categorical, na, file_format, encoding)
         table = prepare(wish, screen)
         family = with_kernel(chosen_family(table, model), kernel)
         wanted = positive_of(table, positive)
@@ -147,8 +145,7 @@ def write_results(
     import maxmargin as mm
     from maxmargin.cli import work
 
-    notes = {"schema": table.schema.as_dict(), "data": table.source, "command": work.command_line()}
-    mm.save(fitted, model_path, notes=notes)
+    work.save(fitted, table, model_path)
     screen.line("saved", str(model_path))
     screen.tell(model=model_path, report=report_path)
     if report_path is None:

@@ -90,18 +90,16 @@ def run(
     with running(NAME, as_json=json) as screen:
         import maxmargin as mm
         from maxmargin.cli import work
-        from maxmargin.cli.columns import Wish, prepare
+        from maxmargin.cli.columns import prepare, wished
         from maxmargin.cli.models import positive_of
-        from maxmargin.cli.reading import Reading
         from maxmargin.cli.refusal import Refusal
 
         model_path = output or work.default_path(data, ".mm")
         for path in (model_path, points, report):
             work.check_folder(path)
         work.check_language(language)
-        reading = Reading(file_format, encoding, tuple(na or ()))
-        drop_, cats = tuple(drop or ()), tuple(categorical or ())
-        wish = Wish(data, target, guess_target, o.Task.CLASSIFICATION, drop_, cats, reading)
+        kind = o.Task.CLASSIFICATION
+        wish = wished(data, target, guess_target, kind, drop, categorical, na, file_format, encoding)
         table = prepare(wish, screen, "they get a bin of their own")
         if len(table.classes) != 2:
             raise Refusal(
@@ -152,8 +150,7 @@ def run(
             screen=screen,
             where="held-out rows",
         )
-        notes = {"schema": table.schema.as_dict(), "data": table.source, "command": work.command_line()}
-        mm.save(card, model_path, notes=notes)
+        work.save(card, table, model_path)
         screen.line("saved", str(model_path))
         screen.tell(
             card=card.points_.to_dict(orient="records"),

@@ -81,13 +81,11 @@ def run(
 
     with running(NAME, as_json=json) as screen:
         from maxmargin.cli import work
-        from maxmargin.cli.columns import Wish, prepare
-        from maxmargin.cli.reading import Reading
+        from maxmargin.cli.columns import prepare, wished
         from maxmargin.cli.refusal import Code, Refusal
 
         work.check_folder(output)
-        reading = Reading(file_format, encoding, tuple(na or ()))
-        wish = Wish(data, target, guess_target, task, tuple(drop or ()), tuple(categorical or ()), reading)
+        wish = wished(data, target, guess_target, task, drop, categorical, na, file_format, encoding)
         table = prepare(wish, screen, "numbers get their median, categories one of their own")
         work.check_enough(table)
         if not table.classifies and method is not Method.RFE:

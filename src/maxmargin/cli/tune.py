@@ -64,15 +64,13 @@ def run(
 
     with running(NAME, as_json=json) as screen:
         from maxmargin.cli import work
-        from maxmargin.cli.columns import Wish, prepare
+        from maxmargin.cli.columns import prepare, wished
         from maxmargin.cli.models import chosen_family, grid_of, pipeline, positive_of, with_kernel
-        from maxmargin.cli.reading import Reading
         from maxmargin.cli.refusal import Code, Refusal
 
         for path in (output, picture):
             work.check_folder(path)
-        reading = Reading(file_format, encoding, tuple(na or ()))
-        wish = Wish(data, target, guess_target, task, tuple(drop or ()), tuple(categorical or ()), reading)
+        wish = wished(data, target, guess_target, task, drop, categorical, na, file_format, encoding)
         table = prepare(wish, screen)
         family = with_kernel(chosen_family(table, model), kernel)
         work.check_enough(table)

@@ -168,6 +168,14 @@ def evaluated(
     )
 
 
+def save(model: Any, data: Prepared, path: Path) -> None:
+    """A model file that knows its columns, its data and its command."""
+    import maxmargin as mm
+
+    notes = {"schema": data.schema.as_dict(), "data": data.source, "command": command_line()}
+    mm.save(model, path, notes=notes)
+
+
 def command_line() -> str:
     """The command as it was typed."""
     return shlex.join(["maxmargin", *sys.argv[1:]])

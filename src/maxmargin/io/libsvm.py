@@ -181,8 +181,9 @@ class _Header:
         return found
 
     def numbers(self, name: str, length: int | None = None) -> FloatArray:
+        words = self.words(name, length)
         try:
-            values: FloatArray = np.array([float(word) for word in self.words(name, length)])
+            values: FloatArray = np.array([float(word) for word in words])
         except ValueError as wrong:
             raise ModelFileError(f"{self.path}: the line {name!r} holds no numbers.") from wrong
         if not np.isfinite(values).all():

@@ -78,8 +78,8 @@ def families(data: Prepared) -> dict[str, Family]:
         Family(
             "linear-svm",
             mm.LinearSVR,
-            {"C": [c / spread for c in _DECADES[:6]]},
-            {"C": [c / spread for c in _DECADES[1:6:2]]},
+            {"C": [c * spread for c in _DECADES[:6]]},
+            {"C": [c * spread for c in _DECADES[1:6:2]]},
         ),
         Family("ridge", mm.Ridge, {"alpha": _DECADES}, {"alpha": _DECADES[::2]}),
         Family("least-squares", mm.LeastSquares),

@@ -12,7 +12,7 @@ SOURCES = Path(__file__).resolve().parents[1] / "src" / "maxmargin"
 
 # from left to right; rooms on one line do not see each other
 ORDER = [
-    {"typing"},
+    {"typing", "parameters"},
     {"_compute"},
     {"kernels", "losses", "penalties"},
     {"problems"},
@@ -20,7 +20,7 @@ ORDER = [
     {"formulations"},
     {"multiclass"},
     {"svm", "linear", "kernel_machines"},
-    {"metrics", "discretize"},
+    {"metrics", "discretize", "explanation"},
     {"tuning"},
     {"feature_selection", "scoring"},
     {"displays"},

@@ -8,9 +8,10 @@ import numpy as np
 
 from maxmargin import losses
 from maxmargin._compute.design import Design, design
-from maxmargin.linear._base import LinearClassifier, check_positive, warn_unsolved, worst_gap
+from maxmargin.linear._base import LinearClassifier, warn_unsolved, worst_gap
 from maxmargin.linear._fit import primal_penalty, solve_primal
 from maxmargin.multiclass import BinaryTask, binary_tasks
+from maxmargin.parameters import check_positive
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution

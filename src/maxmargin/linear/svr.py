@@ -9,8 +9,9 @@ from sklearn.utils.validation import validate_data
 
 from maxmargin import losses
 from maxmargin._compute.design import design
-from maxmargin.linear._base import LinearRegressor, check_positive, row_weights, warn_unsolved
+from maxmargin.linear._base import LinearRegressor, row_weights, warn_unsolved
 from maxmargin.linear._fit import primal_penalty, solve_primal
+from maxmargin.parameters import check_not_negative, check_positive
 from maxmargin.problems.loss_penalty import LossPenalty
 
 _LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
@@ -76,7 +77,7 @@ class LinearSVR(LinearRegressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,)."""
         check_positive("C", self.C)
-        check_positive("epsilon", self.epsilon, zero=True)
+        check_not_negative("epsilon", self.epsilon)
         check_positive("tol", self.tol)
         if self.penalty not in ("l2", "l1", "l1l2", "none"):
             raise ValueError(f"penalty={self.penalty!r} is unknown here: use 'l2', 'l1', 'l1l2' or 'none'.")

@@ -72,7 +72,7 @@ class WeightedRanker(Ranker):
         return self
 
     def _scores(self, table: Table, classes: Classes, weights: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        raise NotImplementedError  # each ranker has its own score
 
 
 class FisherScore(WeightedRanker):
@@ -153,7 +153,7 @@ class _EntropyRanker(WeightedRanker):
 
     @staticmethod
     def _measure(column: IntArray, classes: IntArray, weights: FloatArray) -> float:
-        raise NotImplementedError
+        raise NotImplementedError  # each measure of information says how
 
 
 class InformationGain(_EntropyRanker):

@@ -379,3 +379,20 @@ SWAPS = [
     (b"<f8", b"|O8"),
     (b"numpy", b"pickle"),
 ]
+
+
+def test_a_large_part_of_zeros_is_stored_so_that_it_can_be_read(tmp_path: Path) -> None:
+    """32 MB of zeros shrink more than a thousand times, which load takes for an attack."""
+    path = mm.save(mm.SVC(class_weight=np.zeros(4_000_000)), tmp_path / "m")
+    assert not mm.load(path).class_weight.any()
+
+
+def test_a_part_that_grows_too_much_is_refused(tmp_path: Path) -> None:
+    import io
+    import zipfile
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("about.json", "{}")
+        archive.writestr("model.skops", bytes(40_000_000))
+    refused(tmp_path / "m", sealed(buffer.getvalue()), "would grow to 40000000 bytes")

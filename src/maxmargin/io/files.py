@@ -13,6 +13,7 @@ import platform
 import tempfile
 import warnings
 import zipfile
+import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import import_module
@@ -172,15 +173,13 @@ def _archive(members: dict[str, bytes]) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in members.items():
             info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-            small = len(_deflated(content)) * _LARGEST_RATIO >= len(content) or len(content) <= _ALWAYS_FINE
-            archive.writestr(info, content, zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED)
+            archive.writestr(info, content, zipfile.ZIP_STORED if _grows(content) else zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
-def _deflated(content: bytes) -> bytes:
-    import zlib
-
-    return zlib.compress(content, 6)
+def _grows(content: bytes) -> bool:
+    """True for content that would shrink so much that `load` would not unpack it."""
+    return len(content) > _ALWAYS_FINE and len(content) > _LARGEST_RATIO * len(zlib.compress(content))
 
 
 def _write_whole(path: Path, content: bytes) -> Path:

@@ -26,16 +26,15 @@ ORDER = [
     {"tuning"},
     {"feature_selection", "scoring"},
     {"displays"},
-    {"report"},
+    {"report", "io"},
     {"cli"},
 ]
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
+PUBLIC = {"io", "cli"}  # they also use the public names, as a user does
 OUTSIDE = {
     "__init__",
     "__main__",
-    "demo",
     "datasets",
-    "io",
 }  # they only use the public names, or no room at all
 
 
@@ -64,7 +63,7 @@ def violations(source: str, room: str) -> list[str]:
     """Imports in ``source`` (a file of ``room``) that do not go to the left."""
     found = []
     for line, target in rooms_imported(ast.parse(source)):
-        if target == room:
+        if target == room or (target == "maxmargin" and room in PUBLIC):
             continue
         if target not in RANK or RANK[target] >= RANK[room]:
             found.append(f"line {line}: {room} imports {target}")

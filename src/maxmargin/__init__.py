@@ -51,6 +51,8 @@ _HOMES: dict[str, str] = {
     "Binning": "maxmargin.scoring",
     "WOEEncoder": "maxmargin.scoring",
     "Scorecard": "maxmargin.scoring",
+    "save": "maxmargin.io",
+    "load": "maxmargin.io",
 }
 _MODULES = {
     "kernels",
@@ -62,6 +64,7 @@ _MODULES = {
     "solvers",
     "pieces",
     "report",
+    "io",
 }
 
 __all__ = ["__version__", *_HOMES, *_MODULES]

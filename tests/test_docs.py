@@ -1,6 +1,6 @@
 """The python blocks of every page run, in their order, in one namespace per page.
 
-Blocks with ``>>>`` are doctests; the others are executed. A block after ``<!-- not run -->`` only shows something.
+Blocks with ``>>>`` are doctests, others are executed. What follows ``<!-- not run -->`` only shows something.
 """
 
 from __future__ import annotations

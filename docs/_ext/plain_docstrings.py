@@ -1,8 +1,8 @@
 """Docstrings are plain text; this turns them into reStructuredText when the reference is built.
 
-What a reader of ``help(mm.SVC)`` sees stays free of markup. Here indented formulas become literal blocks, sections
-become headings with definition lists, names in backticks become links, and characters that mean something to
-reStructuredText are escaped.
+What a reader of ``help(mm.SVC)`` sees stays free of markup. Here indented formulas become literal blocks,
+sections become headings with definition lists, names in backticks become links, and characters with a meaning
+in reStructuredText are escaped.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ _HOMES: dict[str, str] = {
     "WOEEncoder": "maxmargin.scoring",
     "Scorecard": "maxmargin.scoring",
 }
-_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection"}
+_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "report"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

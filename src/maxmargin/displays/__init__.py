@@ -19,6 +19,15 @@ _HOMES: dict[str, str] = {
     "ScoreDisplay": "maxmargin.displays.scores",
     "SelectionDisplay": "maxmargin.displays.selection",
     "EvaluationDisplay": "maxmargin.displays.evaluation",
+    "PredictionDisplay": "maxmargin.displays.prediction",
+    "ImportanceDisplay": "maxmargin.displays.importance",
+    "ConfusionDisplay": "maxmargin.displays.confusion",
+    "MarginDisplay": "maxmargin.displays.margin",
+    "KernelDisplay": "maxmargin.displays.kernel",
+    "LossDisplay": "maxmargin.displays.loss",
+    "ConvergenceDisplay": "maxmargin.displays.convergence",
+    "FeatureMapDisplay": "maxmargin.displays.feature_map",
+    "DigitsDisplay": "maxmargin.displays.digits",
 }
 
 __all__ = list(_HOMES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -21,12 +22,13 @@ def ranking_of(result: Evaluation | RankingEvaluation) -> RankingEvaluation:
     return ranking
 
 
-class ScoredDisplay:
+class ScoredDisplay(ABC):
     """A display made of the scores of rows whose class is known."""
 
     @classmethod
+    @abstractmethod
     def _of(cls, target: BinaryTarget, score: FloatArray, what: str) -> Self:
-        raise NotImplementedError
+        """The arrays of the display; ``what`` is the name of the score."""
 
     @classmethod
     def from_result(cls, result: Evaluation | RankingEvaluation) -> Self:

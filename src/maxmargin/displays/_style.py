@@ -1,17 +1,57 @@
-"""What all pictures share: colours that everybody can tell apart, and a figure when none is given."""
+"""What all pictures share: colours that everybody can tell apart, markers, and a figure when none is given."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 OKABE_ITO = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
 GREY = "#999999"
+MARKERS = "o^sDvP*Xph"  # classes differ in shape too, for prints without colour
+_CLASSES = [OKABE_ITO[k] for k in (0, 5, 2, 1, 3, 4, 6, 7)]
+_POINTS_BELOW = 42  # from the axes down to a legend: ticks and the name of the axis lie between
 
 
 def axes(ax: Any = None) -> Any:
-    """``ax`` itself, or the axes of a new figure."""
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
+    """``ax`` itself, or the axes of a new figure; without the lines above and on the right."""
+    if ax is None:
+        import matplotlib.pyplot as plt
 
-    return plt.subplots(layout="constrained")[1]
+        ax = plt.subplots(layout="constrained")[1]
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def class_colour(k: int) -> str:
+    """The colour of the k-th class."""
+    return _CLASSES[k % len(_CLASSES)]
+
+
+def class_marker(k: int) -> str:
+    """The marker of the k-th class."""
+    return MARKERS[k % len(MARKERS)]
+
+
+def tint(colour: str, share: float = 0.22) -> tuple[float, float, float]:
+    """A colour thinned with white, for regions behind points."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = (1.0 - share * (1.0 - part) for part in to_rgb(colour))
+    return red, green, blue
+
+
+def legend_below(ax: Any, *, ncols: int = 2, handles: Sequence[Any] | None = None) -> Any:
+    """A legend under the axes, where it hides no point."""
+    from matplotlib.transforms import ScaledTranslation
+
+    down = ScaledTranslation(0.0, -_POINTS_BELOW / 72.0, ax.figure.dpi_scale_trans)
+    options = {} if handles is None else {"handles": handles}
+    return ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=ax.transAxes + down,
+        ncols=ncols,
+        frameon=False,
+        fontsize="small",
+        **options,
+    )

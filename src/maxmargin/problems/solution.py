@@ -25,7 +25,8 @@ class Solution:
     """The answer of a solver: the point ``x``, the multipliers of its constraints, and how it was found.
 
     ``gradient`` is what the solver believes the (signed) gradient to be: certificates use it only to decide
-    where to look.
+    where to look. ``trace`` is the solver's own story; for the dual engine an array of shape (n_rounds, 4):
+    steps so far, largest violation among the active rows, active rows, seconds.
     """
 
     x: FloatArray

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution, Status
@@ -35,8 +37,12 @@ def solve_certified(
             break
         tol /= 4
         again = replace(solver, tol=tol).solve(problem, start=solution.x, callback=callback)
+        later = again.trace + [solution.n_iter, 0.0, 0.0, solution.seconds]
         solution = replace(
-            again, n_iter=solution.n_iter + again.n_iter, seconds=solution.seconds + again.seconds
+            again,
+            n_iter=solution.n_iter + again.n_iter,
+            seconds=solution.seconds + again.seconds,
+            trace=np.concatenate([solution.trace, later]),
         )
         certificate = _check(problem, solution, solver, full)
     return solution, certificate

@@ -97,6 +97,7 @@ class _Run:
         self.v = np.zeros(len(problem.Q.points))
         self.best = np.inf
         self.improved_at = 0
+        self.trace: list[tuple[int, float, int, float]] = []
 
     def _nearly_singular(self) -> bool:
         """Where no bound holds a variable, does its ridge drown in the rounding of float32 kernel values?"""
@@ -118,6 +119,7 @@ class _Run:
             n_iter=self.n_iter,
             seconds=self.budget.seconds,
             gradient=g,
+            trace=np.array(self.trace),
         )
 
     def _gram_fits(self) -> bool:
@@ -169,8 +171,9 @@ class _Run:
 
     def _judge(self, violation: float, n_active: int, steps: int) -> Status | None:
         """Report progress; the reason to stop, or None to go on."""
+        self.trace.append((self.n_iter, violation, n_active, self.budget.seconds))
         if self.callback is not None:
-            self.callback(Progress(self.n_iter, violation, n_active, self.budget.seconds))
+            self.callback(Progress(*self.trace[-1]))
         if violation <= self.target:
             return Status.CONVERGED
         if (status := self.budget.exhausted(self.n_iter)) is not None:

@@ -18,7 +18,8 @@ from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.given import Tabulated
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.kernels.products import kernel_times
-from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.box_qp import BoxQP
+from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.solvers.working_set import WorkingSet
 from maxmargin.svm.parameters import check_choice, check_max_iter, check_positive, check_time_limit
 from maxmargin.typing import AnyArray, FloatArray, IntArray
@@ -36,6 +37,7 @@ class KernelMachine(TakesKernel):
     shrinking: bool
     warm_start: bool
     verbose: int
+    machines_: list[Any]
 
     # -- parameters ----------------------------------------------------------------------------------
 
@@ -129,8 +131,13 @@ class KernelMachine(TakesKernel):
             n_threads=effective_threads(self.n_jobs),
         )
 
-    def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[BoxQP]:
         raise NotImplementedError  # every machine says how its problems are built again
+
+    def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+        problems = self._problems(X, y, sample_weight)
+        pairs = zip(problems, self.machines_, strict=True)
+        return worst([problem.certify(machine.solution.x, full=True) for problem, machine in pairs])
 
 
 def columns_of(product: Any) -> AnyArray:

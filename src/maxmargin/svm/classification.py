@@ -17,7 +17,8 @@ from sklearn.utils.validation import _check_y, check_is_fitted
 from maxmargin._compute.threads import run
 from maxmargin.formulations import Classification, Formulation, NuClassification
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
-from maxmargin.problems.certificate import Certificate, worst
+from maxmargin.problems.box_qp import BoxQP
+from maxmargin.problems.certificate import worst
 from maxmargin.problems.solution import Solution
 from maxmargin.svm.base import KernelMachine, columns_of
 from maxmargin.svm.machine import Machine, fit_machine, progress_printer
@@ -316,20 +317,19 @@ class _Classifier(ClassifierMixin, KernelMachine):
 
     # -- certificates --------------------------------------------------------------------------------
 
-    def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[BoxQP]:
         points = self.kernel_.prepare(X, like=None)
         classes, codes = self._encode(y, len(points))
         if not np.array_equal(classes, self.classes_):
             raise ValueError(f"the model was fitted on the classes {self.classes_}, y has {classes}.")
         weight = self._weights(sample_weight, points) * self._class_factors(classes, codes, y)
         form = self._formulation()
-        checked = []
+        problems = []
         for task, machine in zip(self._tasks(codes, weight, classes), self.machines_, strict=True):
             if len(task.rows) != len(machine.rows):
                 raise ValueError("certify needs the rows that the model was fitted on.")
-            problem = form.build(self.kernel_, points.take(task.rows), task.signs, weight[task.rows])
-            checked.append(problem.certify(machine.solution.x, full=True))
-        return worst(checked)
+            problems.append(form.build(self.kernel_, points.take(task.rows), task.signs, weight[task.rows]))
+        return problems
 
 
 def _compact(betas: FloatArray, codes: IntArray, n_classes: int) -> FloatArray:

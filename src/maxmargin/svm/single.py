@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.formulations import Formulation
-from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.box_qp import BoxQP
 from maxmargin.svm.base import KernelMachine
 from maxmargin.svm.machine import Machine, fit_machine, progress_printer
 from maxmargin.typing import FloatArray
@@ -69,7 +69,7 @@ class SingleMachine(KernelMachine):
         decisions: FloatArray = sums + self.intercept_[0]
         return decisions
 
-    def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[BoxQP]:
         points = self.kernel_.prepare(X)
         weight = self._weights(sample_weight, points)
         rows = np.flatnonzero(weight > 0)
@@ -77,5 +77,4 @@ class SingleMachine(KernelMachine):
         if len(rows) != len(machine.rows):
             raise ValueError("certify needs the rows that the model was fitted on.")
         target = np.zeros(len(points)) if y is None else np.asarray(y, dtype=np.float64)
-        problem = self._formulation().build(self.kernel_, points.take(rows), target[rows], weight[rows])
-        return problem.certify(machine.solution.x, full=True)
+        return [self._formulation().build(self.kernel_, points.take(rows), target[rows], weight[rows])]

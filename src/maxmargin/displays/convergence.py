@@ -1,0 +1,105 @@
+"""How a fit came to its answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from maxmargin.displays._style import GREY, OKABE_ITO, axes, legend_below
+from maxmargin.problems.solution import Solution
+from maxmargin.svm.replay import replay
+from maxmargin.typing import FloatArray
+
+_FLOOR = 1e-16
+
+
+@dataclass
+class ConvergenceDisplay:
+    """Duality gap, KKT violation and active rows by the number of steps.
+
+    Attributes
+    ----------
+    steps : of shape (n_points,). kkt : largest violation of the optimality conditions.
+    gap : relative duality gap, None where it was not recorded.
+    n_active : rows that still took part; n_support : rows with a positive multiplier, None if not recorded.
+    tol : the tolerance asked for, None if not known.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = mm.SVC().fit(X, y)
+    >>> display = mm.displays.ConvergenceDisplay.from_estimator(model, X, y)
+    >>> bool(display.kkt[-1] <= model.tol)
+    True
+    """
+
+    steps: FloatArray
+    kkt: FloatArray
+    gap: FloatArray | None
+    n_active: FloatArray
+    n_support: FloatArray | None
+    tol: float | None
+
+    @classmethod
+    def from_result(cls, solution: Solution, *, tol: float | None = None) -> Self:
+        """From a ``solution_``: what the engine noted at each round, without gaps, at no cost."""
+        trace = solution.trace
+        if not isinstance(trace, np.ndarray) or trace.ndim != 2 or not len(trace):
+            raise ValueError("this solution holds no trace of the dual engine.")
+        steps, kkt, n_active, _ = trace.T
+        return cls(steps=steps, kkt=kkt, gap=None, n_active=n_active, n_support=None, tol=tol)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, machine: int = 0
+    ) -> Self:
+        """From a fitted kernel machine and its training rows: solved again, with a certificate at each stop.
+
+        ``machine`` is the number of the binary machine when there are several classes.
+        """
+        last, seen = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
+        found = replay(last, seen, y, sample_weight, machine=machine)
+        gap = None if np.isnan(found.gap).all() else found.gap
+        return cls(
+            steps=found.steps,
+            kkt=found.kkt,
+            gap=gap,
+            n_active=found.n_active,
+            n_support=found.n_support,
+            tol=float(last.tol),
+        )
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax``, or on a new figure; the Axes are in ``ax_``, those of the rows in ``rows_ax_``."""
+        ax = axes(ax)
+        rows = ax.twinx()
+        rows.spines["top"].set_visible(False)
+        rows.fill_between(self.steps, self.n_active, color=GREY, alpha=0.18, linewidth=0, label="active rows")
+        if self.n_support is not None:
+            rows.plot(self.steps, self.n_support, color=GREY, linewidth=1.2, label="support vectors")
+        rows.set_ylabel("rows", color="#666666")
+        rows.set_ylim(0, None)
+        ax.plot(
+            self.steps, np.maximum(self.kkt, _FLOOR), "-o", ms=3, color=OKABE_ITO[0], label="KKT violation"
+        )
+        if self.gap is not None:
+            drawn = np.maximum(self.gap, _FLOOR)
+            ax.plot(self.steps, drawn, "--s", ms=3, color=OKABE_ITO[5], label="relative duality gap")
+        if self.tol is not None:
+            ax.axhline(self.tol, color="black", linestyle=":", linewidth=1, label="tol")
+        ax.set_yscale("log")
+        if self.steps[0] > 0 and self.steps[-1] > 50 * self.steps[0]:
+            ax.set_xscale("log")
+        ax.set_xlabel("steps")
+        ax.set_ylabel("violation, gap")
+        ax.set_zorder(rows.get_zorder() + 1)  # the curves before the area of the rows
+        ax.patch.set_visible(False)
+        handles = [*ax.get_legend_handles_labels()[0], *rows.get_legend_handles_labels()[0]]
+        legend_below(ax, ncols=3, handles=handles)
+        self.ax_, self.rows_ax_, self.figure_ = ax, rows, ax.figure
+        return self

@@ -31,3 +31,8 @@ print(f"largest difference of the decisions: {np.abs(difference).max():.1e}")
 # The map grows quickly; the kernel does not care.
 for p, d in ((2, 2), (10, 3), (256, 4)):
     print(f"{p} columns, degree {d}: {comb(p + d, d):,} monomials")
+
+# %%
+# Two columns seen through (x1^2, sqrt2 x1 x2, x2^2): a circle becomes a plane.
+flat = mm.SVC(kernel="poly", degree=2, gamma=1.0, coef0=0.0, C=10.0).fit(X, y)
+mm.displays.FeatureMapDisplay.from_estimator(flat, X, y, names=["outside", "inside"]).plot()

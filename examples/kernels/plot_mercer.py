@@ -11,6 +11,7 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
+import maxmargin as mm
 from maxmargin.kernels import RBF, Periodic, Polynomial, Sigmoid, mercer_check
 
 X = np.random.default_rng(0).normal(size=(60, 2))
@@ -38,3 +39,7 @@ ax.legend()
 K = candidates["sigmoid"](X)
 w = mercer_check(K).witness
 print(f"w'Kw = {w @ K @ w:.3f}")
+
+# %%
+# The Gram matrix, its spectrum, and how alike everything is to one row:
+mm.displays.KernelDisplay.from_estimator(RBF(gamma=1.0), X, X[:, 0] > 0).plot()

@@ -6,25 +6,11 @@ All linear classifiers minimise a loss of y f(x) plus a penalty on w. The losses
 treat rows that are right by a wide margin and rows that are badly wrong.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import maxmargin as mm
-from maxmargin.losses import Hinge, Logistic, PerceptronLoss, SquaredHinge
 
-z = np.linspace(-2.5, 2.5, 300)
-figure, ax = plt.subplots(layout="constrained")
-ax.step(z, z <= 0, "k", linewidth=1, label="zero-one")
-losses = {
-    "hinge": Hinge(),
-    "squared hinge": SquaredHinge(),
-    "logistic": Logistic(),
-    "perceptron": PerceptronLoss(),
-}
-for name, loss in losses.items():
-    ax.plot(z, loss.value(z, np.ones_like(z)), label=name)
-ax.set(xlabel="y f(x)", ylabel="loss", ylim=(-0.1, 4))
-ax.legend()
+mm.displays.LossDisplay.from_names(chosen="hinge").plot()
 
 # %%
 # A few rows far on the wrong side pull a squared loss more than the hinge.

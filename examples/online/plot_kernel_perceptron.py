@@ -11,7 +11,7 @@ from sklearn.datasets import make_moons
 
 import maxmargin as mm
 
-X, y = make_moons(200, noise=0.15, random_state=0)
+X, y = make_moons(200, noise=0.08, random_state=0)
 machines = {
     "plain": mm.KernelPerceptron(gamma=2.0, random_state=0),
     "averaged": mm.KernelPerceptron(gamma=2.0, average=True, random_state=0),

@@ -22,7 +22,7 @@ optimum = exact.certificate_.primal * lam
 passes = [1, 2, 5, 10, 20, 50, 100]
 machines = [mm.Pegasos(lam, max_iter=k, random_state=0).fit(X, y) for k in passes]
 figure, ax = plt.subplots(layout="constrained")
-ax.loglog(passes, [m.bound_[0] for m in machines], "k:", label="bound of the theorem")
+ax.loglog(passes, [float(m.bound_) for m in machines], "k:", label="bound of the theorem")
 ax.loglog(passes, [m.objective_[0] - optimum for m in machines], "o-", label="distance from the optimum")
 ax.set(xlabel="passes over the rows", ylabel="objective")
 ax.legend()

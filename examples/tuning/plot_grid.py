@@ -14,7 +14,7 @@ import maxmargin as mm
 
 X, y = load_breast_cancer(return_X_y=True)
 model = make_pipeline(StandardScaler(), mm.SVC())
-grid = {"svc__C": [10.0**k for k in range(-2, 4)], "svc__gamma": [10.0**k for k in range(-4, 1)]}
+grid = {"svc__C": [10.0**k for k in range(-2, 5)], "svc__gamma": [10.0**k for k in range(-6, 0)]}
 result = mm.tune(model, X, y, grid, cv=10, random_state=0)
 print(f"{len(result.table)} cells x 10 folds in {result.seconds:.2f} s ({result.path})")
 print(result.best_params, f"error {result.best_error:.4f}")

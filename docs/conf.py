@@ -43,7 +43,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"(/reproduce/|/out_of_core\.py|/text_classification\.py)",
+    "ignore_pattern": r"(/reproduce/|examples/[a-z_]+\.py$)",  # scripts, not pages
     "subsection_order": [
         f"../examples/{name}"
         for name in (

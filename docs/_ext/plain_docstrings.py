@@ -83,7 +83,7 @@ def _block(block: list[str]) -> list[str]:
         return [".. code-block:: pycon", "", *[f"    {line}" for line in block]]
     if all(line.startswith("    ") for line in block):
         return [".. code-block:: none", "", *[f"    {line[4:]}" for line in block]]
-    if block[0].lstrip().startswith("|"):
+    if block[0].lstrip().startswith(("|", "===")):  # a table, aligned for the terminal
         return [".. code-block:: none", "", *[f"    {line}" for line in block]]
     prose: list[str] = []
     for k, line in enumerate(block):

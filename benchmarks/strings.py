@@ -3,13 +3,18 @@
     python -m benchmarks.strings [--data DIR] [--rows 1000] [--peer-rows 500]
 
 The first table compares in turns on the same messages, values included. strkernels sums all lengths up
-to m, so ``up_to=True`` is its equal; the fixed length m is compared with NumPy. kernlab's stringdot is R, and
-is not run here.
+to m, so ``up_to=True`` is its equal; the fixed length m is compared with NumPy and, where Rscript and the
+package are installed, with kernlab's stringdot(type = "sequence"). The last lines measure the memory that one
+value between two long strings needs.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
+import shutil
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -76,6 +81,35 @@ def compare(name: str, peer: Callable[[], np.ndarray], ours: Callable[[], np.nda
     )
 
 
+KERNLAB = """
+suppressMessages(library(kernlab))
+files <- commandArgs(TRUE)
+texts <- as.list(readLines(files[1]))
+kernel <- stringdot(type = "sequence", length = {length}, lambda = {decay}, normalized = TRUE)
+cat(system.time(K <- kernelMatrix(kernel, texts))[["elapsed"]])
+write.table(format(K, digits = 17), files[2], quote = FALSE, row.names = FALSE, col.names = FALSE)
+"""
+
+
+def beside_kernlab(texts: list[str]) -> None:
+    """The same Gram matrix in R; its seconds are measured inside R, without the start of the process."""
+    with tempfile.TemporaryDirectory() as folder:
+        script, read, written = (Path(folder) / name for name in ("gram.R", "texts.txt", "gram.txt"))
+        script.write_text(KERNLAB.format(length=LENGTH, decay=DECAY))
+        read.write_text("\n".join(texts) + "\n")
+        command = ["Rscript", str(script), str(read), str(written)]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        if run.returncode:
+            print("kernlab is not installed in R: install.packages('kernlab')")
+            return
+        gram = np.loadtxt(written)
+    kernel = Subsequence(LENGTH, DECAY)
+    ours = min(timed(lambda: kernel(texts))[0] for _ in range(REPEATS))
+    peer, difference = float(run.stdout), np.abs(gram - kernel(texts)).max()
+    name = f"kernlab, {len(texts)} messages, exactly 4"
+    print(f"{name:38} {peer:8.2f} {ours:8.3f} {peer / ours:7.1f} {'':25} {difference:11.1e}")
+
+
 def beside_peers(texts: list[str], few: int) -> None:
     print(f"{'':38} {'clock':>25} {'all processors':>25}")
     heads = f"{'peer s':>8} {'ours s':>8} {'ratio':>7} "
@@ -92,6 +126,10 @@ def beside_peers(texts: list[str], few: int) -> None:
         compare(name, lambda: peer(array, array), lambda: summed(texts))
     exact, sample = Subsequence(LENGTH, DECAY), texts[:few]
     compare(f"NumPy, {few} messages, exactly 4", lambda: numpy_gram(sample), lambda: exact(sample))
+    if shutil.which("Rscript"):
+        beside_kernlab(texts[: 2 * few])
+    else:
+        print("R is not installed: no comparison with kernlab")
 
 
 def alone(texts: list[str]) -> None:
@@ -108,6 +146,18 @@ def alone(texts: list[str]) -> None:
         print(f"{name:38} {min(timed(action)[0] for _ in range(REPEATS)):8.3f}")
 
 
+def memory() -> None:
+    """Peak memory of one value between two strings, above what the process held before."""
+    print("\none value between two strings of the given length: seconds, MB above the start")
+    letters = np.random.default_rng(0).choice(list("abcdefgh"), 30_000)
+    for n in (1_000, 10_000, 30_000):
+        text = "".join(letters[:n])
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        seconds, _, _ = timed(lambda text=text: Subsequence(LENGTH, DECAY, normalize=False)([text], [text]))
+        above = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        print(f"{n:<38} {seconds:8.3f} {above:8.1f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
@@ -121,6 +171,7 @@ def main() -> None:
     Spectrum(LENGTH)(warm)
     beside_peers(texts[: options.peer_rows], 40)
     alone(texts)
+    memory()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import pickle
 from itertools import combinations, product
 
 import numpy as np
@@ -166,6 +167,16 @@ def test_gains_of_distinct_scores_are_counts():
     np.testing.assert_allclose(table["captured"], np.cumsum(ordered) / y.sum())
     assert mm.lift(y, score, share=0.2) == pytest.approx(ordered[:2].sum() / 20 / y.mean())
     assert mm.lift(y, score, share=1.0) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("measure", [mm.gini, mm.lift])
+def test_a_measure_names_its_classes(measure):
+    y, score = ["good", "bad", "good", "bad"], [0.1, 0.9, 0.6, 0.4]
+    value = measure(y, score, positive="bad", names=["defaulted", "paid"])
+    assert (value.positive, value.negative) == ("defaulted", "paid")
+    assert str(value).endswith("(defaulted against paid)")
+    again = pickle.loads(pickle.dumps(value))
+    assert (again, again.positive) == (value, "defaulted")
 
 
 @quiet

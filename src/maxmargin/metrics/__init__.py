@@ -1,7 +1,7 @@
 """Measures of a classifier: confusion table, ROC, AUC, KS, Gini, gains, calibration.
 
-Every function takes ``positive`` (which label counts as positive); those that return more than a number take
-``names`` (what to call the classes) and say which is positive.
+Every function takes ``positive`` (which label counts as positive) and ``names`` (what to call the classes),
+and its result says which is positive.
 """
 
 from maxmargin.metrics.calibration import calibration_table
@@ -10,6 +10,7 @@ from maxmargin.metrics.curves import RocCurve, gini, roc
 from maxmargin.metrics.delong import AucComparison, AucResult, auc, compare_auc
 from maxmargin.metrics.evaluation import Evaluation, RankingEvaluation, evaluate
 from maxmargin.metrics.kolmogorov import KsResult, ks_statistic
+from maxmargin.metrics.labels import Measure
 from maxmargin.metrics.lifts import gains, lift
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "roc",
     "RocCurve",
     "gini",
+    "Measure",
     "auc",
     "AucResult",
     "compare_auc",

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_curve
 
-from maxmargin.metrics.labels import scored_target
+from maxmargin.metrics.labels import Measure, scored_target
 from maxmargin.typing import FloatArray
 
 
@@ -35,9 +35,9 @@ class RocCurve:
     negative: str
 
     @property
-    def gini(self) -> float:
+    def gini(self) -> Measure:
         """2 AUC - 1, also called the accuracy ratio or Somers' D."""
-        return 2.0 * self.auc - 1.0
+        return Measure(2.0 * self.auc - 1.0, positive=self.positive, negative=self.negative)
 
     def at(self, threshold: float) -> tuple[float, float]:
         """(fpr, tpr) of the rule "positive when score >= threshold"."""
@@ -90,11 +90,21 @@ def roc(
     )
 
 
-def gini(y: Any, score: Any, *, positive: Any = None, sample_weight: Any = None) -> float:
-    """Gini coefficient 2 AUC - 1 of a score (see `roc` for the parameters).
+def gini(
+    y: Any,
+    score: Any,
+    *,
+    positive: Any = None,
+    names: Sequence[str] | None = None,
+    sample_weight: Any = None,
+) -> Measure:
+    """Gini coefficient 2 AUC - 1 of a score (see `roc` for the parameters), a number that names its classes.
 
     >>> from maxmargin.metrics import gini
-    >>> gini([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    0.5
+    >>> value = gini([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], names=["paid", "lost"])
+    >>> value, value.positive
+    (0.5, 'lost')
+    >>> print(value)
+    0.5000 (lost against paid)
     """
-    return roc(y, score, positive=positive, sample_weight=sample_weight).gini
+    return roc(y, score, positive=positive, names=names, sample_weight=sample_weight).gini

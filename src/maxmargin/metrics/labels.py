@@ -39,6 +39,24 @@ class BinaryTarget:
             )
 
 
+class Measure(float):
+    """A number that says which class it takes as positive: ``.positive``, ``.negative``, and in its text."""
+
+    positive: str
+    negative: str
+
+    def __new__(cls, value: float, *, positive: str, negative: str) -> Measure:
+        measure = super().__new__(cls, value)
+        measure.positive, measure.negative = positive, negative
+        return measure
+
+    def __getnewargs_ex__(self) -> tuple[tuple[float], dict[str, str]]:
+        return (float(self),), {"positive": self.positive, "negative": self.negative}
+
+    def __str__(self) -> str:
+        return f"{float(self):.4f} ({self.positive} against {self.negative})"
+
+
 def class_names(classes: AnyArray, names: Sequence[str] | None) -> list[str]:
     """Names to show for the sorted ``classes``: the labels themselves, or ``names`` in the same order."""
     if names is None:

@@ -10,22 +10,21 @@ import pandas as pd
 from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin.metrics.curves import roc
-from maxmargin.metrics.labels import binary_target
+from maxmargin.metrics.labels import BinaryTarget, Measure, binary_target
 from maxmargin.typing import FloatArray
 
 
 def _capture(
-    y: Any, score: Any, shares: FloatArray, positive: Any, sample_weight: Any
+    y: Any, score: Any, target: BinaryTarget, shares: FloatArray, positive: Any, sample_weight: Any
 ) -> tuple[FloatArray, float, float]:
     """Share of the positives among the top ``shares`` of all rows, share of positives, and total weight.
 
     Between two distinct scores the curve is straight: tied rows are taken in random order, on average.
     """
     curve = roc(y, score, positive=positive, sample_weight=sample_weight)
-    is_positive = binary_target(y, positive=positive).is_positive
-    weight = _check_sample_weight(sample_weight, is_positive)
+    weight = _check_sample_weight(sample_weight, target.is_positive)
     total = float(weight.sum())
-    base_rate = float(weight[is_positive].sum()) / total
+    base_rate = float(weight[target.is_positive].sum()) / total
     taken = base_rate * curve.tpr + (1 - base_rate) * curve.fpr
     return np.interp(shares, taken, curve.tpr), base_rate, total
 
@@ -57,7 +56,7 @@ def gains(
         raise ValueError(f"n_groups={n_groups} must be at least 1.")
     shares = np.arange(1, n_groups + 1) / n_groups
     target = binary_target(y, positive=positive, names=names)
-    captured, base_rate, total = _capture(y, score, shares, positive, sample_weight)
+    captured, base_rate, total = _capture(y, score, target, shares, positive, sample_weight)
     gained = np.diff(captured, prepend=0.0)
     table = pd.DataFrame(
         {
@@ -81,15 +80,17 @@ def lift(
     *,
     share: float = 0.1,
     positive: Any = None,
+    names: Sequence[str] | None = None,
     sample_weight: Any = None,
-) -> float:
+) -> Measure:
     """Event rate among the top ``share`` of rows by score, over the event rate of all rows.
 
     >>> from maxmargin.metrics import lift
-    >>> round(lift([1, 1, 0, 1, 0, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], share=0.25), 3)
-    2.667
+    >>> print(lift([1, 1, 0, 1, 0, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], share=0.25, names=["no", "yes"]))
+    2.6667 (yes against no)
     """
     if not 0.0 < share <= 1.0:
         raise ValueError(f"share={share!r} must lie in (0, 1], for example 0.1 for the top tenth.")
-    captured, _, _ = _capture(y, score, np.array([share]), positive, sample_weight)
-    return float(captured[0]) / share
+    target = binary_target(y, positive=positive, names=names)
+    captured, _, _ = _capture(y, score, target, np.array([share]), positive, sample_weight)
+    return Measure(float(captured[0]) / share, positive=target.positive, negative=target.negative)

@@ -33,6 +33,11 @@ _HOMES: dict[str, str] = {
     "SubgradientDescent": "maxmargin.linear",
     "KernelRidge": "maxmargin.kernel_machines",
     "KernelPerceptron": "maxmargin.kernel_machines",
+    "LowRank": "maxmargin.large",
+    "RandomFourier": "maxmargin.large",
+    "LargeSVC": "maxmargin.large",
+    "LargeSVR": "maxmargin.large",
+    "LargeKernelRidge": "maxmargin.large",
     "tune": "maxmargin.tuning",
     "GridSearch": "maxmargin.tuning",
     "TuneResult": "maxmargin.tuning",
@@ -43,6 +48,7 @@ _HOMES: dict[str, str] = {
     "Scorecard": "maxmargin.scoring",
 }
 _MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "report"}
+_MODULES |= {"pieces"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

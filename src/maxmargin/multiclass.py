@@ -29,17 +29,21 @@ class BinaryTask:
     negative: int
 
 
+def class_pairs(n_classes: int, strategy: Strategy) -> list[tuple[int, int]]:
+    """The classes on the positive and negative side of every binary problem; -1 is "the rest"."""
+    if n_classes == 2:
+        return [(1, 0)]
+    return [(k, -1) for k in range(n_classes)] if strategy == "ovr" else [*combinations(range(n_classes), 2)]
+
+
 def binary_tasks(codes: IntArray, n_classes: int, strategy: Strategy) -> list[BinaryTask]:
     """The binary problems behind a problem with ``n_classes`` classes, coded 0 ... n_classes - 1."""
     check_strategy(strategy)
     every = np.arange(len(codes))
-    if n_classes == 2:
-        return [BinaryTask(every, np.where(codes == 1, 1.0, -1.0), 1, 0)]
-    if strategy == "ovr":
-        return [BinaryTask(every, np.where(codes == k, 1.0, -1.0), k, -1) for k in range(n_classes)]
     tasks = []
-    for i, j in combinations(range(n_classes), 2):
-        rows = np.flatnonzero((codes == i) | (codes == j))
+    for i, j in class_pairs(n_classes, strategy):
+        some = j >= 0 and n_classes > 2
+        rows = np.flatnonzero((codes == i) | (codes == j)) if some else every
         tasks.append(BinaryTask(rows, np.where(codes[rows] == i, 1.0, -1.0), i, j))
     return tasks
 

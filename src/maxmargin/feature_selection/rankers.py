@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin.discretize import discretize_column, information_gain, symmetrical_uncertainty
@@ -18,6 +19,10 @@ from maxmargin.feature_selection.table import (
     read_classes,
     read_table,
 )
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.given import as_pieces
+from maxmargin.pieces.moments import variances_of_pieces
+from maxmargin.pieces.survey import learn_columns, survey
 from maxmargin.typing import FloatArray, IntArray
 
 FisherKind = Literal["generalized", "printed", "signal_to_noise"]
@@ -63,8 +68,15 @@ class Ranker(Selector):
 class WeightedRanker(Ranker):
     """A ranker whose rows may count more than once."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Score the columns of ``X`` for the classes ``y``; ``sample_weight`` counts rows."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Score the columns of ``X`` for the classes ``y``; ``sample_weight`` counts rows.
+
+        `FisherScore` also takes `Pieces`; the other rankers sort their columns and need them in memory.
+        """
+        pieces = as_pieces(X, y, sample_weight)
+        if pieces is not None:
+            self._fit_pieces(pieces)
+            return self
         table = read_table(self, X, getattr(self, "categorical", "auto"))
         classes = read_classes(y, table.shape[0])
         weights = _check_sample_weight(sample_weight, table.values, ensure_non_negative=True)
@@ -73,6 +85,12 @@ class WeightedRanker(Ranker):
 
     def _scores(self, table: Table, classes: Classes, weights: FloatArray) -> FloatArray:
         raise NotImplementedError
+
+    def _fit_pieces(self, pieces: Pieces) -> None:
+        raise TypeError(
+            f"{type(self).__name__} cannot be computed in pieces: use FisherScore or "
+            "scoring.information_value, or take a sample (pieces.sample(100_000))."
+        )
 
 
 class FisherScore(WeightedRanker):
@@ -119,11 +137,26 @@ class FisherScore(WeightedRanker):
                 f"FisherScore needs numbers, and {names} hold categories: encode them (OneHotEncoder), or "
                 "use SymmetricalUncertainty, InformationGain or ReliefF, which take both."
             )
+        self._check_kind()
+        return self._from_moments(*class_moments(table.values, classes, weights))
+
+    def _fit_pieces(self, pieces: Pieces) -> None:
+        self._check_kind()
+        learn_columns(self, pieces)
+        seen = survey(pieces, classes=True)
+        check_classification_targets(seen.labels)
+        _check_masses(seen.masses)
+        if len(seen.labels) < 2:
+            raise ValueError(f"y holds 1 class ({seen.labels[0]!r}): a selection needs at least two classes.")
+        self._keep(self._from_moments(seen.masses, *variances_of_pieces(pieces, seen)))
+
+    def _check_kind(self) -> None:
         if self.kind not in ("generalized", "printed", "signal_to_noise"):
             raise ValueError(
                 f"kind={self.kind!r} is unknown: use 'generalized', 'printed' or 'signal_to_noise'."
             )
-        masses, means, variances = class_moments(table.values, classes, weights)
+
+    def _from_moments(self, masses: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
         if self.kind == "generalized":
             centre = masses @ means / masses.sum()
             return _ratio(masses @ (means - centre) ** 2, masses @ variances)
@@ -210,12 +243,16 @@ def class_moments(
     members = np.zeros((len(classes.labels), len(values)))
     members[classes.codes, np.arange(len(values))] = weights
     masses = members.sum(axis=1)
-    if (masses <= 0).any():
-        raise ValueError("a class has no weight: give every class a row of positive sample_weight.")
+    _check_masses(masses)
     means = members @ values / masses[:, None]
     # from the deviations, not from sums of squares, which cancel for columns far from 0
     variances = members @ (values - means[classes.codes]) ** 2 / masses[:, None]
     return masses, means, variances
+
+
+def _check_masses(masses: FloatArray) -> None:
+    if (masses <= 0).any():
+        raise ValueError("a class has no weight: give every class a row of positive sample_weight.")
 
 
 def discrete_codes(table: Table, classes: Classes, weights: FloatArray | None = None) -> IntArray:

@@ -13,6 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.linear._base import row_weights
+from maxmargin.linear._pieces import survey_classes
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.given import as_pieces
+from maxmargin.pieces.moments import scatter_of_pieces
 from maxmargin.typing import AnyArray, FloatArray
 
 
@@ -63,10 +67,32 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         self.method = method
         self.shrinkage = shrinkage
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FisherDiscriminant:
-        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FisherDiscriminant:
+        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         if self.method not in ("eigen", "canonical"):
             raise ValueError(f"method={self.method!r} is unknown: use 'eigen' or 'canonical'.")
+        pieces = as_pieces(X, y, sample_weight)
+        moments = self._moments(X, y, sample_weight) if pieces is None else self._moments_of_pieces(pieces)
+        counts, means, within, inside = moments
+        K = len(self.classes_)
+        self.xbar_ = counts @ means / counts.sum()
+        within = self._shrunk(within / max(float(counts.sum()) - K, 1.0), inside)
+        spread = np.sqrt(counts)[:, None] * (means - self.xbar_)
+        values, axes = self._axes(within, spread)
+        keep = self._how_many(K, means.shape[1])
+        self.eigenvalues_, self.axes_ = values[:keep], axes[:, :keep]
+        self._orient(means)
+        self.explained_ratio_ = self.eigenvalues_ / max(float(values.sum()), 1e-300)
+        self.centroids_ = (means - self.xbar_) @ self.axes_
+        first = np.sort(self.centroids_[:, 0])
+        self.cut_points_ = 0.5 * (first[:-1] + first[1:])
+        self._n_features_out = keep
+        return self
+
+    def _moments(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Weights and means of the classes, the scatter inside them, and the weighted deviations."""
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         weights = row_weights(self, X, sample_weight)
@@ -78,21 +104,17 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         if np.any(counts == 0):
             raise ValueError("every class needs a row of positive weight.")
         means = np.array([weights[codes == k] @ X[codes == k] / counts[k] for k in range(K)])
-        self.xbar_ = counts @ means / counts.sum()
         inside = (X - means[codes]) * np.sqrt(weights)[:, None]
-        freedom = max(float(counts.sum()) - K, 1.0)
-        within = self._shrunk(inside.T @ inside / freedom, inside)
-        spread = np.sqrt(counts)[:, None] * (means - self.xbar_)
-        values, axes = self._axes(within, spread)
-        keep = self._how_many(K, X.shape[1])
-        self.eigenvalues_, self.axes_ = values[:keep], axes[:, :keep]
-        self._orient(means)
-        self.explained_ratio_ = self.eigenvalues_ / max(float(values.sum()), 1e-300)
-        self.centroids_ = (means - self.xbar_) @ self.axes_
-        first = np.sort(self.centroids_[:, 0])
-        self.cut_points_ = 0.5 * (first[:-1] + first[1:])
-        self._n_features_out = keep
-        return self
+        return counts, means, inside.T @ inside, inside
+
+    def _moments_of_pieces(
+        self, pieces: Pieces
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
+        seen = survey_classes(self, pieces)
+        if np.any(seen.masses == 0):
+            raise ValueError("every class needs a row of positive weight.")
+        means, within = scatter_of_pieces(pieces, seen)
+        return seen.masses, means, within, None
 
     def _how_many(self, n_classes: int, n_features: int) -> int:
         most = min(n_classes - 1, n_features)
@@ -102,9 +124,13 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
             raise ValueError(f"n_components={self.n_components} must lie between 1 and {most} here.")
         return self.n_components
 
-    def _shrunk(self, within: FloatArray, inside: FloatArray) -> FloatArray:
+    def _shrunk(self, within: FloatArray, inside: FloatArray | None) -> FloatArray:
         if self.shrinkage is None:
             return within
+        if inside is None and self.shrinkage == "auto":
+            raise ValueError(
+                "shrinkage='auto' needs all rows in memory: give a number between 0 and 1 for data in pieces."
+            )
         share = ledoit_wolf_shrinkage(inside) if self.shrinkage == "auto" else float(self.shrinkage)
         if not 0 <= share <= 1:
             raise ValueError(f"shrinkage={self.shrinkage!r} must lie between 0 and 1, or be 'auto'.")

@@ -14,17 +14,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design, design
 from maxmargin.linear._base import LinearClassifier, check_positive, warn_unsolved, worst_gap
+from maxmargin.linear._pieces import (
+    binary_problems,
+    find_separation_in_pieces,
+    survey_classes,
+    weights_of_classes,
+)
 from maxmargin.linear._separation import Separation, find_separation, strictly_separated
 from maxmargin.linear._summary import LogisticSummary, coefficient_table, covariance
 from maxmargin.losses import Logistic
 from maxmargin.multiclass import BinaryTask, binary_tasks
 from maxmargin.penalties import Penalty
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.given import as_pieces
+from maxmargin.pieces.survey import Survey
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty, solved
 from maxmargin.problems.multinomial import Multinomial
+from maxmargin.problems.multinomial_pieces import MultinomialPieces, MultinomialRows
+from maxmargin.problems.pieces import LossPenaltyPieces
 from maxmargin.problems.solution import Solution
-from maxmargin.solvers.primal_multinomial import MultinomialNewton, multinomial_hessian
+from maxmargin.solvers.primal_multinomial import MultinomialNewton, free_unknowns, multinomial_hessian
+from maxmargin.solvers.primal_multinomial_pieces import MultinomialPiecesNewton
 from maxmargin.solvers.primal_newton import Newton, hessian
+from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
 from maxmargin.solvers.primal_warm import solve_nested
 from maxmargin.typing import FloatArray, IntArray
 
@@ -98,20 +111,14 @@ class LogisticRegression(LinearClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
-        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
+        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         self._check_parameters()
-        X, codes, weights = self._validate(X, y, sample_weight)
-        table = design(X, self.n_jobs)
         self.separation_: Separation | None = None
-        if self.multiclass == "multinomial" and len(self.classes_) > 2:
-            self._fit_multinomial(table, codes, weights)
-        else:
-            self._fit_binary(table, codes, weights)
-        self._null_log_likelihood = _null_log_likelihood(
-            codes, weights, len(self.classes_), self.fit_intercept
-        )
-        self._n_observations = float(weights.sum())
+        pieces = as_pieces(X, y, sample_weight)
+        masses = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
+        self._null_log_likelihood = _null_log_likelihood(masses, self.fit_intercept)
+        self._n_observations = float(masses.sum())
         if self.separation_ is None:
             warn_unsolved(
                 self.certificate_, self.tol, "LogisticRegression", f"raise max_iter={self.max_iter}"
@@ -119,6 +126,53 @@ class LogisticRegression(LinearClassifier):
         else:
             warnings.warn(self.separation_.sentence(self._names()), SeparationWarning, stacklevel=2)
         return self
+
+    def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> FloatArray:
+        """Fit to tables in memory; returns the weights of the classes."""
+        X, codes, weights = self._validate(X, y, sample_weight)
+        table = design(X, self.n_jobs)
+        if self.multiclass == "multinomial" and len(self.classes_) > 2:
+            self._fit_multinomial(table, codes, weights)
+        else:
+            tasks = binary_tasks(codes, len(self.classes_), self._strategy())
+            self._store([self._fit_task(table, weights, task) for task in tasks])
+        masses: FloatArray = np.bincount(codes, weights=weights, minlength=len(self.classes_))
+        return masses
+
+    def _fit_pieces(self, pieces: Pieces) -> FloatArray:
+        """Fit to data in pieces; returns the weights of the classes."""
+        seen = survey_classes(self, pieces)
+        C, l2 = self._weight()
+        if self.multiclass == "multinomial" and len(self.classes_) > 2:
+            self._fit_multinomial_pieces(pieces, seen)
+        else:
+            problems = binary_problems(self, pieces, seen, C=C, loss=Logistic(), penalty=Penalty(l2=l2))
+            self._store([self._fit_task_pieces(problem) for problem in problems])
+        return seen.masses * weights_of_classes(self, seen)
+
+    def _fit_task_pieces(self, problem: LossPenaltyPieces) -> tuple[Solution, Certificate, FloatArray | None]:
+        free = problem.penalty.l2 == 0
+        solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter, stop_separated=free)
+        solution, certificate, sums = solve_pieces(problem, solver, callback=self._report)
+        if free and (not solved(certificate, self.tol) or sums.largest > 6):
+            self.separation_ = find_separation_in_pieces(problem, solution.x, sums) or self.separation_
+        if not free or sums.hessian is None:
+            return solution, certificate, None
+        return solution, certificate, sums.hessian if self.fit_intercept else sums.hessian[:-1, :-1]
+
+    def _fit_multinomial_pieces(self, pieces: Pieces, seen: Survey) -> None:
+        C, l2 = self._weight()
+        rows = MultinomialRows(self.classes_, C * weights_of_classes(self, seen), self.fit_intercept)
+        problem = MultinomialPieces(pieces=pieces, rows=rows, n_features=seen.n_features, l2=l2)
+        solver = MultinomialPiecesNewton(tol=self.tol, max_iter=self.max_iter)
+        solution, certificate, sums = solver.solve(problem, callback=self._report)
+        self._store([(solution, certificate, None)])
+        self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0]
+        if l2 == 0 and sums.least > 0:
+            self.separation_ = Separation("complete", np.abs(solution.x).max(axis=0))
+        elif l2 == 0:
+            free = free_unknowns(len(self.classes_), seen.n_features, l2, self.fit_intercept).ravel()
+            self._information = [sums.hessian[np.ix_(free, free)]]
 
     def _check_parameters(self) -> None:
         check_positive("C", self.C)
@@ -137,11 +191,9 @@ class LogisticRegression(LinearClassifier):
         if self.verbose:
             print(f"LogisticRegression: iteration {iteration}, objective {value:.10g}")
 
-    def _fit_binary(self, table: Design, codes: IntArray, weights: FloatArray) -> None:
-        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
-        fits = [self._fit_task(table, weights, task) for task in tasks]
+    def _store(self, fits: list[tuple[Solution, Certificate, FloatArray | None]]) -> None:
         thetas = np.array([solution.x for solution, _, _ in fits])
-        self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
+        self.coef_, self.intercept_ = thetas[..., :-1], thetas[..., -1]
         self.n_iter_ = np.array([solution.n_iter for solution, _, _ in fits])
         self.certificates_ = [certificate for _, certificate, _ in fits]
         self.certificate_ = worst_gap(self.certificates_)
@@ -303,10 +355,9 @@ class LogisticRegression(LinearClassifier):
         return blocks[1:].ravel(), pd.MultiIndex.from_tuples(pairs, names=["class", "variable"])
 
 
-def _null_log_likelihood(codes: IntArray, weights: FloatArray, n_classes: int, fit_intercept: bool) -> float:
+def _null_log_likelihood(masses: FloatArray, fit_intercept: bool) -> float:
     """Of the model with an intercept only; without an intercept all classes are equally likely."""
     if not fit_intercept:
-        return -float(weights.sum() * np.log(n_classes))
-    counts = np.bincount(codes, weights=weights, minlength=n_classes)
-    counts = counts[counts > 0]
-    return float(counts @ np.log(counts / counts.sum()))
+        return -float(masses.sum() * np.log(len(masses)))
+    masses = masses[masses > 0]
+    return float(masses @ np.log(masses / masses.sum()))

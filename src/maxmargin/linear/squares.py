@@ -12,11 +12,16 @@ from sklearn.utils.validation import validate_data
 from maxmargin._compute.design import Design, design
 from maxmargin._compute.threads import single_threaded_blas
 from maxmargin.linear._base import LinearRegressor, check_positive, row_weights
+from maxmargin.linear._pieces import number_problem, survey_numbers
 from maxmargin.losses import Squared
 from maxmargin.penalties import Penalty
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.given import as_pieces
+from maxmargin.pieces.survey import Survey
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.solvers.ridge_path import RidgePath, linear_path
+from maxmargin.solvers.squares_pieces import least_squares, ridge_path_in_pieces
 from maxmargin.typing import FloatArray
 
 
@@ -42,6 +47,11 @@ class _Squares(LinearRegressor):
             penalty=Penalty(l2=l2),
             fit_intercept=self.fit_intercept,
         )
+        self.certificate_ = problem.certify(theta)
+
+    def _store_pieces(self, pieces: Pieces, seen: Survey, theta: FloatArray, l2: float) -> None:
+        self.coef_, self.intercept_ = theta[:-1], float(theta[-1])
+        problem = number_problem(self, pieces, seen, C=1.0, loss=Squared(), penalty=Penalty(l2=l2))
         self.certificate_ = problem.certify(theta)
 
 
@@ -76,8 +86,14 @@ class LeastSquares(_Squares):
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquares:
-        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LeastSquares:
+        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
+        pieces = as_pieces(X, y, sample_weight)
+        if pieces is not None:
+            seen = survey_numbers(self, pieces)
+            theta, self.rank_ = least_squares(pieces, seen, self.fit_intercept)
+            self._store_pieces(pieces, seen, theta, 0.0)
+            return self
         X, y, weights = self._validate(X, y, sample_weight)
         table = design(X, self.n_jobs)
         total = float(weights.sum())
@@ -156,26 +172,40 @@ class Ridge(_Squares):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
-        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
+        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         alphas = penalties_to_try(self.alpha, self.alphas)
         if self.solver not in ("closed", "sgd"):
             raise ValueError(f"solver={self.solver!r} is unknown: use 'closed' or 'sgd'.")
+        pieces = as_pieces(X, y, sample_weight)
+        if pieces is not None:
+            return self._fit_pieces(pieces, alphas)
         X, y, weights = self._validate(X, y, sample_weight)
         table = design(X, self.n_jobs)
         if self.solver == "sgd":
             theta = self._descend(X, y, weights, alphas)
         else:
-            self.n_iter_ = 1
             # several BLAS threads would only wait for each other on small matrices
             small = min(table.shape) <= 300
             with single_threaded_blas() if small else nullcontext():
-                self.path_: RidgePath = linear_path(table, y, weights, alphas, self.fit_intercept)
-            best = self.path_.best if self.alphas is not None else 0
-            self.alpha_ = float(alphas[best])
-            theta = np.append(self.path_.coef[best], self.path_.intercept[best])
+                theta = self._choose(linear_path(table, y, weights, alphas, self.fit_intercept))
         self._store(table, y, weights, theta, 2.0 * self.alpha_)
         return self
+
+    def _fit_pieces(self, pieces: Pieces, alphas: FloatArray) -> Ridge:
+        if self.solver == "sgd":
+            raise ValueError("solver='sgd' needs its rows in memory: use solver='closed' for data in pieces.")
+        seen = survey_numbers(self, pieces)
+        theta = self._choose(ridge_path_in_pieces(pieces, seen, alphas, self.fit_intercept))
+        self._store_pieces(pieces, seen, theta, 2.0 * self.alpha_)
+        return self
+
+    def _choose(self, path: RidgePath) -> FloatArray:
+        """Keep the path and return (w, b) of its best penalty."""
+        self.path_, self.n_iter_ = path, 1
+        best = path.best if self.alphas is not None else 0
+        self.alpha_ = float(path.alphas[best])
+        return np.append(path.coef[best], path.intercept[best])
 
     def _descend(self, X: Any, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> FloatArray:
         if self.alphas is not None:

@@ -10,10 +10,14 @@ from maxmargin import losses
 from maxmargin._compute.design import Design, design
 from maxmargin.linear._base import LinearClassifier, check_positive, warn_unsolved, worst_gap
 from maxmargin.linear._fit import primal_penalty, solve_primal
+from maxmargin.linear._pieces import binary_problems, check_newton, survey_classes
 from maxmargin.multiclass import BinaryTask, binary_tasks
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution
+from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
 from maxmargin.typing import FloatArray
 
 _LOSSES = ("hinge", "squared_hinge", "logistic")
@@ -110,14 +114,12 @@ class LinearSVC(LinearClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
-        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVC:
+        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
         check_positive("tol", self.tol)
-        X, codes, weights = self._validate(X, y, sample_weight)
-        table = design(X, self.n_jobs)
-        tasks = binary_tasks(codes, len(self.classes_), self.multiclass)
-        fits = [self._fit_task(table, weights, task) for task in tasks]
+        pieces = as_pieces(X, y, sample_weight)
+        fits = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
         thetas = np.array([solution.x for solution, _ in fits])
         self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
         self.solutions_ = [solution for solution, _ in fits]
@@ -127,6 +129,22 @@ class LinearSVC(LinearClassifier):
         self.certificate_ = worst_gap(self.certificates_)
         warn_unsolved(self.certificate_, self.tol, "LinearSVC", f"raise max_iter={self.max_iter} or scale X")
         return self
+
+    def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> list[tuple[Solution, Certificate]]:
+        X, codes, weights = self._validate(X, y, sample_weight)
+        table = design(X, self.n_jobs)
+        tasks = binary_tasks(codes, len(self.classes_), self.multiclass)
+        return [self._fit_task(table, weights, task) for task in tasks]
+
+    def _fit_pieces(self, pieces: Pieces) -> list[tuple[Solution, Certificate]]:
+        loss = losses.by_name(self.loss, _LOSSES)
+        penalty = primal_penalty(self.penalty, self.sparsity, self.l0_alpha)
+        check_newton(self, loss, penalty, "loss='squared_hinge' or 'logistic' with penalty='l2'")
+        seen = survey_classes(self, pieces)
+        solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
+        callback = self._report if self.verbose else None
+        problems = binary_problems(self, pieces, seen, C=self.C, loss=loss, penalty=penalty)
+        return [solve_pieces(problem, solver, callback=callback)[:2] for problem in problems]
 
     def _fit_task(self, table: Design, weights: FloatArray, task: BinaryTask) -> tuple[Solution, Certificate]:
         whole = len(task.rows) == table.shape[0]

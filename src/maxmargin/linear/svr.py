@@ -11,7 +11,14 @@ from maxmargin import losses
 from maxmargin._compute.design import design
 from maxmargin.linear._base import LinearRegressor, check_positive, row_weights, warn_unsolved
 from maxmargin.linear._fit import primal_penalty, solve_primal
+from maxmargin.linear._pieces import check_newton, number_problem, survey_numbers
+from maxmargin.penalties import Penalty
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.given import as_pieces
+from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.solution import Solution
+from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
 
 _LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
@@ -73,13 +80,28 @@ class LinearSVR(LinearRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
-        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVR:
+        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
         check_positive("epsilon", self.epsilon, zero=True)
         check_positive("tol", self.tol)
         if self.penalty not in ("l2", "l1", "l1l2", "none"):
             raise ValueError(f"penalty={self.penalty!r} is unknown here: use 'l2', 'l1', 'l1l2' or 'none'.")
+        pieces = as_pieces(X, y, sample_weight)
+        fitted = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
+        self.solution_, self.certificate_ = fitted
+        self.coef_, self.intercept_ = self.solution_.x[:-1], float(self.solution_.x[-1])
+        self.n_iter_ = self.solution_.n_iter
+        warn_unsolved(self.certificate_, self.tol, "LinearSVR", f"raise max_iter={self.max_iter} or scale X")
+        return self
+
+    def _loss(self) -> losses.Loss:
+        return losses.by_name(self.loss, _LOSSES, epsilon=self.epsilon)
+
+    def _penalty(self) -> Penalty:
+        return primal_penalty(self.penalty, self.sparsity, 5.0)
+
+    def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[Solution, Certificate]:
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
         )
@@ -87,11 +109,11 @@ class LinearSVR(LinearRegressor):
             X=design(X, self.n_jobs),
             y=np.asarray(y, dtype=np.float64),
             c=self.C * row_weights(self, X, sample_weight),
-            loss=losses.by_name(self.loss, _LOSSES, epsilon=self.epsilon),
-            penalty=primal_penalty(self.penalty, self.sparsity, 5.0),
+            loss=self._loss(),
+            penalty=self._penalty(),
             fit_intercept=self.fit_intercept,
         )
-        self.solution_, self.certificate_ = solve_primal(
+        return solve_primal(
             problem,
             self.solver,
             tol=self.tol,
@@ -99,10 +121,14 @@ class LinearSVR(LinearRegressor):
             random_state=self.random_state,
             callback=self._report if self.verbose else None,
         )
-        self.coef_, self.intercept_ = self.solution_.x[:-1], float(self.solution_.x[-1])
-        self.n_iter_ = self.solution_.n_iter
-        warn_unsolved(self.certificate_, self.tol, "LinearSVR", f"raise max_iter={self.max_iter} or scale X")
-        return self
+
+    def _fit_pieces(self, pieces: Pieces) -> tuple[Solution, Certificate]:
+        loss, penalty = self._loss(), self._penalty()
+        check_newton(self, loss, penalty, "loss='squared_epsilon_insensitive' with penalty='l2'")
+        seen = survey_numbers(self, pieces)
+        problem = number_problem(self, pieces, seen, C=self.C, loss=loss, penalty=penalty)
+        solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
+        return solve_pieces(problem, solver, callback=self._report if self.verbose else None)[:2]
 
     def _report(self, iteration: int, value: float) -> None:
         print(f"LinearSVR: iteration {iteration}, objective {value:.10g}")

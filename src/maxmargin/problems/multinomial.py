@@ -32,8 +32,12 @@ class Multinomial:
         return np.column_stack(columns)
 
     def value(self, theta: FloatArray, scores: FloatArray) -> float:
-        logs = log_softmax(scores, axis=1)[np.arange(len(self.codes)), self.codes]
-        return -float(self.c @ logs) + 0.5 * self.l2 * float(np.sum(theta[:, :-1] ** 2))
+        return -float(self.c @ self._own_logs(scores)) + 0.5 * self.l2 * float(np.sum(theta[:, :-1] ** 2))
+
+    def _own_logs(self, scores: FloatArray) -> FloatArray:
+        """Log-probabilities of the rows' own classes."""
+        logs: FloatArray = log_softmax(scores, axis=1)[np.arange(len(self.codes)), self.codes]
+        return logs
 
     def slopes(self, scores: FloatArray) -> FloatArray:
         """c_i (probability - indicator), of shape (n_samples, n_classes)."""
@@ -48,24 +52,58 @@ class Multinomial:
 
     def certify(self, theta: FloatArray, slopes: FloatArray | None = None) -> Certificate:
         """Gap at the slopes (by default those at theta); kkt is the largest gradient entry over sum(c)."""
+        return self.checks(theta, slopes).certificate(theta, self.l2)
+
+    def checks(self, theta: FloatArray, slopes: FloatArray | None = None) -> RowChecks:
+        """The sums over rows that the certificate is made of."""
         scores = self.scores(theta)
-        primal = self.value(theta, scores)
-        gradient = self.adjoint(self.slopes(scores))
-        gradient[:, :-1] += self.l2 * theta[:, :-1]
-        u = self.slopes(scores) if slopes is None else slopes
+        own = self.slopes(scores)
+        u = own if slopes is None else slopes
         used = self.c > 0
         v = u[used] / self.c[used, None]
         v[np.arange(len(v)), self.codes[used]] += 1.0
-        outside = max(0.0, -float(v.min()))
+        outside = max(0.0, -float(v.min(initial=0.0)))
         v = np.clip(v, 0.0, None)
         v /= v.sum(axis=1, keepdims=True)
-        dual = -float(self.c[used] @ xlogy(v, v).sum(axis=1))
+        entropy = -float(self.c[used] @ xlogy(v, v).sum(axis=1))
         v[np.arange(len(v)), self.codes[used]] -= 1.0
         feasible = np.zeros_like(scores)
         feasible[used] = v * self.c[used, None]
-        balance = np.abs(self.adjoint(feasible))
-        if self.l2 > 0:
-            dual -= float(np.sum(balance[:, :-1] ** 2)) / (2.0 * self.l2)
+        return RowChecks(
+            loss=-float(self.c @ self._own_logs(scores)),
+            gradient=self.adjoint(own),
+            entropy=entropy,
+            balance=self.adjoint(feasible),
+            outside=outside,
+            weight=float(self.c.sum()),
+            n_rows=len(scores),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowChecks:
+    """What the rows say about an answer: sums, and the largest step outside the simplex."""
+
+    loss: float
+    gradient: FloatArray
+    entropy: float
+    balance: FloatArray
+    outside: float
+    weight: float
+    n_rows: int
+
+    def __add__(self, other: RowChecks) -> RowChecks:
+        sums = {name: getattr(self, name) + getattr(other, name) for name in self.__dict__}
+        return RowChecks(**{**sums, "outside": max(self.outside, other.outside)})
+
+    def certificate(self, theta: FloatArray, l2: float) -> Certificate:
+        """The certificate with the penalty l2/2 ||W||^2 added."""
+        primal = self.loss + 0.5 * l2 * float(np.sum(theta[:, :-1] ** 2))
+        gradient = self.gradient.copy()
+        gradient[:, :-1] += l2 * theta[:, :-1]
+        dual, balance = self.entropy, np.abs(self.balance)
+        if l2 > 0:
+            dual -= float(np.sum(balance[:, :-1] ** 2)) / (2.0 * l2)
             balance[:, :-1] = 0.0
         hidden = float(np.sum(balance * np.abs(theta))) / max(abs(dual), 1e-300)
         return Certificate(
@@ -73,7 +111,22 @@ class Multinomial:
             dual=dual,
             gap=primal - dual,
             relative_gap=(primal - dual) / max(1e-300, abs(dual)),
-            kkt=float(np.max(np.abs(gradient))) / float(self.c.sum()),
-            infeasibility=max(hidden, outside),
-            n_checked=len(scores),
+            kkt=float(np.max(np.abs(gradient))) / self.weight,
+            infeasibility=max(hidden, self.outside),
+            n_checked=self.n_rows,
         )
+
+
+def curvature_product(problem: Multinomial, u: FloatArray, along: FloatArray) -> FloatArray:
+    """Change of the slopes u, to first order, when the scores change by ``along``."""
+    v = probabilities(problem, u)
+    mean = np.sum(v * along, axis=1, keepdims=True)
+    return np.asarray(problem.c[:, None] * v * (along - mean))
+
+
+def probabilities(problem: Multinomial, u: FloatArray) -> FloatArray:
+    """Probabilities of the classes behind slopes u, of shape (n_samples, n_classes)."""
+    c = np.where(problem.c > 0, problem.c, 1.0)
+    v = u / c[:, None]
+    v[np.arange(len(v)), problem.codes] += 1.0
+    return v

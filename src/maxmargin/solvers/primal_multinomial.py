@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from maxmargin.problems.multinomial import Multinomial
+from maxmargin.problems.multinomial import Multinomial, curvature_product, probabilities
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal_newton import solve_symmetric
 from maxmargin.typing import BoolArray, FloatArray
 
-_EXPLICIT_UNKNOWNS = 1500
+EXPLICIT_UNKNOWNS = 1500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class MultinomialNewton:
     ) -> Solution:
         began = perf_counter()
         free = _free(problem)
-        if np.count_nonzero(free) > _EXPLICIT_UNKNOWNS:
+        if np.count_nonzero(free) > EXPLICIT_UNKNOWNS:
             theta, u, status, n_iter = self._lbfgs(problem, free, callback)
         else:
             theta, u, status, n_iter = self._newton(problem, free, callback)
@@ -52,7 +52,7 @@ class MultinomialNewton:
             gradient[:, :-1] += problem.l2 * theta[:, :-1]
             step = np.zeros_like(theta)
             step[free] = solve_symmetric(
-                _hessian(problem, u)[np.ix_(free.ravel(), free.ravel())], -gradient[free]
+                full_hessian(problem, u)[np.ix_(free.ravel(), free.ravel())], -gradient[free]
             )
             along = problem.scores(step)
             slope = float(gradient[free] @ step[free])
@@ -63,7 +63,7 @@ class MultinomialNewton:
                 t = t if found else 0.5 * t
             if not found:
                 return theta, u, Status.STALLED, iteration
-            linear = u + _curvature_product(problem, u, along) if t == 1.0 else None
+            linear = u + curvature_product(problem, u, along) if t == 1.0 else None
             theta, scores, value = theta + t * step, scores + t * along, trial
             if callback is not None:
                 callback(iteration, value)
@@ -97,39 +97,31 @@ class MultinomialNewton:
         return theta, problem.slopes(problem.scores(theta)), status, int(answer.nit)
 
 
-def _free(problem: Multinomial) -> BoolArray:
-    free = np.ones((problem.n_classes, problem.X.shape[1] + 1), dtype=bool)
-    free[:, -1] = problem.fit_intercept
+def free_unknowns(n_classes: int, n_features: int, l2: float, fit_intercept: bool) -> BoolArray:
+    """Which entries of theta are free, of shape (n_classes, n_features + 1)."""
+    free = np.ones((n_classes, n_features + 1), dtype=bool)
+    free[:, -1] = fit_intercept
     free[0, -1] = False
-    if problem.l2 == 0:
+    if l2 == 0:
         free[0] = False
     return free
 
 
-def _probabilities(problem: Multinomial, u: FloatArray) -> FloatArray:
-    c = np.where(problem.c > 0, problem.c, 1.0)
-    v = u / c[:, None]
-    v[np.arange(len(v)), problem.codes] += 1.0
-    return v
-
-
-def _curvature_product(problem: Multinomial, u: FloatArray, along: FloatArray) -> FloatArray:
-    v = _probabilities(problem, u)
-    mean = np.sum(v * along, axis=1, keepdims=True)
-    return np.asarray(problem.c[:, None] * v * (along - mean))
+def _free(problem: Multinomial) -> BoolArray:
+    return free_unknowns(problem.n_classes, problem.X.shape[1], problem.l2, problem.fit_intercept)
 
 
 def multinomial_hessian(problem: Multinomial, theta: FloatArray) -> tuple[FloatArray, BoolArray]:
     """The Hessian of the free unknowns at theta, and which they are, of shape (n_classes, n_features + 1)."""
     free = _free(problem)
-    full = _hessian(problem, problem.slopes(problem.scores(theta)))
+    full = full_hessian(problem, problem.slopes(problem.scores(theta)))
     return full[np.ix_(free.ravel(), free.ravel())], free
 
 
-def _hessian(problem: Multinomial, u: FloatArray) -> FloatArray:
+def full_hessian(problem: Multinomial, u: FloatArray) -> FloatArray:
     """Blocks [X 1]' diag(c p_k (1[k = l] - p_l)) [X 1] for all classes k, l, plus l2 on the weights."""
     K, p = problem.n_classes, problem.X.shape[1]
-    v = _probabilities(problem, u)
+    v = probabilities(problem, u)
     H = np.zeros((K, p + 1, K, p + 1))
     for k in range(K):
         for m in range(k + 1):

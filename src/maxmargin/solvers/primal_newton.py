@@ -250,7 +250,15 @@ def solve_symmetric(H: FloatArray, right: FloatArray) -> FloatArray:
 def _conjugate_gradients(
     X: Design, d: FloatArray, l2: float, gradient: FloatArray, fit_intercept: bool, bias: float
 ) -> FloatArray:
-    """Conjugate gradients, stopped at a tenth of the gradient's length (or its square root)."""
+    def product(v: FloatArray) -> FloatArray:
+        rows, last = X.hessian_product(d, v[:-1], v[-1])
+        return np.append(rows + l2 * v[:-1], (last + bias * v[-1]) * fit_intercept)
+
+    return conjugate_gradients(product, gradient)
+
+
+def conjugate_gradients(product: Callable[[FloatArray], FloatArray], gradient: FloatArray) -> FloatArray:
+    """The Newton step by conjugate gradients, to a tenth of the gradient's length (or its square root)."""
     step = np.zeros_like(gradient)
     residual = -gradient
     search = residual.copy()
@@ -259,14 +267,13 @@ def _conjugate_gradients(
     for _ in range(250):
         if size <= limit:
             break
-        product, last = X.hessian_product(d, search[:-1], search[-1])
-        product = np.append(product + l2 * search[:-1], (last + bias * search[-1]) * fit_intercept)
-        curvature = float(search @ product)
+        image = product(search)
+        curvature = float(search @ image)
         if curvature <= 0:
             break
         t = size / curvature
         step += t * search
-        residual = residual - t * product
+        residual = residual - t * image
         previous, size = size, float(residual @ residual)
         search = residual + (size / previous) * search
     return step if step.any() else -gradient

@@ -22,7 +22,8 @@ class RidgePath:
     alphas : of shape (n_alphas,).
     coef : weights of shape (n_alphas, n_features), or dual weights of shape (n_alphas, n_samples).
     intercept : of shape (n_alphas,).
-    loo_residuals : y_i minus the prediction of the model without row i, of shape (n_samples, n_alphas).
+    loo_residuals : y_i minus the prediction of the model without row i, of shape (n_samples, n_alphas);
+        (0, n_alphas) for data in pieces, where they are added up but not kept.
     loo_mse : their weighted mean squares, of shape (n_alphas,).
     """
 
@@ -61,8 +62,7 @@ def linear_path(
         Z = _times(X, V) - mean_x @ V
         Z *= root[:, None]
         projected = Z.T @ target
-        shrink = 1.0 / (values[:, None] + alphas)
-        shrink[(values <= _TINY * max(float(values[-1]), 1e-300))[:, None] & (alphas == 0)] = 0.0
+        shrink = shrinkage(values, alphas)
         inner = shrink * projected[:, None]
         coef = (V @ inner).T
         fitted, leverage = Z @ inner, (Z * Z) @ shrink
@@ -71,8 +71,7 @@ def linear_path(
         values, U = linalg.eigh(rows @ rows.T, check_finite=False, driver="evd")
         values = np.maximum(values, 0.0)
         projected = U.T @ target
-        shrink = 1.0 / (values[:, None] + alphas)
-        shrink[(values <= _TINY * max(float(values[-1]), 1e-300))[:, None] & (alphas == 0)] = 0.0
+        shrink = shrinkage(values, alphas)
         dual = U @ (shrink * projected[:, None])
         coef = (rows.T @ dual).T
         smooth = values[:, None] * shrink
@@ -89,6 +88,14 @@ def linear_path(
         loo_residuals=loo,
         loo_mse=np.einsum("ij,ij->j", residuals, residuals) / total,
     )
+
+
+def shrinkage(values: FloatArray, alphas: FloatArray) -> FloatArray:
+    """1 / (value + alpha), of shape (n_values, n_alphas); 0 where both vanish."""
+    with np.errstate(divide="ignore"):
+        shrink: FloatArray = 1.0 / (values[:, None] + alphas)
+    shrink[(values <= _TINY * max(float(values.max()), 1e-300))[:, None] & (alphas == 0)] = 0.0
+    return shrink
 
 
 def kernel_ridge(K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> RidgePath:

@@ -1,0 +1,129 @@
+"""Low-rank kernel machines beside scikit-learn's Nystroem + LinearSVC, and the low-rank start of SVC.
+
+    python -m benchmarks.large [large] [peer] [start] [ridge]
+
+"large" fits LargeSVC, "peer" scikit-learn's pipeline on the same rows with the same number of components;
+with both, the ratio is printed. "start" compares the exact SVC on 50 000 rows with and without a low-rank
+start, "ridge" counts the products that the exact finish of kernel ridge regression needs.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+import maxmargin as mm
+from benchmarks._common import heading, synthetic
+
+ROWS, COLUMNS, COMPONENTS = 500_000, 50, 300
+GAMMA, C = 0.02, 1.0
+
+
+def curved(n: int, p: int, seed: int = 0) -> tuple[Any, Any]:
+    """Float32 rows made of six factors and noise, classes divided by a curved surface, 2 % wrong labels."""
+    rng = np.random.default_rng(seed)
+    factors = rng.standard_normal((n, 6), dtype=np.float32)
+    mixing = rng.standard_normal((6, p), dtype=np.float32) / np.sqrt(np.float32(6))
+    X = factors @ mixing + np.float32(0.3) * rng.standard_normal((n, p), dtype=np.float32)
+    a, b, c, d, e, g = factors.T
+    f = a * b + c**2 - 1.0 + np.sin(2.0 * d) + 0.5 * e * g
+    wrong = rng.random(n) < 0.02
+    return X, np.where((f > 0) ^ wrong, 1, -1)
+
+
+def split() -> tuple[Any, Any, Any, Any]:
+    X, y = curved(ROWS + 50_000, COLUMNS)
+    return X[:ROWS], y[:ROWS], X[ROWS:], y[ROWS:]
+
+
+def timed(task: Any) -> tuple[float, Any]:
+    began = time.perf_counter()
+    answer = task()
+    return time.perf_counter() - began, answer
+
+
+def ours() -> tuple[float, float]:
+    X, y, Z, z = split()
+    small = mm.LargeSVC(C=C, gamma=GAMMA, n_components=50, random_state=0)
+    small.fit(X[:2000], y[:2000])  # compile
+    model = mm.LargeSVC(C=C, gamma=GAMMA, n_components=COMPONENTS, random_state=0)
+    seconds, model = timed(lambda: model.fit(X, y))
+    score = model.score(Z, z)
+    print(f"LargeSVC {seconds:.1f} s, accuracy {score:.4f}, {model.n_iter_[0]} steps")
+    print(model.certificate_)
+    print(model.approximation_, flush=True)
+    return seconds, score
+
+
+def peer() -> tuple[float, float]:
+    X, y, Z, z = split()
+    pipeline = make_pipeline(
+        Nystroem(gamma=GAMMA, n_components=COMPONENTS, random_state=0), LinearSVC(C=C, dual="auto")
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        seconds, pipeline = timed(lambda: pipeline.fit(X, y))
+    score = pipeline.score(Z, z)
+    print(f"Nystroem + LinearSVC {seconds:.1f} s, accuracy {score:.4f}", flush=True)
+    return seconds, score
+
+
+def large(parts: set[str]) -> None:
+    heading(f"{ROWS} x {COLUMNS} float32, {COMPONENTS} components, C = {C:g}, gamma = {GAMMA:g}")
+    mine = ours() if "large" in parts else None
+    theirs = peer() if "peer" in parts else None
+    if mine and theirs:
+        print(
+            f"ratio of times {theirs[0] / mine[0]:.1f}, difference of accuracies {mine[1] - theirs[1]:+.4f}"
+        )
+
+
+def start() -> None:
+    heading("exact SVC on 50 000 rows, with and without the low-rank start: seconds")
+    print(f"{'data':24}{'C':>6}{'m':>6}{'without':>9}{'with':>8}{'of it start':>13}{'ratio':>7}")
+    for p in (22, 50):
+        X, y = synthetic(50_000, p)
+        for penalty in (1.0, 10.0):
+            settings = {"gamma": 1.0 / p, "random_state": 0, "loss": "hinge"}
+            mm.SVC(C=penalty, gamma=1.0 / p).fit(X[:3000], y[:3000])
+            plain, _ = timed(lambda c=penalty, g=1.0 / p: mm.SVC(C=c, gamma=g).fit(X, y))  # noqa: B023 - at once
+            model = mm.LargeSVC(C=penalty, n_components=200, tol=1e-2, **settings)
+            low, _ = timed(lambda m=model: m.fit(X, y))  # noqa: B023 - called at once
+            model.set_params(polish=True)
+            both, _ = timed(lambda m=model: m.fit(X, y))  # noqa: B023 - called at once
+            name = f"synthetic 50000 x {p}"
+            print(
+                f"{name:24}{penalty:6g}{200:6d}{plain:9.2f}{both:8.2f}{low:13.2f}{both / plain:7.2f}",
+                flush=True,
+            )
+
+
+def ridge() -> None:
+    heading("exact kernel ridge on 20 000 rows by preconditioned conjugate gradients")
+    X, y = curved(20_000, 10)
+    for m in (50, 200, 800):
+        model = mm.LargeKernelRidge(1.0, gamma=0.05, n_components=m, polish=True, random_state=0)
+        seconds, model = timed(lambda model=model: model.fit(X.astype(np.float64), y.astype(float)))
+        print(f"m = {m:4d}: {seconds:6.1f} s, {model.n_iter_} products", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the parts named, or all."""
+    parts = set(arguments or ["large", "peer", "start", "ridge"])
+    if parts & {"large", "peer"}:
+        large(parts)
+    if "start" in parts:
+        start()
+    if "ridge" in parts:
+        ridge()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,171 @@
+"""What the large machines share: a map learned from a sample, features in blocks, one linear problem each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from maxmargin._compute.design import Design, design
+from maxmargin._compute.threads import effective_threads
+from maxmargin.kernels.estimator import TakesKernel
+from maxmargin.kernels.feature_maps import (
+    FeatureMap,
+    MapError,
+    NystromMap,
+    blocks,
+    cut,
+    measure,
+    squared_norms,
+    transform,
+)
+from maxmargin.kernels.landmarks import METHODS
+from maxmargin.kernels.products import kernel_times
+from maxmargin.large.approximation import Approximation
+from maxmargin.large.design import MappedDesign, piece_design
+from maxmargin.large.rows import Rows, feature_map, generator, opened, sample_numbers
+from maxmargin.large.sizing import plan
+from maxmargin.losses import Loss
+from maxmargin.penalties import Penalty
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.survey import Survey
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.typing import FloatArray
+
+_PREDICTED_ROWS = 8192  # rows that are prepared at a time
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """The training rows after the map."""
+
+    rows: Rows
+    map: FeatureMap
+    design: Design
+    error: MapError
+
+
+@dataclass(frozen=True)
+class MappedPieces:
+    """The pieces after the map; ``seen`` is their survey with the number of features."""
+
+    pieces: Pieces
+    seen: Survey
+    map: FeatureMap
+    error: MapError
+
+
+class LargeMachine(TakesKernel):
+    """Common base of the large machines. Subclasses list their own constructor arguments."""
+
+    n_components: Any
+    method: str
+    sample: int | None
+    memory: float | None
+    polish: bool
+    tol: float
+    max_iter: int
+    random_state: Any
+    verbose: int
+
+    map_: FeatureMap
+    coef_: FloatArray
+    intercept_: Any
+    certificate_: Certificate
+    approximation_: Approximation
+
+    # -- fit -----------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        for name in ("tol", "max_iter"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be > 0.")
+        if self.method not in (*METHODS, "fourier"):
+            names = ", ".join(map(repr, (*METHODS, "fourier")))
+            raise ValueError(f"method={self.method!r} is unknown: use one of {names}.")
+
+    def _mapped(self, rows: Rows) -> Mapped:
+        """Learn the map from a sample and apply it to all rows, within ``memory``."""
+        threads = effective_threads(self.n_jobs)
+        sizes = plan(rows.n, _width(rows.X), rows.dtype.itemsize, self.n_components, self.memory)
+        seen = rows.drawn(self.sample, sizes.n_components, generator(self.random_state))
+        map_ = self._learn(seen.X, sizes.n_components)
+        error = measure(map_, seen.X, seen.n, complete=seen.n == rows.n)
+        if not sizes.stored:
+            return Mapped(rows, map_, MappedDesign(map_, rows.X, rows.n, threads), error)
+        missing = np.zeros(rows.n) if isinstance(map_, NystromMap) else None
+        features = transform(map_, rows.X, rows.n, rows.dtype, n_threads=threads, missing=missing)
+        if missing is not None:
+            error = error.over_all(squared_norms(features), missing)
+        return Mapped(rows, map_, design(features, self.n_jobs), error)
+
+    def _learn(self, X: Any, m: int) -> FeatureMap:
+        rng, threads = generator(self.random_state), effective_threads(self.n_jobs)
+        return feature_map(self._kernel(), X, m, self.method, rng, threads)
+
+    def _mapped_pieces(self, pieces: Pieces, seen: Survey) -> MappedPieces:
+        """As `_mapped` for rows in pieces: the same sample for the same number of rows, so the same map."""
+        if self.polish:
+            raise ValueError("polish=True needs all rows in memory: use polish=False for data in pieces.")
+        sizes = plan(seen.n_rows, seen.n_features, 8, self.n_components, self.memory, in_pieces=True)
+        m = sizes.n_components
+        numbers = sample_numbers(seen.n_rows, self.sample, m, generator(self.random_state))
+        X = pieces.rows_at(numbers).X
+        map_ = self._learn(X, m)
+        error = measure(map_, X, len(numbers), complete=len(numbers) == seen.n_rows)
+        features = replace(seen, n_features=map_.n_components)
+        return MappedPieces(pieces.mapped(piece_design, map_), features, map_, error)
+
+    def _weights(self, sample_weight: Any, n: int) -> FloatArray:
+        weights: FloatArray = _check_sample_weight(
+            sample_weight, np.empty((n, 0)), dtype=np.float64, ensure_non_negative=True
+        )
+        if not weights.any():
+            raise ValueError("sample_weight is zero for every row: at least one row must count.")
+        return weights
+
+    def _problem(
+        self, X: Design, y: FloatArray, c: FloatArray, loss: Loss, *, l2: float = 1.0, intercept: bool = True
+    ) -> LossPenalty:
+        return LossPenalty(X=X, y=y, c=c, loss=loss, penalty=Penalty(l2=l2), fit_intercept=intercept)
+
+    def _store_map(self, map_: FeatureMap) -> None:
+        self.map_ = map_
+        self.kernel_ = map_.kernel
+        self.n_components_ = map_.n_components
+
+    def _report(self, iteration: int, value: float) -> None:
+        print(f"{type(self).__name__}: iteration {iteration}, objective {value:.10g}", flush=True)
+
+    # -- prediction ----------------------------------------------------------------------------------
+
+    def _decisions(self, X: Any) -> FloatArray:
+        """<w, phi(x)> + b of shape (n_samples, n_machines), by blocks; with landmarks m p per row."""
+        check_is_fitted(self)
+        rows = opened(self, X, reset=False)
+        coefficients = np.atleast_2d(self.coef_).T
+        out = np.empty((rows.n, coefficients.shape[1]))
+        threads = effective_threads(self.n_jobs)
+        for part in blocks(rows.n, _PREDICTED_ROWS):
+            points = self.map_.points(cut(rows.X, part))
+            if isinstance(self.map_, NystromMap):
+                expansion = self.map_.root @ coefficients
+                landmarks = self.map_.landmarks.astype(points.dtype)
+                out[part] = kernel_times(self.kernel_, points, landmarks, expansion, n_threads=threads)
+            else:
+                out[part] = self.map_.of_points(points) @ coefficients
+        out += self.intercept_
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = False
+        return tags
+
+
+def _width(X: Any) -> int:
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    return int(shape[1]) if len(shape) > 1 else 1

@@ -1,0 +1,183 @@
+"""Support vector regression for many rows."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted
+
+from maxmargin import losses
+from maxmargin._compute.threads import effective_threads
+from maxmargin.large.approximation import Approximation, worst_approximation
+from maxmargin.large.machine import LargeMachine
+from maxmargin.large.polish import PolishedSVR, dual_start, snapped, warn_if_long
+from maxmargin.large.rows import opened
+from maxmargin.linear._base import check_positive, warn_unsolved
+from maxmargin.linear._fit import solve_primal
+from maxmargin.linear._pieces import check_newton, number_problem, survey_numbers
+from maxmargin.penalties import Penalty
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.given import as_pieces
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.solution import Solution
+from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
+from maxmargin.svm import SVR
+from maxmargin.typing import FloatArray
+
+_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
+
+
+def regression_target(y: Any, X: Any, estimator: Any) -> FloatArray:
+    """Targets of shape (n_samples,) in float64."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None.")
+    target: FloatArray = np.asarray(_check_y(y, y_numeric=True, estimator=estimator), dtype=np.float64)
+    check_consistent_length(X, target)
+    return target
+
+
+class LargeSVR(RegressorMixin, LargeMachine):
+    """Support vector regression with a low-rank kernel, for 10^5 rows and far more.
+
+        min over w, b   C sum_i s_i L(f(x_i) - y_i) + 1/2 |w|^2,   f(x) = <w, phi(x)> + b
+
+    with L(r) = max(0, |r| - epsilon) or its square, and phi as in `LargeSVC`.
+
+    Parameters
+    ----------
+    C, epsilon : as in `SVR`. loss : "squared_epsilon_insensitive" (fastest) or "epsilon_insensitive".
+    The other parameters are those of `LargeSVC`.
+
+    Attributes
+    ----------
+    coef_ : of shape (n_components_,); intercept_ : float. The others are those of `LargeSVC`.
+
+    Examples
+    --------
+    >>> import numpy as np, maxmargin as mm
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(1000, 1))
+    >>> model = mm.LargeSVR(C=10.0, n_components=30, epsilon=0.01, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(abs(model.predict([[1.0]])[0] - np.sin(1.0)) < 0.02)
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        epsilon: float = 0.1,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        degree: int = 3,
+        n_components: int | Literal["auto"] = "auto",
+        method: str = "pivoted_cholesky",
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "squared_epsilon_insensitive",
+        memory: float | None = None,
+        polish: bool = False,
+        sample: int | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.n_components = n_components
+        self.method = method
+        self.loss = loss
+        self.memory = memory
+        self.polish = polish
+        self.sample = sample
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    fit_intercept = True
+    penalty = "l2"
+    solver = "auto"
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LargeSVR:
+        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
+        check_positive("C", self.C)
+        check_positive("epsilon", self.epsilon, zero=True)
+        self._check_parameters()
+        loss = losses.by_name(self.loss, _LOSSES, epsilon=self.epsilon)
+        self.exact_: SVR | None = None
+        pieces = as_pieces(X, y, sample_weight)
+        if pieces is None:
+            self._fit_memory(X, y, sample_weight, loss)
+        else:
+            self._fit_pieces(pieces, loss)
+        return self
+
+    def _fit_memory(self, X: Any, y: Any, sample_weight: Any, loss: losses.Loss) -> None:
+        rows = opened(self, X)
+        target = regression_target(y, rows.X, self)
+        mapped = self._mapped(rows)
+        weights = self._weights(sample_weight, mapped.rows.n)
+        problem = self._problem(mapped.design, target, self.C * weights, loss)
+        solution, certificate = solve_primal(
+            problem,
+            "auto",
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+            callback=self._report if self.verbose else None,
+        )
+        beta = dual_start(problem, solution)
+        threads = effective_threads(self.n_jobs)
+        near = worst_approximation(mapped.error, mapped.map, mapped.rows.X, [(-beta, certificate)], threads)
+        self._store(mapped.map, solution, certificate, near)
+        if self.polish:
+            warn_if_long(mapped.rows.n, "LargeSVR")
+            exact = PolishedSVR(
+                self.C,
+                epsilon=self.epsilon,
+                kernel=mapped.map.kernel,
+                loss=self.loss,
+                tol=min(self.tol, 1e-3),
+                cache_size=self.memory,
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+            )
+            bounded = self.loss == "epsilon_insensitive"
+            start = snapped(beta, self.C * weights) if bounded else beta
+            self.exact_ = exact.begin_at(start).fit(X, y, sample_weight)
+            self.certificate_ = exact.certificate_
+
+    def _fit_pieces(self, pieces: Pieces, loss: losses.Loss) -> None:
+        penalty = Penalty(l2=1.0)
+        check_newton(self, loss, penalty, "loss='squared_epsilon_insensitive'")
+        mapped = self._mapped_pieces(pieces, survey_numbers(self, pieces))
+        problem = number_problem(self, mapped.pieces, mapped.seen, C=self.C, loss=loss, penalty=penalty)
+        solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
+        callback = self._report if self.verbose else None
+        solution, certificate, _ = solve_pieces(problem, solver, callback=callback)
+        self._store(mapped.map, solution, certificate, Approximation(map=mapped.error))
+
+    def _store(self, map_: Any, solution: Solution, certificate: Certificate, near: Approximation) -> None:
+        self._store_map(map_)
+        self.coef_, self.intercept_ = solution.x[:-1], float(solution.x[-1])
+        self.n_iter_ = solution.n_iter
+        self.solution_ = solution
+        self.low_rank_certificate_ = self.certificate_ = certificate
+        self.approximation_ = near
+        remedy = f"raise max_iter={self.max_iter}, lower C or scale X"
+        warn_unsolved(certificate, self.tol, type(self).__name__, remedy)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predicted values of shape (n_samples,)."""
+        check_is_fitted(self)
+        if self.exact_ is not None:
+            return self.exact_.predict(X)
+        return self._decisions(X)[:, 0]

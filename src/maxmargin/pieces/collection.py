@@ -1,0 +1,173 @@
+"""A collection of pieces, and sums over it on one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from maxmargin._compute.threads import effective_threads, run, single_threaded_blas
+from maxmargin.pieces.piece import Piece, add, tree_sum
+from maxmargin.typing import FloatArray, IntArray
+
+Loader = Callable[[], Piece]
+
+
+class Pieces:
+    """A table that is looked at piece by piece: the interface that fits and predictions use.
+
+    Pieces can be read again and again, always in the same order; at any time only a few are in memory. Make
+    them with `from_array`, `from_parquet`, `from_csv`, `from_iterable` or `from_dask`.
+    """
+
+    def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
+        """function(piece, *args) of every piece, in order, a few at a time."""
+        raise NotImplementedError
+
+    def map_reduce(
+        self, function: Callable[..., Any], *args: Any, combine: Callable[[Any, Any], Any] = add
+    ) -> Any:
+        """The sum over pieces of function(piece, *args), by a tree of ``combine(left, right)``.
+
+        ``combine`` must be associative up to rounding and keep the order of its arguments; by default results
+        are added, tuples entry by entry. The function must not keep or change the piece; on a cluster it
+        travels to the workers, so it must be importable there.
+        """
+        raise NotImplementedError
+
+    def mapped(self, function: Callable[..., Any], *args: Any) -> Pieces:
+        """The same pieces with function(X, *args) in place of X, computed whenever a piece is read."""
+        raise NotImplementedError
+
+    def some(self, step: int) -> Pieces | None:
+        """Every ``step``-th piece, or None where leaving pieces out would save no reading."""
+        raise NotImplementedError
+
+    def first(self) -> Piece:
+        """The first piece, to learn names and types from."""
+        raise NotImplementedError
+
+    def sample(self, n_rows: int, *, random_state: int = 0) -> Piece:
+        """``n_rows`` rows drawn without replacement (all where there are fewer), in the order of the table.
+
+        Every row gets a random number from the seed and the number of its piece, and the smallest stay: the
+        same rows whatever computes them. Cost: one pass.
+        """
+        _, X, y, weight = self.map_reduce(_draw, n_rows, random_state, combine=partial(_smallest, n_rows))
+        return Piece(X, y, weight)
+
+    def rows_at(self, numbers: IntArray) -> Piece:
+        """The rows at these positions of the whole table, given in rising order. Cost: two passes."""
+        lengths = list(self.map(len))
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        _, X, y, weight = self.map_reduce(_pick, numbers, starts, combine=_join)
+        return Piece(X, y, weight)
+
+
+@dataclass(frozen=True)
+class LocalPieces(Pieces):
+    """Pieces on one machine, read and used on the thread pool.
+
+    ``loaders`` is called for every pass and gives one function per piece that reads it. With ``streaming``
+    the reading happens while the loaders are made, one after another.
+    """
+
+    loaders: Callable[[], Iterator[Loader]]
+    n_jobs: int | None = None
+    streaming: bool = False
+
+    def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
+        threads = effective_threads(self.n_jobs)
+        numbered = enumerate(self.loaders())
+        while batch := list(islice(numbered, threads)):
+            with single_threaded_blas():
+                results = run([partial(_use, load, i, function, args) for i, load in batch], threads)
+            del batch
+            yield from results
+
+    def map_reduce(
+        self, function: Callable[..., Any], *args: Any, combine: Callable[[Any, Any], Any] = add
+    ) -> Any:
+        return tree_sum(self.map(function, *args), combine)
+
+    def mapped(self, function: Callable[..., Any], *args: Any) -> LocalPieces:
+        def loaders() -> Iterator[Loader]:
+            for load in self.loaders():
+                yield partial(_changed, load, function, args)
+
+        return replace(self, loaders=loaders)
+
+    def some(self, step: int) -> LocalPieces | None:
+        if self.streaming:
+            return None
+        return replace(self, loaders=lambda: islice(self.loaders(), 0, None, step))
+
+    def first(self) -> Piece:
+        for load in self.loaders():
+            return load()
+        raise ValueError("there are no pieces: the source holds no rows.")
+
+
+def _use(load: Loader, index: int, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    return function(replace(load(), index=index), *args)
+
+
+def _changed(load: Loader, function: Callable[..., Any], args: tuple[Any, ...]) -> Piece:
+    return changed(load(), function, args)
+
+
+def changed(piece: Piece, function: Callable[..., Any], args: tuple[Any, ...]) -> Piece:
+    """The piece with another table."""
+    return replace(piece, X=function(piece.X, *args))
+
+
+Draw = tuple[FloatArray, Any, Any, Any]
+
+
+def _draw(piece: Piece, n_rows: int, seed: int) -> Draw:
+    keys = np.random.default_rng([seed, piece.index]).random(len(piece))
+    kept = np.sort(np.argsort(keys, kind="stable")[:n_rows])
+    y = None if piece.y is None else np.asarray(piece.y)[kept]
+    weight = None if piece.weight is None else np.asarray(piece.weight)[kept]
+    return keys[kept], _rows(piece.X, kept), y, weight
+
+
+def _pick(piece: Piece, numbers: IntArray, starts: IntArray) -> Draw:
+    first, last = np.searchsorted(numbers, starts[piece.index : piece.index + 2])
+    kept = numbers[first:last] - starts[piece.index]
+    y = None if piece.y is None else np.asarray(piece.y)[kept]
+    weight = None if piece.weight is None else np.asarray(piece.weight)[kept]
+    return kept, _rows(piece.X, kept), y, weight
+
+
+def _join(left: Draw, right: Draw) -> Draw:
+    return _smallest(len(left[0]) + len(right[0]), left, right)
+
+
+def _rows(X: Any, kept: Any) -> Any:
+    return X.iloc[kept] if hasattr(X, "iloc") else X[kept]
+
+
+def _smallest(n_rows: int, left: Draw, right: Draw) -> Draw:
+    keys = np.concatenate([left[0], right[0]])
+    kept = np.sort(np.argsort(keys, kind="stable")[:n_rows])
+    X = _rows(_stack(left[1], right[1]), kept)
+    y = None if left[2] is None else np.concatenate([left[2], right[2]])[kept]
+    weight = None if left[3] is None else np.concatenate([left[3], right[3]])[kept]
+    return keys[kept], X, y, weight
+
+
+def _stack(above: Any, below: Any) -> Any:
+    if hasattr(above, "iloc"):
+        import pandas as pd
+
+        return pd.concat([above, below], ignore_index=True)
+    if isinstance(above, np.ndarray):
+        return np.concatenate([above, below])
+    from scipy import sparse
+
+    return sparse.vstack([above, below], format="csr")

@@ -1,0 +1,125 @@
+"""The first pass over the pieces: how many rows, which classes, and whether all values can be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.piece import Piece
+from maxmargin.typing import AnyArray, FloatArray
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one pass finds out.
+
+    Attributes
+    ----------
+    n_rows : number of rows; ``n_features`` of columns.
+    weight : sum of the weights.
+    mean_x : weighted means of the columns, of shape (n_features,).
+    mean_y : weighted mean of the targets (0 where they are classes).
+    labels : the distinct targets in order, where they are classes; else empty.
+    counts : rows of each, and ``masses`` their sums of weights.
+    """
+
+    n_rows: int
+    n_features: int
+    weight: float
+    mean_x: FloatArray
+    mean_y: float
+    labels: AnyArray
+    counts: FloatArray
+    masses: FloatArray
+
+
+def survey(pieces: Pieces, *, classes: bool) -> Survey:
+    """One pass: sizes, means and classes; an error for values that are not finite."""
+    return pieces.map_reduce(_survey_piece, _names(pieces.first()), classes, combine=_merge)
+
+
+def learn_columns(estimator: Any, pieces: Pieces) -> None:
+    """Let an estimator learn the number and the names of the columns from the first piece."""
+    first = pieces.first()
+    X = first.X.iloc[:1] if hasattr(first.X, "iloc") else first.X[:1]
+    validate_data(estimator, X, skip_check_array=True)
+
+
+def _names(piece: Piece) -> list[Any] | None:
+    return list(piece.X.columns) if hasattr(piece.X, "columns") else None
+
+
+def _survey_piece(piece: Piece, names: list[Any] | None, classes: bool) -> Survey:
+    if _names(piece) != names:
+        raise ValueError(
+            f"piece {piece.index} has the columns {_names(piece)} and the first one has {names}: "
+            "all pieces need the same columns in the same order."
+        )
+    X, y, weights = piece.table(), piece.labels(), piece.weights()
+    _check_finite(X.data if sparse.issparse(X) else X, piece, "X")
+    _check_finite(weights, piece, "sample_weight")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight of piece {piece.index} holds negative values: use weights >= 0.")
+    total = float(weights.sum())
+    mean_x = _times(weights, X) / total if total > 0 else np.zeros(X.shape[1])
+    if not classes:
+        y = as_numbers(y, piece)
+        mean_y = float(weights @ y) / total if total > 0 else 0.0
+        return Survey(len(piece), X.shape[1], total, mean_x, mean_y, y[:0], np.empty(0), np.empty(0))
+    if y.dtype.kind == "f":
+        _check_finite(y, piece, "y")
+    labels, codes = np.unique(y, return_inverse=True)
+    counts = np.bincount(codes, minlength=len(labels)).astype(np.float64)
+    masses = np.bincount(codes, weights=weights, minlength=len(labels))
+    return Survey(len(piece), X.shape[1], total, mean_x, 0.0, labels, counts, masses)
+
+
+def as_numbers(y: AnyArray, piece: Piece) -> FloatArray:
+    """Targets of a regression in float64."""
+    numbers = np.asarray(y, dtype=np.float64)
+    _check_finite(numbers, piece, "y")
+    return numbers
+
+
+def _check_finite(values: Any, piece: Piece, what: str) -> None:
+    # the sum is finite where every value is, up to overflow: one cheap pass instead of a table of booleans
+    if not np.isfinite(np.sum(values, dtype=np.float64)) and not np.isfinite(values).all():
+        raise ValueError(
+            f"{what} of piece {piece.index} contains NaN or infinity: drop these rows or impute them first."
+        )
+
+
+def _times(weights: FloatArray, X: Any) -> FloatArray:
+    if sparse.issparse(X):
+        return np.asarray(X.T @ weights, dtype=np.float64).ravel()
+    if X.dtype == np.float64:
+        return np.asarray(weights @ X)
+    total = np.zeros(X.shape[1])
+    for start in range(0, len(X), 4096):
+        total += weights[start : start + 4096] @ X[start : start + 4096].astype(np.float64)
+    return total
+
+
+def _merge(left: Survey, right: Survey) -> Survey:
+    if left.n_features != right.n_features:
+        raise ValueError(
+            f"pieces have {left.n_features} and {right.n_features} columns: all need the same columns."
+        )
+    weight = left.weight + right.weight
+    share = right.weight / weight if weight > 0 else 0.0
+    labels, codes = np.unique(np.concatenate([left.labels, right.labels]), return_inverse=True)
+    return Survey(
+        left.n_rows + right.n_rows,
+        left.n_features,
+        weight,
+        left.mean_x + share * (right.mean_x - left.mean_x),
+        left.mean_y + share * (right.mean_y - left.mean_y),
+        labels,
+        np.bincount(codes, weights=np.concatenate([left.counts, right.counts]), minlength=len(labels)),
+        np.bincount(codes, weights=np.concatenate([left.masses, right.masses]), minlength=len(labels)),
+    )

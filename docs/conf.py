@@ -43,20 +43,11 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"(/reproduce/|examples/[a-z_]+\.py$)",  # scripts, not pages
+    "ignore_pattern": r"(^|/)(?!plot_)[^/]*\.py$",  # scripts, not pages
     "subsection_order": [
-        f"../examples/{name}"
-        for name in (
-            "machines",
-            "kernels",
-            "tuning",
-            "linear",
-            "online",
-            "selection",
-            "evaluation",
-            "strings",
-            "*",
-        )
+        *[f"../examples/{name}" for name in ("machines", "kernels", "tuning", "linear", "online")],
+        *[f"../examples/{name}" for name in ("selection", "evaluation", "strings")],
+        "*",
     ],
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "reference/backreferences",

@@ -22,7 +22,7 @@ def write_reference(path: Path) -> None:
     rooms: dict[str, list[str]] = {}
     for name, home in mm._HOMES.items():
         rooms.setdefault(_room(home), []).append(name)
-    parts = ["# Reference", "Everything that is public. Top-level names are used as `mm.SVC`."]
+    parts = ["# Every public name", "Everything that is public. Top-level names are used as `mm.SVC`."]
     for room, names in rooms.items():
         parts += [f"## {_TITLES.get(room) or _first_sentence(room)}", _listed("maxmargin", names)]
     for module in sorted(mm._MODULES):

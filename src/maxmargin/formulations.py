@@ -60,18 +60,23 @@ class Classification:
 
     def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
         n = len(points)
-        squared = self.loss == "squared_hinge"
-        upper = self.C * weight
+        upper, ridge = self.limits(weight)
         return BoxQP(
             Q=_one_variable_each(kernel, points, target),
-            d=0.5 / upper if squared else np.zeros(n),
+            d=ridge,
             p=np.full(n, -1.0),
             s=target,
             group=np.zeros(n, dtype=np.int64),
             delta=np.zeros(1),
-            C=np.full(n, np.inf) if squared else upper,
+            C=upper,
             start=np.zeros(n),
         )
+
+    def limits(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Upper bounds and ridge of rows with these weights."""
+        if self.loss == "squared_hinge":
+            return np.full_like(weight, np.inf), 0.5 / (self.C * weight)
+        return self.C * weight, np.zeros_like(weight)
 
     def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
         a = solution.x

@@ -57,7 +57,7 @@ def solve_folds(
         high = np.where(y > 0.0, bound, 0.0)
         if f >= n_machines and not x.any():
             x[:] = t[f - n_machines]
-        _make_feasible(x, low, high)
+        make_feasible(x, low, high)
         g = -y
         used = np.flatnonzero(x)
         add_rows(g, K, used, x[used], 0, n)
@@ -87,7 +87,7 @@ def _stretched(K: FloatArray, logs: FloatArray, stretch: float, out: FloatArray)
 
 
 @jit
-def _make_feasible(t: FloatArray, low: FloatArray, high: FloatArray) -> None:
+def make_feasible(t: FloatArray, low: FloatArray, high: FloatArray) -> None:
     """Clip into the bounds, then move variables until they sum to 0."""
     excess = 0.0
     for i in range(len(t)):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from maxmargin._compute.threads import run
 from maxmargin.formulations import Expansion
-from maxmargin.multiclass import BinaryTask, binary_tasks, predict_codes, summed_decisions
+from maxmargin.multiclass import BinaryTask, binary_tasks, predict_codes
 from maxmargin.problems.solution import Solution, Status
+from maxmargin.svm import SVC
 from maxmargin.svm.classification import _Classifier
 from maxmargin.tuning.cells import Answer, FastCell, Targets, chains_of
 from maxmargin.tuning.chain import (
@@ -26,10 +26,9 @@ from maxmargin.tuning.chain import (
     unaffected_by_bounds,
 )
 from maxmargin.tuning.folds import Fold
+from maxmargin.tuning.pairs import PairMachines, answer_fold, answer_pairs, class_range
 from maxmargin.tuning.shared import SharedGram
 from maxmargin.typing import FloatArray, IntArray
-
-_TEST_ROWS = 512
 
 
 def answer_folds(
@@ -211,6 +210,9 @@ def _classify(
             reason = f"{missing} of the {n_classes} classes have no training row of positive weight in a fold"
             return [[Answer(cell.index, None, None, 0.0, reason) for cell in chain] for _ in folds]
     weights = [_training_weights(machine, targets, train) for train, _ in folds]
+    pairwise = n_classes > 2 and machine.multiclass == "ovo"
+    if pairwise and isinstance(machine, SVC):
+        return answer_pairs(gram, chain, targets, folds, weights, n_threads)
     tasks = [
         [_counted(task, weight) for task in binary_tasks(targets.codes[train], n_classes, machine.multiclass)]
         for (train, _), weight in zip(folds, weights, strict=True)
@@ -252,11 +254,7 @@ def _segments(
     """Columns that a problem keeps up to date: all, or those of its two classes (rows stand by class)."""
     if n_classes == 2 or strategy == "ovr":
         return np.array([[0, len(gram.narrow)]])
-    return np.array([_class_range(targets.codes, k) for k in (task.positive, task.negative)])
-
-
-def _class_range(codes: IntArray, k: int) -> tuple[int, int]:
-    return int(np.searchsorted(codes, k, "left")), int(np.searchsorted(codes, k, "right"))
+    return np.array([class_range(targets.codes, k) for k in (task.positive, task.negative)])
 
 
 def _vote(
@@ -270,72 +268,28 @@ def _vote(
     """Answers of one fold from the links of its problems; rows[k] are the training rows of problem k."""
     assert targets.classes is not None
     n_classes = len(targets.classes)
-    answers = []
     by_cell = [[found[j] for found in links] for j in range(len(chain))]
-    solved = [j for j, mine in enumerate(by_cell) if not any(link.failure for link in mine)]
-    began = time.perf_counter()
-    decided = _decisions(gram, chain, targets, rows, [by_cell[j] for j in solved], test)
-    shared = (time.perf_counter() - began) / max(len(solved), 1)
-    for j, cell in enumerate(chain):
-        seconds = sum(link.seconds for link in by_cell[j])
-        if j not in solved:
-            failure = next(link.failure for link in by_cell[j] if link.failure)
-            answers.append(Answer(cell.index, None, None, seconds, failure))
+    seconds = [sum(link.seconds for link in mine) for mine in by_cell]
+    failures = [next((link.failure for link in mine if link.failure), "") for mine in by_cell]
+    answers = [
+        Answer(cell.index, None, None, spent, failure)
+        for cell, spent, failure in zip(chain, seconds, failures, strict=True)
+        if failure
+    ]
+    solved = [j for j, failure in enumerate(failures) if not failure]
+    for j in solved:
+        cell, machine = chain[j], chain[j].machine
+        expansions = [link.expansion for link in by_cell[j] if link.expansion is not None]
+        biases = np.array([expansion.intercept for expansion in expansions])
+        if n_classes > 2 and machine.multiclass == "ovo":
+            betas = [expansion.beta[None] for expansion in expansions]
+            answers += answer_fold(
+                gram, [cell], targets, PairMachines(rows, betas, biases[:, None]), test, seconds[j]
+            )
             continue
-        decisions = decided[solved.index(j)]
-        machine = cell.machine
+        decisions = np.column_stack([link.sums for link in by_cell[j] if link.sums is not None]) + biases
         codes = predict_codes(decisions, n_classes, machine.multiclass, break_ties=machine.break_ties)
         if n_classes == 2:
             decisions = decisions[:, 0]
-        elif machine.multiclass == "ovo" and targets.scores:
-            decisions = summed_decisions(decisions, n_classes)
-        answers.append(Answer(cell.index, targets.classes[codes], decisions, seconds + shared))
+        answers.append(Answer(cell.index, targets.classes[codes], decisions, seconds[j]))
     return answers
-
-
-def _decisions(
-    gram: SharedGram,
-    chain: list[FastCell],
-    targets: Targets,
-    rows: list[IntArray],
-    links: list[list[_Link]],
-    test: IntArray,
-) -> list[FloatArray]:
-    """Decisions of all machines of every cell on the test rows, of shape (n_test, n_machines) each."""
-    expansions = [[link.expansion for link in mine if link.expansion is not None] for mine in links]
-    if len(rows) > 1 and chain[0].machine.multiclass == "ovo":
-        return _pairwise(gram, targets.codes, rows, expansions, test)
-    sums = [np.column_stack([link.sums for link in mine if link.sums is not None]) for mine in links]
-    return [s + np.array([e.intercept for e in mine]) for s, mine in zip(sums, expansions, strict=True)]
-
-
-def _pairwise(
-    gram: SharedGram, codes: IntArray, rows: list[IntArray], cells: list[list[Expansion]], test: IntArray
-) -> list[FloatArray]:
-    """Decisions of all pairs on all test rows, class by class: a row takes part in its class's pairs only.
-
-    The cells of a chain share the kernel values that are read.
-    """
-    n_classes = int(codes[-1]) + 1
-    pairs = list(combinations(range(n_classes), 2))
-    width = n_classes - 1
-    blocks = []
-    for k in range(n_classes):
-        start, stop = _class_range(codes, k)
-        machines = [m for m, pair in enumerate(pairs) if k in pair]
-        weights = np.zeros((stop - start, len(cells) * width), dtype=np.float32)
-        for column, m in enumerate(machines):
-            mine = (rows[m] >= start) & (rows[m] < stop)
-            for c, expansions in enumerate(cells):
-                weights[rows[m][mine] - start, c * width + column] = expansions[m].beta[mine]
-        used = np.flatnonzero(weights.any(axis=1))
-        blocks.append((machines, start + used, weights[used]))
-    decisions = [np.tile([expansion.intercept for expansion in mine], (len(test), 1)) for mine in cells]
-    for begin in range(0, len(test), _TEST_ROWS):
-        part = slice(begin, begin + _TEST_ROWS)
-        values = gram.narrow[test[part]]
-        for machines, columns, weights in blocks:
-            found = values[:, columns] @ weights
-            for c in range(len(cells)):
-                decisions[c][part, machines] += found[:, c * width : (c + 1) * width]
-    return decisions

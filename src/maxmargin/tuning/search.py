@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin._compute.threads import effective_threads
+from maxmargin.svm import OneClassSVM
 from maxmargin.tuning.cells import Answer, FastCell, Targets
 from maxmargin.tuning.errors import ErrorMeasure
 from maxmargin.tuning.fast import answer_folds
@@ -363,7 +364,8 @@ class SharedTask:
         else:
             kernel = kernel.bind(rows)
         wide = getattr(machine, "tol", 0.0) < 1e-5 or kernel.whole  # costly values are not computed twice
-        return SharedGram(kernel, kernel.prepare(rows), layout, wide=wide)
+        balanced = isinstance(machine, DUAL) and not isinstance(machine, OneClassSVM)
+        return SharedGram(kernel, kernel.prepare(rows), layout, wide=wide, balanced=balanced)
 
     def _entry(self, fold: int, answer: Answer) -> Entry:
         data = self.data

@@ -33,30 +33,48 @@ class Layout:
         self._products: dict[Any, AnyArray] = {}
         self._by_length: dict[str, AnyArray] = {}
         self._longest: dict[str, int] = {}
+        self._pages: dict[Any, AnyArray] = {}
         for kernel in kernels:
             if isinstance(kernel, Subsequence):
                 family = _family(kernel)
                 self._longest[family] = max(kernel.length, self._longest.get(family, 0))
 
-    def gram(self, kernel: Kernel, points: Any, dtype: Any) -> AnyArray:
-        """The Gram matrix of ``points`` in ``dtype``, out of shared inner products where that is possible.
+    def gram(self, kernel: Kernel, points: Any, dtype: Any, shift: float = 0.0) -> AnyArray:
+        """The Gram matrix of ``points`` minus ``shift``, out of shared inner products where that is possible.
 
         Shared products and values are computed in float64 and rounded once: a float32 matrix then has an
         error of 6e-8 in every element, however large gamma is.
         """
         if isinstance(kernel, Subsequence):
-            return self._of_length(kernel, points).astype(dtype, copy=False)
+            return (self._of_length(kernel, points) - shift).astype(dtype, copy=False)
         ready = for_engine(points, np.float64)
-        if len(points) > _SHARED_ROWS or not _maps_products(kernel, ready):
-            return kernel.gram(ready.astype(dtype), n_threads=self._n_threads)
+        if not self.rounds_once(kernel, ready):
+            assert shift == 0.0
+            K = self._space(len(points), dtype)
+            return kernel.gram(ready.astype(dtype), out=K, n_threads=self._n_threads)
         assert isinstance(kernel, VectorKernel)
         key = kernel.view_key()
         if key not in self._products:
             self._products[key] = ready.X @ ready.X.T
-        K = np.empty(self._products[key].shape, dtype=dtype)
+        K = self._space(len(ready), dtype)
         parts = split(len(ready), max(1, len(ready) // _TILE_ROWS))
-        run([partial(_map, kernel, ready, self._products[key], K, part) for part in parts], self._n_threads)
+        products = self._products[key]
+        run([partial(_map, kernel, ready, products, K, part, shift) for part in parts], self._n_threads)
         return K
+
+    @staticmethod
+    def rounds_once(kernel: Kernel, points: Any) -> bool:
+        """True when values are computed in float64 before they are rounded: only then is a shift of use."""
+        if isinstance(kernel, Subsequence):
+            return True
+        return len(points) <= _SHARED_ROWS and _maps_products(kernel, points)
+
+    def _space(self, n: int, dtype: Any) -> AnyArray:
+        """Memory for a matrix, used by one kernel after another: fresh pages cost more than their values."""
+        key = (n, np.dtype(dtype))
+        if key not in self._pages:
+            self._pages[key] = np.empty((n, n), dtype=dtype)
+        return self._pages[key]
 
     def _of_length(self, kernel: Subsequence, points: Any) -> AnyArray:
         family = _family(kernel)
@@ -76,10 +94,12 @@ def _maps_products(kernel: Kernel, points: Any) -> bool:
     return plain and isinstance(points, VectorPoints) and isinstance(points.X, np.ndarray)
 
 
-def _map(kernel: VectorKernel, points: VectorPoints, products: AnyArray, K: AnyArray, part: slice) -> None:
+def _map(
+    kernel: VectorKernel, points: VectorPoints, products: AnyArray, K: AnyArray, part: slice, shift: float
+) -> None:
     tile = products[part].copy()
     kernel.map_products(tile, points.take(part), points)
-    K[part] = tile
+    np.subtract(tile, shift, out=K[part], casting="same_kind")
 
 
 class SharedGram:
@@ -87,34 +107,40 @@ class SharedGram:
 
     The float32 error is known exactly on a sample of rows, so the error of any answer there is too; when it
     passes a quarter of the tolerance, a float64 matrix is made, once.
+
+    ``balanced`` says that the coefficients of every machine sum to zero. A constant can then be taken from
+    all values without changing anything, and a wide kernel, whose values are all near one, keeps in float32
+    the digits that matter.
     """
 
-    def __init__(self, kernel: Kernel, points: Any, layout: Layout, *, wide: bool) -> None:
+    def __init__(self, kernel: Kernel, points: Any, layout: Layout, *, wide: bool, balanced: bool) -> None:
         self._kernel = kernel
         self._points = points
         self._layout = layout
         self._lock = threading.Lock()
         self._wide: AnyArray | None = None
-        self.narrow: AnyArray = layout.gram(kernel, points, np.float64 if wide else np.float32)
+        self._error: FloatArray | None = None
         if wide:
-            self._wide = self.narrow
-        self._probe = np.random.default_rng(0).permutation(len(points))[:_PROBE]
-        self._error = None if wide else self._float32_error()
+            self.narrow = self._wide = layout.gram(kernel, points, np.float64)
+        else:
+            probe = np.random.default_rng(0).permutation(len(points))[:_PROBE]
+            exact = points.astype(np.float64)
+            true = kernel.gram(exact.take(probe), exact)
+            shift = float(true.mean()) if balanced and layout.rounds_once(kernel, points) else 0.0
+            self.narrow = layout.gram(kernel, points, np.float32, shift)
+            self._error = (true - shift - self.narrow[probe]).astype(np.float32)
         self._largest_error = 0.0 if self._error is None else float(np.abs(self._error).max(initial=0.0))
 
-    def _float32_error(self) -> FloatArray:
-        exact = self._points.astype(np.float64)
-        true = self._kernel.gram(exact.take(self._probe), exact)
-        error: FloatArray = (true - self.narrow[self._probe]).astype(np.float32)
-        return error
-
     def too_coarse(self, rows: IntArray, weights: FloatArray, tol: float) -> bool:
-        """True when float32 values put an error above tol / 4 on the kernel sums with these weights."""
-        if self._error is None or self._largest_error * float(np.abs(weights).sum()) <= 0.25 * tol:
+        """True when float32 values put an error above tol / 4 on the kernel sums with these weights.
+
+        Weights have the shape (n_rows,), or (n_answers, n_rows) for several answers at once.
+        """
+        largest = float(np.abs(weights).sum(axis=-1).max())
+        if self._error is None or self._largest_error * largest <= 0.25 * tol:
             return False
-        everywhere = np.zeros(len(self.narrow), dtype=np.float32)
-        everywhere[rows] = weights
-        deviation = self._error @ everywhere
+        used = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=0))
+        deviation = self._error[:, rows[used]] @ weights[..., used].astype(np.float32).T
         return float(np.abs(deviation).max(initial=0.0)) > 0.25 * tol
 
     def wide(self) -> AnyArray:

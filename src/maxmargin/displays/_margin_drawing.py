@@ -22,7 +22,7 @@ _LABELS = {
 }
 _RINGS = {"free": "o", "inside": "s", "misclassified": "D"}
 _POINT = 26
-_SLACK = {"colors": "black", "linewidths": 0.7, "linestyles": "-", "alpha": 0.55}
+_SLACK: dict[str, Any] = {"colors": "black", "linewidths": 0.7, "linestyles": "-", "alpha": 0.55}
 
 
 def draw_plane(ax: Any, d: Any) -> None:

@@ -1,4 +1,4 @@
-"""What all pictures share: colours that everybody can tell apart, markers, and a figure when none is given."""
+"""What all pictures share: colours that everybody can tell apart, markers, and a new figure when needed."""
 
 from __future__ import annotations
 

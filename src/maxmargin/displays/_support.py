@@ -47,7 +47,7 @@ def kinds_of(model: Any, X: Any, target: AnyArray | None, task: str) -> Kinds:
 
 def fitted_on(last: Any, seen: Any) -> bool:
     """Are these the rows that the machine was fitted on, as far as its support vectors tell?"""
-    if not hasattr(last, "support_") or getattr(last, "shape_fit_", (None,))[0] != np.shape(seen)[0]:
+    if not hasattr(last, "support_vectors_") or last.shape_fit_[0] != np.shape(seen)[0]:
         return False
     mine, theirs = _dense(seen, last.support_), _dense(last.support_vectors_, slice(None))
     return mine.shape == theirs.shape and bool(np.allclose(mine, theirs))

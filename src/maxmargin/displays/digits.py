@@ -51,7 +51,7 @@ class DigitsDisplay:
         """
         values = np.asarray(X, dtype=np.float64)
         last, seen = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
-        if not hasattr(last, "support_"):
+        if not hasattr(last, "support_vectors_"):
             raise TypeError(f"{type(last).__name__} has no support vectors.")
         if not fitted_on(last, seen):
             raise ValueError("DigitsDisplay needs the rows that the model was fitted on: X does not match.")

@@ -69,8 +69,8 @@ class FeatureMapDisplay:
         if isinstance(model, Pipeline):
             X, model = model[:-1].transform(X), model[-1]
         kernel = getattr(model, "kernel_", None)
-        fits = isinstance(kernel, Polynomial) and kernel.degree == 2 and kernel.coef0 == 0
-        if not fits or np.shape(X)[1] != 2 or len(getattr(model, "classes_", ())) != 2:
+        square = isinstance(kernel, Polynomial) and kernel.degree == 2 and kernel.coef0 == 0
+        if kernel is None or not square or np.shape(X)[1] != 2 or len(getattr(model, "classes_", ())) != 2:
             raise ValueError(
                 "the picture needs an SVC with two classes, two variables and Polynomial(degree=2, coef0=0), "
                 "whose map has three columns; for other maps use FeatureMapDisplay.from_map."

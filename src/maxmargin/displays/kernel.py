@@ -28,7 +28,8 @@ class KernelDisplay:
 
     Attributes
     ----------
-    kernel : as written. gram : K among the rows, ordered by class. classes, sizes : names and numbers of rows.
+    kernel : as written. gram : K among the rows, ordered by class.
+    classes, sizes : names of the classes and how many rows they have.
     check : the verdict and the spectrum (ascending).
     x0 : the row around which the section is taken. section_axes : values along one or two variables (none for
         rows that are not numbers); section : K(x, x0) there, or among the rows in descending order.

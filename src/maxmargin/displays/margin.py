@@ -139,7 +139,7 @@ def _has_margins(model: Any) -> bool:
     """Is the model one that pushes rows beyond f = -1 and +1?"""
     last = model[-1] if isinstance(model, Pipeline) else model
     hinge = isinstance(last, (LinearSVC, Pegasos, PassiveAggressive))
-    return hasattr(last, "support_") or hinge
+    return hasattr(last, "support_vectors_") or hinge
 
 
 def _answer(model: Any, task: Task) -> Any:

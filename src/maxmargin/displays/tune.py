@@ -170,4 +170,8 @@ def _place(
 
 
 def _tick(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, (int, float, np.number)) else str(value)
+    if not isinstance(value, (int, float, np.number)):
+        return str(value)
+    given = float(value)
+    whole = given.is_integer() and abs(given) < 1e5
+    return f"{given:.0f}" if whole else f"{given:.3g}"

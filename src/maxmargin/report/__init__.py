@@ -5,6 +5,7 @@ so the room itself can be called.
 """
 
 import sys
+from inspect import signature
 from types import ModuleType
 from typing import Any
 
@@ -16,8 +17,7 @@ class _CallableRoom(ModuleType):
         return report(*args, **kwargs)
 
 
-_CallableRoom.__call__.__doc__ = report.__doc__
-_CallableRoom.__call__.__wrapped__ = report  # type: ignore[attr-defined]  # for help() and signatures
+__signature__ = signature(report)
 sys.modules[__name__].__class__ = _CallableRoom
 
 __all__ = ["report"]

@@ -58,7 +58,7 @@ def _quality(study: Study) -> list[Card]:
     on = say("glance.held_out" if study.held_out else "glance.same_rows")
     if task == "classification":
         measures = study.evaluation.confusion.measures(study.evaluation.confidence)
-        value, low, high = measures.loc["accuracy"].tolist()
+        value, low, high = measures.loc[["accuracy"]].to_numpy()[0].tolist()
         span = say("evaluation.from_to", low=percent(low), high=percent(high))
         cards = [Card(study.words.measure("accuracy"), percent(value), f"{span}, {on}")]
         if study.evaluation.ranking is not None:

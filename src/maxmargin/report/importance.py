@@ -28,7 +28,8 @@ def permutation_table(study: Study) -> pd.DataFrame | None:
     """
     rows = study.evaluated
     frame = rows.frame
-    if frame is None or rows.y is None or study.takes_kernel_values:
+    predicts = study.subject.task in ("classification", "regression")
+    if not predicts or frame is None or rows.y is None or study.takes_kernel_values:
         return None
     n = max(_FEWEST_ROWS, _PREDICTIONS // (study.n_repeats * frame.shape[1]))
     sample = rows.sample(n, study.seed)

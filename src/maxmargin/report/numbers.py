@@ -12,13 +12,14 @@ def number(value: Any, digits: int = 4) -> str:
     """A short number; nothing for NaN."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
         return str(value)
-    if isnan(value):
+    given = float(value)
+    if isnan(given):
         return ""
-    if not isfinite(value):
-        return "∞" if value > 0 else "-∞"
-    if float(value).is_integer() and abs(value) < 1e7:
-        return str(int(value))
-    return f"{value:.{digits}g}"
+    if not isfinite(given):
+        return "∞" if given > 0 else "-∞"
+    if given.is_integer() and abs(given) < 1e7:
+        return str(int(given))
+    return f"{given:.{digits}g}"
 
 
 def percent(share: float) -> str:

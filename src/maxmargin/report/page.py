@@ -131,7 +131,7 @@ def _render(study: Study) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     template = environment.from_string((folder / "report.html").read_text(encoding="utf-8"))
-    return template.render(
+    page: str = template.render(
         language=study.words.language,
         title=title_of(study),
         style=(folder / "report.css").read_text(encoding="utf-8"),
@@ -140,3 +140,4 @@ def _render(study: Study) -> str:
         glance=glance(study, sections),
         sections=sections,
     )
+    return page.strip() + "\n"  # the macros above the first line leave blank lines

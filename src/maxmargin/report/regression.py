@@ -26,10 +26,7 @@ def regression_measures(
         for name, of in _MEASURES.items():
             found[name][k] = of(truth[rows], predicted[rows])
     ends = [50 * (1 - confidence), 50 * (1 + confidence)]
-    return {
-        name: (values[name], *np.nanpercentile(found[name], ends).tolist())  # type: ignore[misc]  # two ends
-        for name in _MEASURES
-    }
+    return {name: (values[name], *np.nanpercentile(found[name], ends).tolist()) for name in _MEASURES}
 
 
 def _r2(truth: FloatArray, predicted: FloatArray) -> float:

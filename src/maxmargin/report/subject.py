@@ -46,7 +46,8 @@ class Subject:
             )
         if not hasattr(model, "fit"):
             raise TypeError(
-                f"a report is about a fitted estimator, a TuneResult or a selector, not {type(given).__name__}."
+                "a report is about a fitted estimator, a TuneResult or a selector, "
+                f"not {type(given).__name__}."
             )
         check_is_fitted(model)
         steps = tuple(model.steps) if isinstance(model, Pipeline) else (("model", model),)

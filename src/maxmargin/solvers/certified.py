@@ -37,7 +37,7 @@ def solve_certified(
             break
         tol /= 4
         again = replace(solver, tol=tol).solve(problem, start=solution.x, callback=callback)
-        later = again.trace + [solution.n_iter, 0.0, 0.0, solution.seconds]
+        later = again.trace + np.array([solution.n_iter, 0.0, 0.0, solution.seconds])
         solution = replace(
             again,
             n_iter=solution.n_iter + again.n_iter,

@@ -23,9 +23,7 @@ Caution = tuple[str, str, str]  # how serious, the point, the remedy
 
 def cautions(study: Study) -> Section:
     """All warnings, the serious ones first."""
-    makers = [_same_rows, _repeated, _mismatch, _leaks, _loose, _no_better, _imbalance, _edge, _interrupted, _unscaled,
-              _few_rows, _nearly_all, _constant, _wide]  # fmt: skip
-    found = [caution for make in makers for caution in make(study)]
+    found = [caution for make in _MAKERS for caution in make(study)]
     found.sort(key=lambda caution: caution[0] != "high")
     title = study.say("cautions.title")
     if not found:
@@ -54,7 +52,12 @@ def _repeated(study: Study) -> list[Caution]:
 
 def _mismatch(study: Study) -> list[Caution]:
     final, rows = study.subject.final, study.training
-    if rows is None or rows.frame is None or study.takes_kernel_values or not hasattr(final, "support_"):
+    if (
+        rows is None
+        or rows.frame is None
+        or study.takes_kernel_values
+        or not hasattr(final, "support_vectors_")
+    ):
         return []
     if fitted_on(final, study.subject.transformed(rows.X)):
         return []
@@ -76,7 +79,7 @@ def _no_better(study: Study) -> list[Caution]:
         return []
     confusion = study.evaluation.confusion
     largest = float(confusion.counts.sum(axis=0).max() / confusion.total)
-    low = float(confusion.measures(study.evaluation.confidence).loc["accuracy", "low"])
+    low = float(confusion.measures(study.evaluation.confidence)["low"].loc["accuracy"])
     if low > largest:
         return []
     return _one(
@@ -127,7 +130,7 @@ def _few_rows(study: Study) -> list[Caution]:
 
 def _nearly_all(study: Study) -> list[Caution]:
     final = study.subject.final
-    if study.subject.task == "outliers" or not hasattr(final, "support_"):
+    if study.subject.task == "outliers" or not hasattr(final, "support_vectors_"):
         return []
     share = len(final.support_) / final.shape_fit_[0]
     return _one(study, "medium", "caution.nearly_all", share=percent(share)) if share > _NEARLY_ALL else []
@@ -146,3 +149,21 @@ def _wide(study: Study) -> list[Caution]:
     if study.takes_kernel_values or p <= n:
         return []
     return _one(study, "medium", "caution.wide", n=n, p=p)
+
+
+_MAKERS = (
+    _same_rows,
+    _repeated,
+    _mismatch,
+    _leaks,
+    _loose,
+    _no_better,
+    _imbalance,
+    _edge,
+    _interrupted,
+    _unscaled,
+    _few_rows,
+    _nearly_all,
+    _constant,
+    _wide,
+)

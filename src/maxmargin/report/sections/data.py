@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from maxmargin.feature_selection.base import Selector
 from maxmargin.report.blocks import Bars, Grid, Heading, Points, Section, Text
 from maxmargin.report.numbers import number, percent
 from maxmargin.report.study import Study
@@ -138,7 +139,7 @@ def _preparation(study: Study) -> list[Any]:
 
 def _step(study: Study, step: Any) -> str:
     say, name = study.say, type(step).__name__
-    if step is study.subject.selector:
+    if isinstance(step, Selector):
         return say("data.step_selector", name=name, kept=int(step.support_.sum()), p=len(step.support_))
     if name == "ColumnTransformer":
         parts = [

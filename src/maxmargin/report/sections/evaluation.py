@@ -17,7 +17,7 @@ from maxmargin.report.regression import regression_measures
 from maxmargin.report.study import Study
 
 _CONFUSION_CLASSES = 6
-_PLAIN = {"MCC", "Gini", "KS", "AUC", "Brier score", "log loss", "F1"}
+_SHARES = ("accuracy", "error", "balanced accuracy", "sensitivity", "specificity", "precision")
 
 
 def evaluation(study: Study) -> Section | None:
@@ -39,17 +39,17 @@ def _classified(study: Study) -> list[Any]:
     blocks: list[Any] = [
         Grid(
             columns=[say("evaluation.measure"), say("evaluation.value"), say("evaluation.interval")],
-            rows=[_measure(study, str(name), *row) for name, row in zip(table.index, table.to_numpy().tolist(), strict=True)],
+            rows=[_measure(study, str(name), *table.loc[name].tolist()) for name in table.index],
             numbers=(1, 2),
             caption=say("evaluation.caption", level=round(100 * found.confidence)),
         ),
         *_confusion(study),
-    ]  # fmt: skip
+    ]
     return blocks + _ranking(study)
 
 
 def _measure(study: Study, name: str, value: float, low: float, high: float) -> list[str]:
-    write = number if name in _PLAIN else percent
+    write = percent if name in _SHARES or " of " in name else number
     interval = "" if np.isnan(low) else study.say("evaluation.from_to", low=write(low), high=write(high))
     return [study.words.measure(name), write(value), interval]
 
@@ -110,10 +110,7 @@ def _regressed(study: Study) -> list[Any]:
     return [
         Grid(
             columns=[say("evaluation.measure"), say("evaluation.value"), say("evaluation.interval")],
-            rows=[
-                [study.words.measure(name), number(value), say("evaluation.from_to", low=number(low), high=number(high))]
-                for name, (value, low, high) in measures.items()
-            ],
+            rows=[_measure(study, name, *values) for name, values in measures.items()],
             numbers=(1, 2),
             caption=say("evaluation.bootstrap"),
         ),

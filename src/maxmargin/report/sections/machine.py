@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.displays._support import KINDS
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import solved
 from maxmargin.report.blocks import Facts, Grid, Heading, Section, Text
@@ -33,28 +34,32 @@ def machine(study: Study) -> Section:
     return Section("machine", say("machine.title"), blocks)
 
 
+_OF_THE_RUN = {"n_jobs", "verbose", "cache_size", "solver", "certify", "warm_start", "shrinking", "max_iter"}
+_OF_THE_KERNEL = {"kernel", "gamma", "coef0", "degree"}
+_OF_THE_ANSWER = {"break_ties", "decision_function_shape", "probability", "random_state"}
+
+
 def parameters(final: Any) -> list[tuple[str, str]]:
-    """Parameters that matter to the answer: those of the model, without those of the run."""
-    of_the_run = {"n_jobs", "verbose", "cache_size", "solver", "certify", "warm_start", "shrinking"}
-    params = final.get_params(deep=False)
-    return [
-        (name, value_text(value, 120))
-        for name, value in params.items()
-        if name not in of_the_run and not isinstance(value, BaseEstimator) and value is not None
-    ]
+    """Parameters that shape the model; the kernel with its numbers in place of their names."""
+    kernel = getattr(final, "kernel_", None)
+    hidden = _OF_THE_RUN | _OF_THE_ANSWER | (_OF_THE_KERNEL if kernel is not None else set())
+    listed = [] if kernel is None else [("kernel", value_text(str(kernel), 160))]
+    for name, value in final.get_params(deep=False).items():
+        if name not in hidden and not isinstance(value, BaseEstimator) and value is not None:
+            listed.append((name, value_text(value, 120)))
+    return listed
 
 
 def _figures(study: Study) -> list[Any]:
     """What a reader of the texts expects: support vectors by kind, the margin."""
     final, say = study.subject.final, study.say
     facts = []
-    if hasattr(final, "support_"):
+    if hasattr(final, "support_vectors_"):
         n, n_rows = len(final.support_), final.shape_fit_[0]
         facts.append((say("machine.support"), say("machine.of", n=n, all=n_rows)))
     if hasattr(final, "point_kinds_"):
         kinds = final.point_kinds_
-        for kind in ("free", "inside", "misclassified"):
-            facts.append((say(f"machine.{kind}"), str(int((kinds == kind).sum()))))
+        facts += [(say(f"machine.{kind}"), str(int((kinds == kind).sum()))) for kind in KINDS]
     if hasattr(final, "margin_"):
         facts.append((say("machine.margin"), number(final.margin_)))
     if hasattr(final, "epsilon_"):

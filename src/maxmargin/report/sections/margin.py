@@ -29,19 +29,16 @@ def margin(study: Study) -> Section | None:
 
 
 def _pictures(study: Study, rows: Rows) -> list[Any]:
-    """All variables where there are one or two; else the PCA plane, and the two that matter most."""
-    assert rows.frame is not None  # the caller looked
-    views: list[Any] = [None]
-    best = _best(study, 2)
-    if rows.frame.shape[1] > 2 and len(best) == 2:
-        views.append(best)
-    made, reasons = [], []
-    for features in views:
+    """All variables where there are one or two, else the PCA plane; where that is not possible, a pair."""
+    reason = ""
+    for features in (None, _best_numbers(study, rows)):
+        if features == []:
+            continue
         try:
-            made.append(_picture(study, rows, features))
+            return [_picture(study, rows, features)]
         except ValueError as error:  # columns that are no numbers, or have missing values
-            reasons.append(str(error))
-    return made or [Text(study.say("margin.impossible", reason=reasons[0]))]
+            reason = reason or str(error)
+    return [Text(study.say("margin.impossible", reason=reason))]
 
 
 def _picture(study: Study, rows: Rows, features: Any) -> Any:
@@ -65,9 +62,20 @@ def _best(study: Study, n: int) -> list[str]:
     return [str(name) for name in study.importance["variable"].head(n)]
 
 
+def _best_numbers(study: Study, rows: Rows) -> list[str]:
+    """The two numbers that matter most, without missing values; none where there are not two."""
+    assert rows.frame is not None  # the caller looked
+    fit = [
+        name
+        for name in _best(study, len(study.variables))
+        if rows.frame[name].dtype.kind in "iuf" and rows.frame[name].notna().all()
+    ]
+    return fit[:2] if len(fit) >= 2 else []
+
+
 def _support_vectors(study: Study, rows: Rows) -> list[Any]:
     final, say = study.subject.final, study.say
-    if not hasattr(final, "support_") or not fitted_on(final, study.subject.transformed(rows.X)):
+    if not hasattr(final, "support_vectors_") or not fitted_on(final, study.subject.transformed(rows.X)):
         return []
     columns = _listed_columns(study, rows)
     heads = [say("margin.row"), *(say(f"margin.{head}") for head in columns), *_best(study, _VALUES)]

@@ -14,8 +14,8 @@ $(VENV)/.with-%: pyproject.toml $(VENV)/.made
 	$(BIN)/pip install --quiet -e ".[$*]"
 	touch $@
 
-demo: $(VENV)/.with-plot
-	$(BIN)/python -m maxmargin.demo
+demo: $(VENV)/.with-cli
+	$(BIN)/maxmargin demo
 
 test: $(VENV)/.with-test
 	$(BIN)/python -m pytest -n auto

@@ -33,7 +33,6 @@ RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 OUTSIDE = {
     "__init__",
     "__main__",
-    "demo",
     "datasets",
     "io",
 }  # they only use the public names, or no room at all

@@ -46,8 +46,10 @@ _HOMES: dict[str, str] = {
     "Binning": "maxmargin.scoring",
     "WOEEncoder": "maxmargin.scoring",
     "Scorecard": "maxmargin.scoring",
+    "save": "maxmargin.io",
+    "load": "maxmargin.io",
 }
-_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "report"}
+_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "report", "io"}
 _MODULES |= {"pieces"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import svm as sk
 from sklearn.base import is_regressor
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.impute import SimpleImputer
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import maxmargin as mm
 from maxmargin.kernels import RBF, Linear
@@ -197,3 +200,24 @@ def test_kernel_perceptron_shares_the_matrix(which, request):
             assert result.folds[k, f] == pytest.approx(
                 1 - plain.fit(X[train], y[train]).score(X[test], y[test])
             )
+
+
+def test_imputers_and_encoders_in_front_are_fitted_inside_each_fold():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(90, 3)), columns=["a", "b", "c"])
+    table.loc[::7, "a"] = np.nan
+    table["home"] = rng.choice(
+        ["own", "rent", "boat"], 90, p=[0.5, 0.48, 0.02]
+    )  # some folds never see a boat
+    y = (table["b"] + (table["home"] == "own") > 0.5).astype(int)
+
+    def model(machine):
+        numbers = make_pipeline(SimpleImputer(), StandardScaler())
+        columns = (numbers, ["a", "b", "c"]), (OneHotEncoder(handle_unknown="ignore"), ["home"])
+        return make_pipeline(make_column_transformer(*columns), machine)
+
+    grid = {"svc__C": C, "svc__gamma": [0.1, 1.0]}
+    ours, theirs = model(mm.SVC(tol=TOL)), model(sk.SVC(tol=TOL))
+    result, errors, _ = both(ours, theirs, (table, y), grid, FOLDS)
+    assert result.path == "shared Gram matrices"
+    np.testing.assert_allclose(result.folds, errors, atol=1e-12)

@@ -6,6 +6,7 @@ from maxmargin.kernels.checks import MercerCheck, distance, mercer_check
 from maxmargin.kernels.given import Function, Precomputed
 from maxmargin.kernels.maps import polynomial_map
 from maxmargin.kernels.names import as_kernel
+from maxmargin.kernels.parsing import KernelExpressionError, parse
 from maxmargin.kernels.spectrum import Spectrum
 from maxmargin.kernels.strings import Subsequence
 from maxmargin.kernels.vectors import (
@@ -46,6 +47,8 @@ __all__ = [
     "Precomputed",
     "Function",
     "as_kernel",
+    "parse",
+    "KernelExpressionError",
     "mercer_check",
     "MercerCheck",
     "distance",

@@ -7,8 +7,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
 from maxmargin._compute.memory import cache_bytes
 from maxmargin.kernel_machines import KernelPerceptron, KernelRidge
@@ -16,7 +25,10 @@ from maxmargin.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
 
 DUAL = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
 MACHINES = (*DUAL, KernelRidge, KernelPerceptron)
+# transformers that may stand in front: fitted on the training rows of a fold, they give every row its own
+# values, whatever the target is
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
+FRONTS = (*SCALERS, SimpleImputer, OneHotEncoder, OrdinalEncoder)
 
 SHARED = "shared Gram matrices"
 ROWS = "row store, one fit per cell and fold"
@@ -63,9 +75,18 @@ def _split(model: Any) -> tuple[Any, Any]:
     if not isinstance(model, Pipeline):
         return None, model
     front = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
-    if not all(isinstance(step, SCALERS) for step in front):
+    if not all(_may_stand_in_front(step) for step in front):
         return None, None
     return (Pipeline(model.steps[:-1]) if front else None), model.steps[-1][1]
+
+
+def _may_stand_in_front(step: Any) -> bool:
+    if isinstance(step, Pipeline):
+        return all(_may_stand_in_front(inner) for _, inner in step.steps)
+    if isinstance(step, ColumnTransformer):
+        inner = [*(transformer for _, transformer, _ in step.transformers), step.remainder]
+        return all(_may_stand_in_front(transformer) for transformer in inner)
+    return isinstance(step, FRONTS) or step in (None, "passthrough", "drop")
 
 
 def _is_hard(machine: Any) -> bool:

@@ -28,7 +28,7 @@ class Progress:
         self._task: Any = None
 
     def __enter__(self) -> Self:
-        if _on_terminal():
+        if self._verbose >= 0 and _on_terminal():
             self._open_bar()
         return self
 
@@ -54,7 +54,7 @@ class Progress:
         self._done += n
         if self._bar is not None:
             self._bar.update(self._task, advance=n, description=self._best(errors))
-        elif self._verbose:
+        elif self._verbose > 0:
             seconds = time.perf_counter() - self._began
             print(f"[tune] {self._done}/{self._total} in {seconds:.1f} s, {self._best(errors)}", flush=True)
 

@@ -59,9 +59,10 @@ def tune(
 ) -> TuneResult:
     """The cross-validated error of every cell of a grid, exact, and the best cell.
 
-    All cells and folds of SVC, NuSVC, SVR, NuSVR and OneClassSVM (also behind scalers in a Pipeline, which
-    are fitted inside each fold) share one matrix of inner products; each answer starts the next along C,
-    epsilon and nu. Everything else goes through one fit per cell and fold; ``result.path`` says which.
+    All cells and folds of SVC, NuSVC, SVR, NuSVR and OneClassSVM (also behind scalers, imputers and encoders
+    of categories in a Pipeline, which are fitted inside each fold) share one matrix of inner products; each
+    answer starts the next along C, epsilon and nu. Everything else goes through one fit per cell and fold;
+    ``result.path`` says which.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def tune(
     random_state : shuffles the folds when given.
     n_jobs : threads; None for all cores. Under ``joblib.parallel_config(backend="dask")`` or another
         distributed backend the work goes there, one task per kernel and group of folds.
-    verbose : 1 prints progress where there is no terminal for a live bar.
+    verbose : 1 prints progress where there is no terminal for a live bar; -1 shows no bar either.
 
     Examples
     --------

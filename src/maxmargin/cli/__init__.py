@@ -1,0 +1,21 @@
+"""The command line: ``maxmargin fit data.csv --target outcome``."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Entry point of the command ``maxmargin``."""
+    try:
+        import rich  # noqa: F401  # only asked whether it is here
+        import typer  # noqa: F401
+    except ImportError:
+        print("maxmargin: the command line needs more: pip install 'maxmargin[cli]'", file=sys.stderr)
+        raise SystemExit(1) from None
+    from maxmargin.cli.app import app
+
+    app()
+
+
+__all__ = ["main"]

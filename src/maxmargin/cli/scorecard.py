@@ -1,0 +1,172 @@
+"""``maxmargin scorecard``: points per bin that add up to a score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from maxmargin.cli import options as o
+
+NAME = "scorecard"
+EXAMPLES = (
+    "Examples: [cyan]maxmargin scorecard credit.csv --target default --positive yes[/cyan] · "
+    "[cyan]maxmargin scorecard credit.csv -t default --min-iv 0.02 --round --points points.csv[/cyan]"
+)
+
+
+def run(
+    data: o.Data,
+    target: o.Target = None,
+    guess_target: o.Guess = False,
+    drop: o.Drop = None,
+    categorical: o.Categorical = None,
+    na: o.Missing = None,
+    file_format: o.FileFormat = o.Format.AUTO,
+    encoding: o.TextEncoding = "utf-8",
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive",
+            help="The event, such as a default; the second of the sorted labels by default.",
+            rich_help_panel="Work",
+            show_default=False,
+        ),
+    ] = None,
+    base_score: Annotated[
+        float, typer.Option("--base-score", help="Score at the base odds.", rich_help_panel="Work")
+    ] = 600.0,
+    base_odds: Annotated[
+        float, typer.Option("--base-odds", help="Odds of no event there.", rich_help_panel="Work")
+    ] = 50.0,
+    pdo: Annotated[
+        float, typer.Option("--pdo", help="Points that double the odds.", rich_help_panel="Work")
+    ] = 20.0,
+    min_iv: Annotated[
+        float,
+        typer.Option(
+            "--min-iv", min=0.0, help="Least information value of a column.", rich_help_panel="Work"
+        ),
+    ] = 0.02,
+    round_points: Annotated[
+        bool, typer.Option("--round", help="Whole points.", rich_help_panel="Work")
+    ] = False,
+    test_share: o.TestShare = 0.25,
+    seed: o.Seed = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Model file; DATA.mm by default.",
+            rich_help_panel="Output",
+            show_default=False,
+        ),
+    ] = None,
+    points: Annotated[
+        Path | None,
+        typer.Option("--points", help="The card as CSV.", rich_help_panel="Output", show_default=False),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="Write a report here.", rich_help_panel="Output", show_default=False),
+    ] = None,
+    language: o.Language = "en",
+    json: o.Json = False,
+) -> None:
+    """Make a scorecard for two classes: bins, weight of evidence, logistic regression, points."""
+    from maxmargin.cli.screen import running
+
+    with running(NAME, as_json=json) as screen:
+        import maxmargin as mm
+        from maxmargin.cli import work
+        from maxmargin.cli.columns import Wish, prepare
+        from maxmargin.cli.models import positive_of
+        from maxmargin.cli.reading import Reading
+        from maxmargin.cli.refusal import Refusal
+
+        model_path = output or work.default_path(data, ".mm")
+        for path in (model_path, points, report):
+            work.check_folder(path)
+        work.check_language(language)
+        reading = Reading(file_format, encoding, tuple(na or ()))
+        drop_, cats = tuple(drop or ()), tuple(categorical or ())
+        wish = Wish(data, target, guess_target, o.Task.CLASSIFICATION, drop_, cats, reading)
+        table = prepare(wish, screen)
+        if len(table.classes) != 2:
+            raise Refusal(
+                f"a scorecard needs two classes, and {table.schema.target!r} has {len(table.classes)}."
+            )
+        event = positive_of(table, positive)
+        parts = work.split(table, test_share, seed, screen)
+        card = mm.Scorecard(
+            base_score,
+            base_odds,
+            pdo,
+            min_iv=min_iv,
+            round_points=round_points,
+            positive=event,
+            handle_unknown="neutral",
+        )
+        with screen.working("making bins and points"):
+            card.fit(parts.X, parts.y)
+        screen.line("event", f"{card.binning_.event_}; more points mean fewer events")
+        if len(card.dropped_):
+            names = ", ".join(f"{r.variable} (IV {r.iv:.3f})" for r in card.dropped_.itertuples())
+            screen.note(f"left out: {names}.")
+        summary = card.summary()
+        summary = summary[summary["used"]].sort_values("iv", ascending=False)
+        rows = [
+            [str(n), float(r.iv), str(r.reading), int(r.bins), float(r.coefficient), str(r.sign)]
+            for n, r in zip(summary.index, summary.itertuples(), strict=True)
+        ]
+        screen.table(["variable", "IV", "reading", "bins", "coefficient", "sign"], rows, title="variables")
+        body = [
+            [
+                r.variable,
+                r.bin,
+                int(r.count_) if r.count_ == r.count_ else "",
+                float(r.event_rate),
+                float(r.points),
+            ]
+            for r in card.points_.rename(columns={"count": "count_"}).itertuples()
+        ]
+        screen.table(["variable", "bin", "rows", "event rate", "points"], body, title="the card")
+        work.evaluated(
+            card,
+            parts.X_test,
+            parts.y_test,
+            classifies=True,
+            positive=card.binning_.event_,
+            seed=seed,
+            screen=screen,
+            where="held-out rows",
+        )
+        notes = {"schema": table.schema.as_dict(), "data": table.source, "command": work.command_line()}
+        mm.save(card, model_path, notes=notes)
+        screen.line("saved", str(model_path))
+        screen.tell(
+            card=card.points_.to_dict(orient="records"),
+            model=model_path,
+            variables=summary.reset_index().to_dict(orient="records"),
+        )
+        if points is not None:
+            card.points_.to_csv(points, index=False)
+            screen.line("points", str(points))
+        if report is not None:
+            with screen.working("writing the report"):
+                mm.report(
+                    card,
+                    parts.X_test,
+                    parts.y_test,
+                    report,
+                    training=(parts.X, parts.y),
+                    language=language,
+                    target=table.schema.target,
+                    positive=card.binning_.event_,
+                    random_state=seed,
+                    command=work.command_line(),
+                )
+            screen.line("report", str(report))
+            screen.tell(report=report)

@@ -1,0 +1,488 @@
+"""The command line on real files: every command, its JSON, its exit codes, and its one-line errors."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import dump_svmlight_file, load_iris
+
+import maxmargin as mm
+
+pytest.importorskip("typer")
+
+from typer.testing import CliRunner  # only where typer is installed
+
+from maxmargin.cli.app import app
+
+SMALL = ["--grid", "C=1,10", "--grid", "gamma=0.1", "--folds", "3"]
+
+
+def iris() -> pd.DataFrame:
+    data = load_iris(as_frame=True)
+    table = data.data.rename(columns=lambda name: name.removesuffix(" (cm)").replace(" ", "_"))
+    table["species"] = data.target_names[data.target]
+    return table
+
+
+def credit(n: int = 120) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(20, 70, n).astype(float),
+            "home": rng.choice(["own", "rent", "family"], n),
+            "income": rng.lognormal(10, 0.5, n).round(),
+            "id": [f"c{i:05d}" for i in range(n)],
+            "country": "ES",
+        }
+    )
+    odds = np.exp(4 - table["age"] / 10 + (table["home"] == "rent"))
+    table["default"] = np.where(rng.random(n) < odds / (1 + odds), "yes", "no")
+    table.loc[::17, "age"] = np.nan
+    table.loc[::23, "home"] = None
+    return table
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*words: Any, code: int = 0) -> Any:
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    said = f"{result.stdout}\n{result.stderr}\n{result.exception!r}"
+    assert result.exit_code == code, said
+    assert "Traceback" not in said
+    return result
+
+
+def answer(*words: Any, code: int = 0) -> dict[str, Any]:
+    """The JSON on standard output, which must be all there is."""
+    found: dict[str, Any] = json.loads(call(*words, "--json", code=code).stdout)
+    return found
+
+
+def refusal(*words: Any, code: int = 3) -> str:
+    """The one line of a failure, the same in JSON."""
+    said = call(*words, code=code).stderr.strip().splitlines()
+    errors = [line for line in said if "error:" in line]
+    assert len(errors) == 1, said
+    assert answer(*words, code=code)["code"] == code
+    return errors[0]
+
+
+# -- the whole way -------------------------------------------------------------------------------------------
+
+
+def test_fit_info_predict_evaluate(folder: Path) -> None:
+    credit().to_csv("credit.csv")
+    found = answer("fit", "credit.csv", "--target", "default", "--positive", "yes", *SMALL)
+    assert found["data"]["numbers"] == ["age", "income"]
+    assert found["data"]["categories"] == ["home"]
+    assert found["data"]["missing"] == {"age": 8, "home": 6}
+    assert any("missing values in age (8), home (6)" in note for note in found["notes"])
+    assert any("left out id" in note for note in found["notes"])
+    assert any("left out country: the same value" in note for note in found["notes"])
+    assert found["tuning"]["path"] == "shared Gram matrices"
+    assert found["certificate"]["kkt"] <= 1e-3
+    assert found["evaluation"]["accuracy"]["low"] <= found["evaluation"]["accuracy"]["value"]
+    assert np.sum(found["confusion"]["counts"]) == found["split"]["held_out"] == 30
+    assert Path(found["report"]).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+    said = answer("info", "credit.mm")
+    assert said["notes"]["schema"]["target"] == "default"
+    assert said["classes"] == ["no", "yes"]
+    assert "SVC" in call("info", "credit.mm").stdout
+
+    new = credit().drop(columns=["default", "country"])
+    new.loc[3, "home"] = "boat"
+    new.to_csv("new.csv", index=False)
+    out = call("predict", "credit.mm", "new.csv", "--scores", "--keep", "id")
+    lines = out.stdout.strip().splitlines()
+    assert lines[0] == "id,predicted default,decision yes"
+    assert len(lines) == 121
+    assert "1 rows have a 'home' that the model never saw, such as 'boat'" in out.stderr
+    model = mm.load("credit.mm")
+    rows = new[["age", "income", "home"]].astype({"home": object})
+    expected = model.predict(rows.where(rows.notna(), np.nan))
+    assert [line.split(",")[1] for line in lines[1:]] == expected.tolist()
+
+    measured = answer("evaluate", "credit.mm", "credit.csv", "--report", "r.html", "--language", "es")
+    assert measured["rows"] == 120
+    assert 'lang="es"' in Path("r.html").read_text(encoding="utf-8")
+    table = call("evaluate", "credit.mm", "credit.csv").stdout
+    assert "accuracy" in table
+    assert "predicted" in table
+
+
+def test_regression_from_tsv(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 2))
+    table = pd.DataFrame(x, columns=["a", "b"]).assign(price=100 + 10 * x[:, 0] - 5 * x[:, 1])
+    table.to_csv("houses.tsv", sep="\t", index=False)
+    small = ["--grid", "C=100,1000", "--grid", "gamma=0.1", "--grid", "epsilon=0.5", "--folds", "3"]
+    found = answer("fit", "houses.tsv", "-t", "price", *small, "--no-report")
+    assert found["task"] == "regression"
+    assert found["evaluation"]["R2"]["value"] > 0.9
+    assert "R2" in call("evaluate", "houses.mm", "houses.tsv").stdout
+    assert "classes" in refusal("evaluate", "houses.mm", "houses.tsv", "--positive", "1", code=2)
+    found = answer(
+        "fit", "houses.tsv", "-t", "price", "--model", "least-squares", "--no-report", "-o", "ls.mm"
+    )
+    assert found["evaluation"]["R2"]["value"] == pytest.approx(1.0)
+    assert answer("select", "houses.tsv", "-t", "price", "--keep", "1")["selected"] == ["a"]
+
+
+def test_formats_agree(folder: Path) -> None:
+    table = iris()
+    table.to_csv("a.csv", index=False)
+    table.to_csv("semicolons.csv", index=False, sep=";", decimal=",")
+    table.to_parquet("a.parquet")
+    Path("a.csv.gz").write_bytes(gzip.compress(Path("a.csv").read_bytes()))
+    codes = pd.Categorical(table["species"]).codes
+    dump_svmlight_file(table.drop(columns="species").to_numpy(), codes, "a.libsvm", zero_based=False)
+    errors = {
+        name: answer("tune", name, *words, *SMALL)["tuning"]["error"]
+        for name, *words in [
+            ("a.csv", "-t", "species"),
+            ("semicolons.csv", "-t", "species"),
+            ("a.parquet", "--guess-target"),
+            ("a.csv.gz", "-t", "species"),
+            ("a.libsvm",),
+        ]
+    }
+    assert len(set(errors.values())) == 1, errors
+
+
+def test_tune_writes_table_and_picture(folder: Path) -> None:
+    iris().to_csv("iris.csv", index=False)
+    shown = call(
+        "tune", "iris.csv", "-t", "species", *SMALL, "-o", "cells.csv", "--picture", "cells.png", "--top", "1"
+    )
+    assert "best 1 of 2 cells" in shown.stdout
+    assert list(pd.read_csv("cells.csv").columns) == ["C", "gamma", "error", "dispersion", "seconds"]
+    assert Path("cells.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_kernel_of_ones_own(folder: Path) -> None:
+    iris().to_csv("iris.csv", index=False)
+    words = ["--kernel", "RBF(gamma=0.1)+Linear()", "--grid", "C=1,10", "--folds", "3", "--no-report"]
+    assert answer("fit", "iris.csv", "-t", "species", *words)["tuning"]["cells"] == 2
+    assert repr(mm.load("iris.mm")[-1].kernel) == "RBF(gamma=0.1) + Linear()"
+    words[1] = "RBF(gamma=0.1, features=['petal_width', 'petal_length']) + Linear(features='sepal_width')"
+    assert answer("fit", "iris.csv", "-t", "species", *words)["tuning"]["path"] == "shared Gram matrices"
+    assert "no kernel 'RBFF'" in refusal("fit", "iris.csv", "-t", "species", "--kernel", "RBFF()", code=2)
+
+
+def test_select(folder: Path) -> None:
+    iris().to_csv("iris.csv", index=False)
+    found = answer(
+        "select",
+        "iris.csv",
+        "-t",
+        "species",
+        "--method",
+        "fisher",
+        "--keep",
+        "2",
+        "-o",
+        "ranks.csv",
+        "--folds",
+        "3",
+    )
+    assert set(found["selected"]) == {"petal_length", "petal_width"}
+    assert found["ranks"]["petal_length"] == 1
+    assert 0 <= found["error"]["chosen"] < 0.1
+    assert len(pd.read_csv("ranks.csv")) == 4
+    assert "more than the 4 columns" in refusal("select", "iris.csv", "-t", "species", "--keep", "9", code=2)
+
+
+def test_scorecard(folder: Path) -> None:
+    credit(300).to_csv("credit.csv", index=False)
+    words = [
+        "scorecard",
+        "credit.csv",
+        "-t",
+        "default",
+        "--positive",
+        "yes",
+        "--round",
+        "--points",
+        "card.csv",
+    ]
+    found = answer(*words)
+    assert {row["variable"] for row in found["card"]} >= {"age"}
+    assert all(row["points"] == round(row["points"]) for row in found["card"])
+    assert "points" in pd.read_csv("card.csv").columns
+    scores = call("predict", "credit.mm", "credit.csv", "--scores").stdout.splitlines()
+    assert scores[0] == "predicted default,probability no,probability yes"
+    iris().to_csv("iris.csv", index=False)
+    assert "needs two classes" in refusal("scorecard", "iris.csv", "-t", "species")
+
+
+def test_compare(folder: Path) -> None:
+    iris().to_csv("iris.csv", index=False)
+    words = [
+        "compare",
+        "iris.csv",
+        "-t",
+        "species",
+        "--only",
+        "fisher",
+        "--only",
+        "svm",
+        "--folds",
+        "3",
+        "-o",
+        "c.csv",
+    ]
+    found = answer(*words)
+    assert {row["family"] for row in found["families"]} == {"fisher", "svm"}
+    errors = [row["error"] for row in found["families"]]
+    assert errors == sorted(errors)
+    assert all(len(row["folds"]) == 3 for row in found["families"])
+    assert "there is no model 'tree'" in refusal(
+        "compare", "iris.csv", "-t", "species", "--only", "tree", code=2
+    )
+
+
+def test_kernel_check(folder: Path) -> None:
+    iris().to_csv("iris.csv", index=False)
+    found = answer("kernel", "2*RBF(gamma=0.1)+Linear()", "iris.csv", "--picture", "k.svg")
+    assert found["holds"] is True
+    assert found["psd_by_form"] is True
+    assert "<svg" in Path("k.svg").read_text(encoding="utf-8")
+    shown = call("kernel", "Sigmoid(gamma=0.5)", "iris.csv", "--rows", "50", code=5)
+    assert "not positive semidefinite" in shown.stdout
+    assert answer("kernel", "Sigmoid(gamma=0.5)", "iris.csv", code=5)["holds"] is False
+    assert answer("kernel", "Spectrum(2, features='species')", "iris.csv")["holds"] is True
+    assert "column 3" in refusal("kernel", "2*import(1)", "iris.csv", code=2)
+    assert "no column 'sise'" in refusal("kernel", "RBF(features='sise')", "iris.csv")
+
+
+# -- wrong files ---------------------------------------------------------------------------------------------
+
+
+def write(name: str, content: str | bytes) -> str:
+    Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return name
+
+
+GOOD_ROWS = "".join(f"{i},{i % 7},{'ab'[i % 2]}\n" for i in range(20))
+
+WRONG: dict[str, tuple[str | bytes, str]] = {
+    "empty file": ("", "bad.csv is empty"),
+    "blank file": ("\n\n  \n", "bad.csv is empty"),
+    "header only": ("x,z,y\n", "has a header and no rows"),
+    "missing target": ("x,z,label\n" + GOOD_ROWS, "has no column 'y'"),
+    "close target": ("x,z,Y\n" + GOOD_ROWS, "has no column 'y'"),
+    "one class": ("x,y\n" + "".join(f"{i},a\n" for i in range(20)), "one class only ('a')"),
+    "rare class": ("x,z,y\n" + GOOD_ROWS + "1,1,c\n", "class 'c' has 1 row only"),
+    "text among numbers": (
+        "x,z,y\n" + GOOD_ROWS + "oops,1,a\n",
+        "column 'x' holds numbers but for 'oops' in row 21",
+    ),
+    "one row": ("x,z,y\n1,2,a\n", "one class only"),
+    "few rows": ("x,z,y\n1,2,a\n3,4,b\n", "has 2 rows: 10 or more are needed"),
+    "duplicated header": ("x,x,y\n" + GOOD_ROWS, "the column 'x' appears twice in the header"),
+    "nameless column": ("x,,y\n" + GOOD_ROWS, "column 2 has no name"),
+    "no header": ("1,2,3\n4,5,6\n", "the first line holds numbers"),
+    "wrong encoding": (
+        "x,z,y\n1,2,Málaga\n".encode("latin-1"),
+        "is not written in utf-8 (line 2): give --encoding",
+    ),
+    "huge integers": (
+        "x,z,y\n" + GOOD_ROWS + "123456789012345678901234567890,1,a\n",
+        "too large to be exact",
+    ),
+    "large identifiers": ("x,z,y\n" + GOOD_ROWS + "9007199254740995,1,a\n", "too large to be exact"),
+    "infinity": ("x,z,y\n" + GOOD_ROWS + "inf,1,a\n", "column 'x' holds infinity in row 21"),
+    "ragged": ("x,z,y\n1,2,a\n1,2,3,4,5\n", "is not a table"),
+    "too long rows": ("x,z,y\n" + "".join(f"1,{i},2,a\n" for i in range(20)), "more entries than the header"),
+    "no target value": ("x,z,y\n" + "".join(f"{i},1,\n" for i in range(20)), "missing in every row"),
+    "binary": (b"x,z,y\n\x00\x01\x02\n", "holds zero bytes"),
+    "only the target": ("y\n" + "a\nb\n" * 10, "no column is left to learn from"),
+    "constant columns": ("x,y\n" + "1,a\n1,b\n" * 10, "no column is left to learn from"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_table_is_refused_in_one_line(name: str, folder: Path) -> None:
+    content, reason = WRONG[name]
+    assert reason in refusal("fit", write("bad.csv", content), "--target", "y", "--no-report", *SMALL)
+    assert [path.name for path in folder.iterdir()] == ["bad.csv"]
+
+
+def test_wrong_files_of_other_formats(folder: Path) -> None:
+    assert "is not a Parquet file" in refusal("fit", write("a.parquet", b"PAR1 no"), "-t", "y")
+    assert "is not a LIBSVM file" in refusal("fit", write("a.libsvm", "a b c\n"), "-t", "target")
+    assert "is no text file" in refusal("fit", write("a.csv", b"PAR1...."), "-t", "y")
+    assert "does not say what it is" in refusal("fit", write("a.dat", "x,y\n1,2\n"), "-t", "y", code=2)
+    assert "there is no such file" in refusal("fit", "nothing.csv", "-t", "y")
+    assert "is a folder" in refusal("fit", folder, "-t", "y", "--format", "csv")
+    assert "cannot be read" in refusal("fit", write("a.csv.gz", b"no gzip"), "-t", "y")
+    assert "'klingon' is unknown" in refusal(
+        "fit", write("b.csv", "x,y\n1,2\n"), "-t", "y", "--encoding", "klingon", code=2
+    )
+
+
+def test_wrong_wishes(folder: Path) -> None:
+    iris().to_csv("iris.csv", index=False)
+    fit = ["fit", "iris.csv", "-t", "species"]
+    assert "say which column to predict with --target" in refusal("fit", "iris.csv", code=2)
+    assert "there is no model 'tree'" in refusal(*fit, "--model", "tree", code=2)
+    assert "has no parameter 'D'" in refusal(*fit, "--grid", "D=1", code=2)
+    assert "write NAME=VALUE" in refusal(*fit, "--grid", "C", code=2)
+    assert "there is no class 'rose'" in refusal(*fit, "--positive", "rose", code=2)
+    assert "weight of evidence needs two classes" in refusal(
+        *fit, "--categories", "woe", "--categorical", "petal_width", code=2
+    )
+    assert "there are en and es" in refusal(*fit, "--language", "fr", code=2)
+    assert "does not exist" in refusal(*fit, "-o", "no/where/m.mm", code=2)
+    assert "holds text" in refusal(*fit, "--task", "regression")
+    assert "linear-svm has no kernel" in refusal(*fit, "--model", "linear-svm", "--kernel", "RBF()", code=2)
+    assert "C=-1" in refusal(*fit, "--grid", "C=-1", "--folds", "3", "--no-report", code=1)
+    assert "has no column 'nothing'" in refusal(*fit, "--drop", "nothing")
+    call("fit", code=2)  # typer's own usage error
+    call("fit", "iris.csv", "--folds", "1", code=2)
+
+
+def test_a_wish_mends_the_table(folder: Path) -> None:
+    write("a.csv", "x,z,y\n" + GOOD_ROWS + "oops,1,a\n")
+    found = answer("fit", "a.csv", "-t", "y", "--na", "oops", "--no-report", *SMALL)
+    assert found["data"]["missing"] == {"x": 1}
+    write("b.csv", "x,z,y\n" + GOOD_ROWS.replace("a", "á"))
+    raw = Path("b.csv").read_text(encoding="utf-8").encode("latin-1")
+    found = answer("fit", write("b.csv", raw), "-t", "y", "--encoding", "latin-1", "--no-report", *SMALL)
+    assert found["classes"] == ["b", "á"]
+    write("c.csv", "x,z,y\n" + GOOD_ROWS + "9007199254740995,1,a\n")
+    assert answer("fit", "c.csv", "-t", "y", "--drop", "x", "--no-report", *SMALL)["data"]["numbers"] == ["z"]
+
+
+def test_wrong_tables_for_a_model(folder: Path) -> None:
+    iris().to_csv("iris.csv", index=False)
+    call("fit", "iris.csv", "-t", "species", "--no-report", *SMALL)
+    rows = iris().drop(columns="petal_width")
+    rows.to_csv("short.csv", index=False)
+    assert "short.csv lacks 'petal_width', which iris.mm was fitted on" in refusal(
+        "predict", "iris.mm", "short.csv"
+    )
+    extra = iris().assign(colour="blue")
+    extra.to_csv("extra.csv", index=False)
+    assert "not used by the model: colour" in call("predict", "iris.mm", "extra.csv").stderr
+    gaps = iris()
+    gaps.loc[4, "petal_width"] = np.nan
+    gaps.to_csv("gaps.csv", index=False)
+    assert "'petal_width' is missing in row 5" in refusal("predict", "iris.mm", "gaps.csv")
+    iris().assign(petal_width="wide").to_csv("text.csv", index=False)
+    assert "holds text ('wide'), and the model needs numbers" in refusal("predict", "iris.mm", "text.csv")
+    iris().assign(species="rose").to_csv("rose.csv", index=False)
+    assert "which the model does not know" in refusal("evaluate", "iris.mm", "rose.csv", code=1)
+    rows = iris().drop(columns="species")
+    rows.to_csv("blind.csv", index=False)
+    assert "has no column 'species'" in refusal("evaluate", "iris.mm", "blind.csv")
+    assert "has no column 'id'" in refusal("predict", "iris.mm", "iris.csv", "--keep", "id")
+
+
+def test_wrong_model_files(folder: Path) -> None:
+    iris().to_csv("iris.csv", index=False)
+    path = mm.save(mm.SVC().fit(iris().iloc[:, :4], iris()["species"]), "python.mm")
+    assert "was not made by this command line" in refusal("predict", path, "iris.csv", code=4)
+    assert "SVC" in call("info", path).stdout
+    write("short.mm", path.read_bytes()[:500])
+    for words in (
+        ["info", "short.mm"],
+        ["predict", "short.mm", "iris.csv"],
+        ["evaluate", "short.mm", "iris.csv"],
+    ):
+        assert "is truncated" in refusal(*words, code=4)
+    assert "is not a model file" in refusal("info", "iris.csv", code=4)
+    assert "there is no such file" in refusal("info", "no.mm", code=4)
+    assert "is a folder" in refusal("info", folder, code=4)
+
+
+# -- in a process of its own ---------------------------------------------------------------------------------
+
+
+def process(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "maxmargin", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_a_process_gives_json_only_and_one_line_errors(folder: Path) -> None:
+    iris().to_csv("iris.csv", index=False)
+    done = process("fit", "iris.csv", "--target", "species", "--no-report", "--json", *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["model"] == "iris.mm"
+    assert done.stderr == ""
+    write("bad.csv", "")
+    failed = process("fit", "bad.csv", "--target", "y")
+    assert (failed.returncode, failed.stdout) == (3, "")
+    assert failed.stderr == "maxmargin: error: bad.csv is empty.\n"
+
+
+def test_help_is_quick_and_shows_examples() -> None:
+    began = time.perf_counter()
+    shown = process("fit", "--help").stdout
+    assert "Examples:" in shown
+    assert "--target" in shown
+    assert time.perf_counter() - began < 30  # a guard against importing everything; 0.3 s on a quiet machine
+
+
+def test_help_imports_no_numerics() -> None:
+    code = (
+        "import sys\nfrom maxmargin.cli.app import app\n"
+        "print([m for m in ('numba', 'pandas', 'sklearn', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+def test_ctrl_c_leaves_what_is_finished(folder: Path) -> None:
+    """The search is interrupted from inside after its first cells, as Ctrl-C does it."""
+    iris().to_csv("iris.csv", index=False)
+    code = (
+        "import os, signal, sys\n"
+        "from maxmargin.tuning import progress\n"
+        "plain = progress.Progress.advance\n"
+        "def advance(self, n, errors):\n"
+        "    plain(self, n, errors)\n"
+        "    import numpy as np\n"
+        "    if not np.isnan(errors).any(axis=1).all():\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "progress.Progress.advance = advance\n"
+        "sys.argv = ['maxmargin', 'fit', 'iris.csv', '-t', 'species', '--model', 'logistic',\n"
+        "            '--folds', '3', '--no-report']\n"
+        "from maxmargin.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 130, done.stderr
+    assert "the best of the finished cells is used" in done.stderr
+    assert "what was finished is written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert mm.load("iris.mm").predict(iris().iloc[:1, :4]).tolist() == ["setosa"]
+    assert signal.SIGINT == 2
+
+
+def test_the_demo_does_the_main_job(folder: Path) -> None:
+    found = answer("demo", "out")
+    assert found["report"] == "out/report.html"
+    assert found["evaluation"]["AUC"]["value"] > 0.97
+    assert len(found["selected"]) == 10
+    assert Path("out/report.html").stat().st_size > 50_000
+    assert answer("info", "out/breast_cancer.mm")["classes"] == ["benign", "malignant"]

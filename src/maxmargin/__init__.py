@@ -38,6 +38,7 @@ _HOMES: dict[str, str] = {
     "LargeSVC": "maxmargin.large",
     "LargeSVR": "maxmargin.large",
     "LargeKernelRidge": "maxmargin.large",
+    "CellSVC": "maxmargin.large",
     "tune": "maxmargin.tuning",
     "GridSearch": "maxmargin.tuning",
     "TuneResult": "maxmargin.tuning",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import linalg
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
 from maxmargin._compute.threads import run, single_threaded_blas
@@ -92,7 +94,10 @@ class NystromMap:
         kept = values > max(_noise(landmarks.dtype) * largest, 1e-300)
         if not kept.any():
             raise ValueError(f"{kernel!r} is zero on all landmarks: there is nothing to approximate.")
-        root = (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1]  # leading component first
+        vectors = vectors[:, kept]
+        largest_entry = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+        vectors = vectors * np.sign(largest_entry)  # signs that do not depend on rounding
+        root = (vectors / np.sqrt(values[kept]))[:, ::-1]  # leading component first
         return cls(kernel, landmarks, np.ascontiguousarray(root), rows)
 
     @property
@@ -143,15 +148,22 @@ def _centres(kernel: Kernel, X: Any, points: Any, m: int, rng: np.random.Generat
             f"method='kmeans' needs rows of numbers, and {kernel!r} has none: use 'pivoted_cholesky'."
         )
     table = validated_columns(X, None)
-    distinct = min(m, table.shape[0])
-    means = KMeans(distinct, n_init=1, max_iter=10, random_state=int(rng.integers(2**31 - 1)))
-    with single_threaded_blas():
-        centres = means.fit(table).cluster_centers_.astype(table.dtype, copy=False)
+    centres: Any = kmeans_centres(table, m, rng).astype(table.dtype, copy=False)
     if hasattr(X, "columns"):
         import pandas as pd
 
         centres = pd.DataFrame(centres, columns=list(X.columns))
     return kernel.prepare(centres, like=points)
+
+
+def kmeans_centres(table: Any, k: int, rng: np.random.Generator) -> FloatArray:
+    """Centres of k-means after a few passes; they may repeat where fewer than k rows are distinct."""
+    seed = int(rng.integers(2**31 - 1))
+    means = KMeans(min(k, table.shape[0]), n_init=1, max_iter=10, random_state=seed)
+    with single_threaded_blas(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than centres
+        centres: FloatArray = means.fit(table).cluster_centers_
+    return centres
 
 
 # -- rows in blocks --------------------------------------------------------------------------------------

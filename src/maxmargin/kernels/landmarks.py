@@ -37,8 +37,8 @@ def pivoted_cholesky(
     comes with a bound: r / e + r log(1 / (e eta)) pivots bring the expected trace of the residual below
     (1 + e) times that of the best approximation of rank r, which leaves a share eta of the trace (Chen,
     Epperly, Tropp & Webber 2025). Pivots are proposed in blocks and accepted one by one, which leaves their
-    law unchanged and turns the work into matrix products (Epperly, Tropp & Webber 2024). Cost c m p + c m^2; fewer than m
-    pivots come back where the residual vanishes before.
+    law unchanged and turns the work into matrix products (Epperly, Tropp & Webber 2024). Cost c m p + c m^2;
+    fewer than m pivots come back where the residual vanishes before.
     """
     n = len(points)
     wide = points.astype(np.float64)
@@ -132,10 +132,22 @@ def _ridge_leverage(kernel: Kernel, rows: Any, landmarks: Any, m: int, n_threads
 
 
 def _by_scores(scores: FloatArray, m: int, rng: np.random.Generator) -> IntArray:
-    """m rows without replacement, in proportion to their scores as far as these are not zero."""
+    """m rows without replacement, row i with probability min(1, t s_i): high scores are never left out."""
     if np.count_nonzero(scores) <= m:
         return np.argsort(-scores, kind="stable")[:m]
-    return rng.choice(len(scores), size=m, replace=False, p=scores / scores.sum())
+    sure = np.zeros(len(scores), dtype=bool)
+    while True:
+        left = m - int(sure.sum())
+        rest = np.where(sure, 0.0, scores)
+        more = left * rest >= rest.sum()
+        if left == 0 or not more.any():
+            break
+        sure |= more
+    certain = np.flatnonzero(sure)
+    if left == 0:
+        return certain
+    drawn = rng.choice(len(scores), size=left, replace=False, p=rest / rest.sum())
+    return np.concatenate([certain, drawn])
 
 
 Chooser = Callable[[Kernel, Any, int, np.random.Generator, int], IntArray]

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from maxmargin.kernels.feature_maps import MapError, NystromMap
+from maxmargin.kernels.feature_maps import MapError, NystromMap, blocks
 from maxmargin.kernels.products import kernel_times
 from maxmargin.problems.certificate import Certificate
-from maxmargin.typing import FloatArray
+from maxmargin.typing import FloatArray, IntArray
 
 _PROBES = 256  # support rows at which the missing part of the kernel is evaluated
+_BLOCK = 8192
 _ALL_PAIRS = 3000  # support rows up to which it is evaluated at all of them
 
 
@@ -52,43 +53,56 @@ class Approximation:
         )
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What one machine found: multipliers u of all rows, phi'u, and its certificate."""
+
+    u: FloatArray
+    adjoint: FloatArray
+    certificate: Certificate
+
+
 def worst_approximation(
-    error: MapError, map_: Any, X: Any, answers: list[tuple[FloatArray, Certificate]], n_threads: int
+    error: MapError, map_: Any, X: Any, answers: list[Answer], n_threads: int
 ) -> Approximation:
-    """That of the machine with the largest relative gap; ``answers`` are slopes u over all rows."""
+    """That of the machine with the largest relative gap."""
     if not isinstance(map_, NystromMap):
         return Approximation(map=error)
     found = []
-    for u, certificate in answers:
-        energy, spread = missing_energy(map_, X, u, n_threads)
+    for answer in answers:
+        energy, spread = missing_energy(map_, X, answer, n_threads)
+        primal = answer.certificate.primal
         # no objective is negative, so the gap never exceeds the objective itself
-        gap = min(max(certificate.gap, 0.0) + 0.5 * energy, certificate.primal)
-        found.append((gap / max(certificate.primal, 1e-300), gap, 0.5 * spread))
+        gap = min(max(answer.certificate.gap, 0.0) + 0.5 * energy, primal)
+        found.append((gap / max(primal, 1e-300), gap, 0.5 * spread))
     relative, gap, spread = max(found)
     return Approximation(map=error, exact_gap=gap, exact_gap_error=spread, relative=relative)
 
 
-def missing_energy(map_: NystromMap, X: Any, u: FloatArray, n_threads: int) -> tuple[float, float]:
+def missing_energy(map_: NystromMap, X: Any, answer: Answer, n_threads: int) -> tuple[float, float]:
     """u'(K - phi phi')u and its standard error: over all rows with u != 0, or rows drawn by |u|."""
-    support = np.flatnonzero(u)
+    support = np.flatnonzero(answer.u)
     if not len(support):
         return 0.0, 0.0
-    points = map_.points(_safe_indexing(X, support))
-    beta = u[support]
+    u = answer.u[support]
     if len(support) <= _ALL_PAIRS:
-        values = _missing(map_, points, points, beta, n_threads)
-        return max(float(beta @ values), 0.0), 0.0
-    size = np.abs(beta)
+        return max(float(u @ _missing(map_, X, support, support, answer, n_threads)), 0.0), 0.0
+    size = np.abs(u)
     total = float(size.sum())
-    chosen = np.random.default_rng(0).choice(len(beta), size=_PROBES, p=size / total)
-    values = total * np.sign(beta[chosen]) * _missing(map_, points.take(chosen), points, beta, n_threads)
+    chosen = np.random.default_rng(0).choice(len(u), size=_PROBES, p=size / total)
+    values = _missing(map_, X, support[chosen], support, answer, n_threads)
+    values *= total * np.sign(u[chosen])
     return max(float(values.mean()), 0.0), float(values.std(ddof=1) / np.sqrt(_PROBES))
 
 
-def _missing(map_: NystromMap, left: Any, right: Any, beta: FloatArray, n_threads: int) -> FloatArray:
-    """(K - phi phi') beta between Points, in float64."""
-    landmarks = map_.landmarks.astype(np.float64)
-    left, right = left.astype(np.float64), right.astype(np.float64)
-    exact = kernel_times(map_.kernel, left, right, beta, n_threads=n_threads)
-    inner = map_.root @ (map_.root.T @ kernel_times(map_.kernel, landmarks, right, beta, n_threads=n_threads))
-    return np.asarray(exact - kernel_times(map_.kernel, left, landmarks, inner, n_threads=n_threads))
+def _missing(
+    map_: NystromMap, X: Any, at: IntArray, support: IntArray, answer: Answer, n_threads: int
+) -> FloatArray:
+    """(K - phi phi')u at some rows; the support rows are looked at block by block."""
+    left = map_.points(_safe_indexing(X, at))
+    out = -(map_.of_points(left).astype(np.float64) @ answer.adjoint)
+    for part in blocks(len(support), _BLOCK):
+        rows = support[part]
+        right = map_.points(_safe_indexing(X, rows))
+        out += kernel_times(map_.kernel, left, right, answer.u[rows], n_threads=n_threads)
+    return np.asarray(out)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import losses
 from maxmargin._compute.design import Design
 from maxmargin._compute.threads import effective_threads
-from maxmargin.large.approximation import Approximation, worst_approximation
+from maxmargin.large.approximation import Answer, Approximation, worst_approximation
 from maxmargin.large.machine import LargeMachine, Mapped
 from maxmargin.large.polish import PolishedSVC, dual_start, snapped, warn_if_long
-from maxmargin.large.rows import opened
-from maxmargin.linear._base import check_positive, warn_unsolved, worst_gap
+from maxmargin.large.rows import class_codes, opened, weights_per_class
+from maxmargin.linear._base import check_positive, row_weights, warn_unsolved, worst_gap
 from maxmargin.linear._fit import solve_primal
 from maxmargin.linear._pieces import binary_problems, check_newton, survey_classes
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
@@ -155,9 +152,9 @@ class LargeSVC(ClassifierMixin, LargeMachine):
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any, loss: losses.Loss) -> None:
         rows = opened(self, X)
-        codes = self._labels(y, rows.X)
+        codes = class_codes(self, y, rows.X)
         mapped = self._mapped(rows)
-        weights = self._weights(sample_weight, mapped.rows.n)
+        weights = row_weights(self, np.empty((rows.n, 0)), sample_weight)
         c = self.C * weights * self._class_weights(codes)[codes]
         tasks = binary_tasks(codes, len(self.classes_), self.multiclass)
         fits, betas = [], []
@@ -165,7 +162,10 @@ class LargeSVC(ClassifierMixin, LargeMachine):
             solution, certificate, beta = self._fit_task(mapped.design, c, task, loss)
             fits.append((solution, certificate))
             betas.append(beta)
-        answers = [(-beta, certificate) for beta, (_, certificate) in zip(betas, fits, strict=True)]
+        answers = [
+            Answer(-beta, mapped.design.adjoint(-beta), certificate)
+            for beta, (_, certificate) in zip(betas, fits, strict=True)
+        ]
         threads = effective_threads(self.n_jobs)
         near = worst_approximation(mapped.error, mapped.map, mapped.rows.X, answers, threads)
         self._store(mapped.map, fits, near)
@@ -173,22 +173,8 @@ class LargeSVC(ClassifierMixin, LargeMachine):
             starts = [snapped(beta, c) for beta in betas] if self.loss == "hinge" else betas
             self._polish(X, y, sample_weight, starts, mapped)
 
-    def _labels(self, y: Any, X: Any) -> IntArray:
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
-        labels = _check_y(y, estimator=self)
-        check_classification_targets(labels)
-        check_consistent_length(X, labels)
-        codes, self.classes_ = pd.factorize(labels, sort=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs two classes or more; y holds one class, {self.classes_[0]!r}."
-            )
-        return np.asarray(codes)
-
     def _class_weights(self, codes: IntArray) -> FloatArray:
-        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
-        return np.asarray(by_class, dtype=np.float64)
+        return weights_per_class(self.class_weight, self.classes_, codes)
 
     def _fit_task(
         self, table: Design, c: FloatArray, task: BinaryTask, loss: losses.Loss

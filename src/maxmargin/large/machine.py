@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design, design
 from maxmargin._compute.threads import effective_threads
@@ -119,14 +119,6 @@ class LargeMachine(TakesKernel):
         features = replace(seen, n_features=map_.n_components)
         return MappedPieces(pieces.mapped(piece_design, map_), features, map_, error)
 
-    def _weights(self, sample_weight: Any, n: int) -> FloatArray:
-        weights: FloatArray = _check_sample_weight(
-            sample_weight, np.empty((n, 0)), dtype=np.float64, ensure_non_negative=True
-        )
-        if not weights.any():
-            raise ValueError("sample_weight is zero for every row: at least one row must count.")
-        return weights
-
     def _problem(
         self, X: Design, y: FloatArray, c: FloatArray, loss: Loss, *, l2: float = 1.0, intercept: bool = True
     ) -> LossPenalty:
@@ -147,16 +139,16 @@ class LargeMachine(TakesKernel):
         check_is_fitted(self)
         rows = opened(self, X, reset=False)
         coefficients = np.atleast_2d(self.coef_).T
+        map_, threads = self.map_, effective_threads(self.n_jobs)
+        expansion = map_.root @ coefficients if isinstance(map_, NystromMap) else coefficients
         out = np.empty((rows.n, coefficients.shape[1]))
-        threads = effective_threads(self.n_jobs)
         for part in blocks(rows.n, _PREDICTED_ROWS):
-            points = self.map_.points(cut(rows.X, part))
-            if isinstance(self.map_, NystromMap):
-                expansion = self.map_.root @ coefficients
-                landmarks = self.map_.landmarks.astype(points.dtype)
+            points = map_.points(cut(rows.X, part))
+            if isinstance(map_, NystromMap):
+                landmarks = map_.landmarks.astype(points.dtype)
                 out[part] = kernel_times(self.kernel_, points, landmarks, expansion, n_threads=threads)
             else:
-                out[part] = self.map_.of_points(points) @ coefficients
+                out[part] = map_.of_points(points) @ expansion
         out += self.intercept_
         return out
 

@@ -10,11 +10,11 @@ from sklearn.utils.validation import _check_y, check_consistent_length, check_is
 
 from maxmargin import losses
 from maxmargin._compute.threads import effective_threads
-from maxmargin.large.approximation import Approximation, worst_approximation
+from maxmargin.large.approximation import Answer, Approximation, worst_approximation
 from maxmargin.large.machine import LargeMachine
 from maxmargin.large.polish import PolishedSVR, dual_start, snapped, warn_if_long
 from maxmargin.large.rows import opened
-from maxmargin.linear._base import check_positive, warn_unsolved
+from maxmargin.linear._base import check_positive, row_weights, warn_unsolved
 from maxmargin.linear._fit import solve_primal
 from maxmargin.linear._pieces import check_newton, number_problem, survey_numbers
 from maxmargin.penalties import Penalty
@@ -124,7 +124,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         rows = opened(self, X)
         target = regression_target(y, rows.X, self)
         mapped = self._mapped(rows)
-        weights = self._weights(sample_weight, mapped.rows.n)
+        weights = row_weights(self, np.empty((rows.n, 0)), sample_weight)
         problem = self._problem(mapped.design, target, self.C * weights, loss)
         solution, certificate = solve_primal(
             problem,
@@ -135,8 +135,9 @@ class LargeSVR(RegressorMixin, LargeMachine):
             callback=self._report if self.verbose else None,
         )
         beta = dual_start(problem, solution)
+        answer = Answer(-beta, mapped.design.adjoint(-beta), certificate)
         threads = effective_threads(self.n_jobs)
-        near = worst_approximation(mapped.error, mapped.map, mapped.rows.X, [(-beta, certificate)], threads)
+        near = worst_approximation(mapped.error, mapped.map, rows.X, [answer], threads)
         self._store(mapped.map, solution, certificate, near)
         if self.polish:
             warn_if_long(mapped.rows.n, "LargeSVR")

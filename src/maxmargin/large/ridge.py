@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin._compute.design import Design
 from maxmargin._compute.threads import effective_threads
 from maxmargin.kernels.products import kernel_times
-from maxmargin.large.approximation import Approximation, worst_approximation
+from maxmargin.large.approximation import Answer, Approximation, worst_approximation
 from maxmargin.large.machine import LargeMachine, Mapped
 from maxmargin.large.polish import warn_if_long
 from maxmargin.large.regression import regression_target
 from maxmargin.large.rows import opened
-from maxmargin.linear._base import check_positive, warn_unsolved
+from maxmargin.linear._base import check_positive, row_weights, warn_unsolved
 from maxmargin.linear._pieces import number_problem, survey_numbers
 from maxmargin.losses import Squared
 from maxmargin.penalties import Penalty
@@ -118,7 +118,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         rows = opened(self, X)
         target = regression_target(y, rows.X, self)
         mapped = self._mapped(rows)
-        weights = self._weights(sample_weight, mapped.rows.n)
+        weights = row_weights(self, np.empty((rows.n, 0)), sample_weight)
         features: Design = mapped.design
         H = features.gram(weights)
         H[np.diag_indices_from(H)] += self.alpha
@@ -128,8 +128,9 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         u = 2.0 * weights * (features.scores(w) - target)
         # the penalty is l2 / 2 |w|^2 with l2 = 2 alpha, so the dual's quadratic form is divided by it
         scaled = u / np.sqrt(2.0 * self.alpha)
+        answer = Answer(scaled, features.adjoint(scaled), certificate)
         threads = effective_threads(self.n_jobs)
-        near = worst_approximation(mapped.error, mapped.map, mapped.rows.X, [(scaled, certificate)], threads)
+        near = worst_approximation(mapped.error, mapped.map, rows.X, [answer], threads)
         self._store(mapped.map, w, certificate, near, 1)
         if self.polish:
             self._polish(mapped, target, weights)

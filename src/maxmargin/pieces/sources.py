@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from glob import glob
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 
 from maxmargin.pieces.collection import Loader, LocalPieces
 from maxmargin.pieces.piece import Piece
 
 PIECE_BYTES = 1 << 24  # of X in one piece: small beside memory, large beside the cost of a task
+_FEWEST_ROWS = 8192
+_ENOUGH_PIECES = 32
 
 
 def from_array(
@@ -25,7 +29,7 @@ def from_array(
     ----------
     X : of shape (n_samples, n_features); a memory map is read as the slices are used.
     y, sample_weight : of shape (n_samples,), memory maps or arrays.
-    rows : rows of a piece; by default as many as fill 16 MB.
+    rows : rows of a piece; by default as many as fill 16 MB, fewer where that would make few pieces.
     n_jobs : threads that use pieces at the same time; None for all free cores.
 
     Examples
@@ -46,7 +50,9 @@ def from_array(
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         if values is not None and len(values) != n:
             raise ValueError(f"X has {n} rows and {name} has {len(values)}: give the same number of both.")
-    step = rows_per_piece(_row_bytes(X)) if rows is None else _checked_rows(rows)
+    # enough pieces to go round, and for every eighth of them to be an eighth of the rows
+    even = max(_FEWEST_ROWS, -(-n // _ENOUGH_PIECES))
+    step = min(even, rows_per_piece(_row_bytes(X))) if rows is None else _checked_rows(rows)
 
     def loaders() -> Iterator[Loader]:
         for start in range(0, n, step):
@@ -75,7 +81,28 @@ def _row_bytes(X: Any) -> float:
 
 
 def _cut(values: Any, part: slice) -> Any:
-    return values.iloc[part] if hasattr(values, "iloc") else values[part]
+    if hasattr(values, "iloc"):
+        return values.iloc[part]
+    return _read(values, part) if _is_whole_file(values) else values[part]
+
+
+def _is_whole_file(values: Any) -> bool:
+    """Whether an array is a read-only memory map itself, not a view of one (whose offset is not its own)."""
+    return (
+        isinstance(values, np.memmap)
+        and isinstance(values.base, mmap)
+        and values.mode == "r"
+        and values.flags.c_contiguous
+    )
+
+
+def _read(values: Any, part: slice) -> Any:
+    """Rows of a memory map, read from its file: pages of a map would stay in the memory of the process."""
+    width = int(np.prod(values.shape[1:], dtype=np.int64))
+    start = values.offset + part.start * width * values.itemsize
+    count = (part.stop - part.start) * width
+    rows = np.fromfile(values.filename, dtype=values.dtype, count=count, offset=start)
+    return rows.reshape(-1, *values.shape[1:])
 
 
 def _slice(X: Any, y: Any, weight: Any, part: slice) -> Piece:

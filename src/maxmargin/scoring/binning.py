@@ -13,13 +13,18 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import effective_threads, run
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.given import as_pieces
+from maxmargin.pieces.prediction import predict
+from maxmargin.pieces.survey import learn_columns
 from maxmargin.scoring.bins import Bins, NumberBins, count_codes
 from maxmargin.scoring.columns import Column, column_names, position, read_table, read_target
+from maxmargin.scoring.compress import Reader, compress, target_of_pieces
 from maxmargin.scoring.cuts import METHODS
 from maxmargin.scoring.evidence import check_smoothing, evidence_of_bins, js_of_bins
 from maxmargin.scoring.grouping import BinSettings, Rows, find_bins
 from maxmargin.scoring.partition import TRENDS
-from maxmargin.typing import FloatArray, IntArray
+from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _CATEGORIES = ("group", "ordered", "each")
 
@@ -125,12 +130,37 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Binning:
-        """Find the bins of every column."""
-        self.fit_codes(X, y, sample_weight)
+        """Find the bins of every column of a table, or of `Pieces` of one: the same bins."""
+        pieces = as_pieces(X, y, sample_weight)
+        if pieces is None:
+            self.fit_codes(X, y, sample_weight)
+        else:
+            self._fit_pieces(pieces)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> IntArray:
-        """Find the bins and return the bin number of every cell: ``fit(X, y).transform(X)`` in one pass."""
+    def _fit_pieces(self, pieces: Pieces) -> None:
+        """Bins from columns compressed to weighted rows; see `compress` for what is exact and what not."""
+        self._check_settings()
+        learn_columns(self, pieces)
+        names = column_names(self)
+        target = target_of_pieces(pieces, self.positive, f"{type(self).__name__}.fit")
+        reader = Reader(tuple(names), self.categorical_features, target.event)
+        settings = self._settings(names)
+        compressed = compress(pieces, reader, settings)
+        tasks = [
+            partial(_bin_column, c.column, c.rows, s, c.cuts)
+            for c, s in zip(compressed, settings, strict=True)
+        ]
+        found = run(tasks, effective_threads(self.n_jobs))
+        self._store(found, target.classes, target.event_index, compressed[0].rows.totals)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find the bins and return the bin number of every cell: ``fit(X, y).transform(X)`` in one pass.
+
+        Of Dask data and `Pieces` the result is that of `pieces.predict`.
+        """
+        if as_pieces(X, y, sample_weight) is not None:
+            return predict(self.fit(X, y, sample_weight), X, method="transform")
         codes: IntArray = np.column_stack(self.fit_codes(X, y, sample_weight))
         return codes
 
@@ -190,12 +220,17 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         settings = self._settings([column.name for column in columns])
         tasks = [partial(_bin_column, column, rows, s) for column, s in zip(columns, settings, strict=True)]
         found = run(tasks, effective_threads(self.n_jobs))
+        self._store(found, target.classes, target.event_index, rows.totals)
+        return [codes for _, _, codes in found]
+
+    def _store(
+        self, found: list[Any], classes: AnyArray, event_index: int, totals: tuple[float, float]
+    ) -> None:
         self.bins_: list[Bins] = [bins for bins, _, _ in found]
         self.counts_: list[FloatArray] = [counts for _, counts, _ in found]
-        self.classes_ = target.classes
-        self.event_ = target.classes[target.event_index]
-        self.totals_ = rows.totals
-        return [codes for _, _, codes in found]
+        self.classes_ = classes
+        self.event_ = classes[event_index]
+        self.totals_ = totals
 
     def _check_settings(self) -> None:
         _one_of("method", self.method, ("optimal", *METHODS))
@@ -303,8 +338,10 @@ def binary_table_tags(tags: Any) -> Any:
     return tags
 
 
-def _bin_column(column: Column, rows: Rows, settings: BinSettings) -> tuple[Bins, FloatArray, IntArray]:
-    bins = find_bins(column.take(rows.counted), rows.only_counted, settings)
+def _bin_column(
+    column: Column, rows: Rows, settings: BinSettings, cuts: FloatArray | None = None
+) -> tuple[Bins, FloatArray, IntArray]:
+    bins = find_bins(column.take(rows.counted), rows.only_counted, settings, cuts)
     codes = bins.assign(column)
     return bins, count_codes(codes, rows.event, rows.weight, bins.n_bins), codes
 

@@ -55,11 +55,20 @@ def read_table(estimator: Any, X: Any, *, reset: bool, as_category: Collection[A
             raise ValueError(
                 f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
             )
-        raw = [_series(X, j) for j in range(X.shape[1])]
     else:
         X = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
-        raw = [X[:, j] for j in range(X.shape[1])]
-    names = column_names(estimator)
+    return to_columns(column_names(estimator), raw_columns(X), X, as_category)
+
+
+def raw_columns(X: Any) -> list[AnyArray]:
+    """The columns of a dataframe or array as arrays."""
+    if hasattr(X, "columns"):
+        return [_series(X, j) for j in range(X.shape[1])]
+    return [X[:, j] for j in range(X.shape[1])]
+
+
+def to_columns(names: list[str], raw: list[AnyArray], X: Any, as_category: Collection[Any]) -> list[Column]:
+    """Numbers and categories with their names; ``X`` is the table that the arrays come from."""
     if len(set(names)) < len(names):
         raise ValueError(f"Column names must differ from each other, got {', '.join(names)}.")
     _known(as_category, names)

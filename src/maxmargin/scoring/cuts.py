@@ -22,8 +22,7 @@ def cut_points(
     if len(x) == 0:
         return np.empty(0)
     if method == "width":
-        inner = np.linspace(x.min(), x.max(), n_bins + 1)[1:-1]
-        return np.unique(inner[inner < x.max()])
+        return width_cuts(float(x.min()), float(x.max()), n_bins)
     if method == "mdl":
         return np.asarray(mdl_discretize(x, event, sample_weight=weight))
     if method == "quantile" and weight is None:  # sorting values is much quicker than finding their order
@@ -36,9 +35,19 @@ def cut_points(
     return _behind(ordered, tree_gaps(ordered, event[order], weight, n_bins, min_share))
 
 
+def width_cuts(low: float, high: float, n_bins: int) -> FloatArray:
+    """Cuts of ``n_bins`` intervals of equal width from the smallest to the largest value."""
+    inner = np.linspace(low, high, n_bins + 1)[1:-1]
+    return np.unique(inner[inner < high])
+
+
 def _behind(ordered: FloatArray, gaps: IntArray) -> FloatArray:
-    """Cuts behind some positions: the mean of two neighbours, or the lower where no float lies between."""
-    below, above = ordered[gaps], ordered[gaps + 1]
+    """Cuts behind some positions of ascending values."""
+    return cuts_between(ordered[gaps], ordered[gaps + 1])
+
+
+def cuts_between(below: FloatArray, above: FloatArray) -> FloatArray:
+    """Cuts between neighbouring values: their mean, or the lower one where no float lies between."""
     mean = below + (above - below) / 2
     return np.where(mean < above, mean, below)
 
@@ -54,11 +63,11 @@ def _quantile_gaps(ordered: FloatArray, weight: FloatArray | None, n_bins: int) 
         return gaps
     cumulative = np.arange(1, len(ordered) + 1, dtype=np.float64) if weight is None else np.cumsum(weight)
     targets = cumulative[-1] * np.arange(1, n_bins) / n_bins
-    nearest: IntArray = gaps[_nearest(cumulative[gaps], targets)]
+    nearest: IntArray = gaps[nearest_places(cumulative[gaps], targets)]
     return nearest
 
 
-def _nearest(places: FloatArray, targets: FloatArray) -> IntArray:
+def nearest_places(places: FloatArray, targets: FloatArray) -> IntArray:
     """Distinct indices of the ascending ``places`` nearest to each target; the lower of two as near."""
     above = np.searchsorted(places, targets).clip(1, len(places) - 1)
     below = above - 1

@@ -68,12 +68,15 @@ class Rows:
         return inside, float(self.weight.sum()) - inside
 
 
-def find_bins(column: Column, rows: Rows, settings: BinSettings) -> Bins:
-    """Bins of a column: given by hand, intervals of numbers, or groups of categories."""
+def find_bins(column: Column, rows: Rows, settings: BinSettings, cuts: FloatArray | None = None) -> Bins:
+    """Bins of a column: given by hand, intervals of numbers, or groups of categories.
+
+    ``cuts`` are the pre-bins of a number where they are known already.
+    """
     if settings.edges is not None:
         return bins_by_hand(column, settings)
     if column.is_number:
-        return _number_bins(column, rows, settings)
+        return _number_bins(column, rows, settings, cuts)
     return _category_bins(column, rows, settings)
 
 
@@ -105,22 +108,27 @@ def _groups_by_hand(column: Column, settings: BinSettings) -> CategoryBins:
     return CategoryBins(name=column.name, groups=groups, specials=settings.specials)
 
 
-def _number_bins(column: Column, rows: Rows, settings: BinSettings) -> NumberBins:
+def _number_bins(column: Column, rows: Rows, settings: BinSettings, cuts: FloatArray | None) -> NumberBins:
     x = column.values
     regular = ~np.isnan(x)
     if settings.specials:
         regular &= ~special_rows(column, settings.specials)
-    use = regular & np.isfinite(x)  # infinite values lie in the outer bins and place no cut
-    given = None if rows.given is None else rows.given[use]
-    optimal = settings.method == "optimal"
-    method = settings.prebinning if optimal else settings.method
-    n_bins = settings.n_prebins if optimal else settings.max_bins
-    cuts = cut_points(method, x[use], rows.event[use], given, n_bins, settings.min_share)
+    if cuts is None:
+        cuts = _cuts(x, regular & np.isfinite(x), rows, settings)
     # rows that are not regular fall behind the last interval and are left out of the counts
     codes = assign_numbers(np.where(regular, x, np.nan), cuts, len(cuts) + 1)
     counts = count_codes(codes, rows.event, rows.weight, len(cuts) + 2)[:, :-1]
     ends = _choose(counts, rows, settings)
     return NumberBins(name=column.name, edges=cuts[ends[:-1] - 1], specials=settings.specials)
+
+
+def _cuts(x: FloatArray, use: BoolArray, rows: Rows, settings: BinSettings) -> FloatArray:
+    """Intervals of the values in use; infinite values lie in the outer ones and place no cut."""
+    given = None if rows.given is None else rows.given[use]
+    optimal = settings.method == "optimal"
+    method = settings.prebinning if optimal else settings.method
+    n_bins = settings.n_prebins if optimal else settings.max_bins
+    return cut_points(method, x[use], rows.event[use], given, n_bins, settings.min_share)
 
 
 def _choose(counts: FloatArray, rows: Rows, settings: BinSettings) -> IntArray:

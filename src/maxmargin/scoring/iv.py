@@ -47,13 +47,13 @@ def iv_table(binning: Binning) -> pd.DataFrame:
 
 
 def information_value(
-    X: Any, y: Any, *, binning: Binning | None = None, sample_weight: Any = None
+    X: Any, y: Any = None, *, binning: Binning | None = None, sample_weight: Any = None
 ) -> pd.DataFrame:
     """Bin a table and give the information value of every variable, largest first.
 
     Parameters
     ----------
-    X : table of numbers and categories (dataframe or array).
+    X : table of numbers and categories (dataframe or array), or `Pieces` of one, which hold their target.
     y : target with two classes.
     binning : settings of the bins; ``Binning()`` by default. It is not changed.
     sample_weight : of shape (n_samples,), optional.

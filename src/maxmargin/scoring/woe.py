@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.pieces.given import as_pieces
+from maxmargin.pieces.prediction import predict
 from maxmargin.scoring.binning import Binning, binary_table_tags
 from maxmargin.scoring.bins import MISSING
 from maxmargin.typing import FloatArray, IntArray
@@ -58,28 +60,35 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.handle_unknown = handle_unknown
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> WOEEncoder:
-        """Find the bins of every column and their evidence."""
-        self._fit_codes(X, y, sample_weight)
+        """Find the bins of every column, of a table or of `Pieces` of one, and their evidence."""
+        self._start()
+        self.binning_.fit(X, y, sample_weight)
+        adopt_names(self, self.binning_)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> FloatArray:
-        """Fit and encode the same rows; equal to ``fit(X, y).transform(X)``, in one pass."""
-        return self._encode(self._fit_codes(X, y, sample_weight))
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit and encode the same rows; equal to ``fit(X, y).transform(X)``, in one pass.
+
+        Of Dask data and `Pieces` the result is that of `pieces.predict`.
+        """
+        if as_pieces(X, y, sample_weight) is not None:
+            return predict(self.fit(X, y, sample_weight), X, method="transform")
+        self._start()
+        codes = self.binning_.fit_codes(X, y, sample_weight)
+        adopt_names(self, self.binning_)
+        return self._encode(codes)
 
     def transform(self, X: Any) -> FloatArray:
         """WoE of shape (n_samples, n_features)."""
         check_is_fitted(self)
         return self._encode(known_codes(self.binning_, X, self.handle_unknown))
 
-    def _fit_codes(self, X: Any, y: Any, sample_weight: Any) -> list[IntArray]:
+    def _start(self) -> None:
         if self.numerator not in _SIGN:
             raise ValueError(f"numerator={self.numerator!r} is not known: use 'nonevent' or 'event'.")
         if self.handle_unknown not in _UNKNOWN:
             raise ValueError(f"handle_unknown={self.handle_unknown!r}: use one of {', '.join(_UNKNOWN)}.")
         self.binning_: Binning = Binning() if self.binning is None else clone(self.binning)
-        codes = self.binning_.fit_codes(X, y, sample_weight)
-        adopt_names(self, self.binning_)
-        return codes
 
     def _encode(self, codes: list[IntArray]) -> FloatArray:
         sign = _SIGN[self.numerator]

@@ -174,7 +174,8 @@ def _search(
         slopes = problem.slopes_along(theta, step, lengths) + l2 * float(w @ v) + lengths * l2 * float(v @ v)
         good = np.flatnonzero(np.abs(slopes) <= -descent / 3.0)
         if len(good):
-            low = float(lengths[good[np.argmin(np.abs(slopes[good]))]])
+            # the one nearest to the full step: a longer one than needed runs away where rows are separated
+            low = float(lengths[good[np.argmin(np.abs(np.log(lengths[good])))]])
             break
         low = float(np.max(lengths[slopes < 0], initial=low))
         high = float(np.min(lengths[slopes > 0], initial=high))

@@ -1,0 +1,127 @@
+"""A local Dask cluster of two worker processes gives the in-memory answer, also when a worker dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+
+import maxmargin as mm
+from maxmargin import pieces as mp
+from maxmargin.feature_selection import FisherScore
+from maxmargin.scoring import WOEEncoder, information_value
+
+pytestmark = [
+    pytest.mark.cluster,
+    # a worker that is killed leaves its sockets and its reports to the garbage collector
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(2400, 5))
+score = X @ rng.normal(size=5) + rng.normal(size=2400)
+y = (score > 0).astype(int)
+CHUNK = 300
+
+
+@pytest.fixture(scope="module")
+def client():
+    dask.config.set({"distributed.comm.timeouts.connect": "60s", "distributed.comm.timeouts.tcp": "60s"})
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
+        ) as cluster,
+        Client(cluster, timeout="120s") as client,
+    ):
+        client.wait_for_workers(2, timeout=120)
+        yield client
+
+
+@pytest.fixture
+def arrays(client):
+    return da.from_array(X, chunks=(CHUNK, 5)), da.from_array(y, chunks=CHUNK)
+
+
+def assert_same(on_cluster, in_memory):
+    np.testing.assert_allclose(on_cluster.coef_, in_memory.coef_, atol=1e-6)
+    np.testing.assert_allclose(on_cluster.intercept_, in_memory.intercept_, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: mm.LinearSVC(tol=1e-10), mm.LogisticRegression], ids=["svc", "logit"]
+)
+def test_classifiers(arrays, make):
+    assert_same(make().fit(*arrays), make().fit(X, y))
+
+
+def test_regressors_and_filters(arrays):
+    target = da.from_array(score, chunks=CHUNK)
+    for make in (mm.LeastSquares, mm.Ridge):
+        assert_same(make().fit(arrays[0], target), make().fit(X, score))
+    np.testing.assert_allclose(FisherScore().fit(*arrays).scores_, FisherScore().fit(X, y).scores_, atol=1e-9)
+    whole, cut = mm.FisherDiscriminant().fit(X, y), mm.FisherDiscriminant().fit(*arrays)
+    np.testing.assert_allclose(cut.axes_, whole.axes_, atol=1e-9)
+
+
+def test_dataframes_weight_of_evidence_and_prediction(client):
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=rng.choice(["u", "v", "w"], 2400), y=y)
+    lazy = dd.from_pandas(frame, npartitions=7)
+    table = frame.drop(columns="y")
+    whole = WOEEncoder().fit(table, y)
+    encoder = WOEEncoder().fit(lazy.drop(columns="y"), lazy["y"])
+    encoded = mp.predict(encoder, lazy.drop(columns="y"), method="transform")
+    np.testing.assert_allclose(encoded.compute(), whole.transform(table), atol=1e-6)
+    values = information_value(mp.from_dask(lazy, target="y"))
+    np.testing.assert_allclose(values["iv"], information_value(table, y)["iv"], atol=1e-6)
+    model = mm.LinearSVC(tol=1e-10).fit(lazy[list("abcde")], y)  # y in memory, X on the workers
+    assert_same(model, mm.LinearSVC(tol=1e-10).fit(frame[list("abcde")], y))
+    np.testing.assert_array_equal(
+        mp.predict(model, lazy[list("abcde")]).compute(), model.predict(frame[list("abcde")])
+    )
+
+
+def die_once(block, folder, after):
+    """Kill this worker at call number ``after``, counted over all workers; later calls only pass."""
+    calls = Path(folder)
+    (calls / f"{os.getpid()}-{os.urandom(8).hex()}").touch()
+    if len(list(calls.glob("*-*"))) >= after:
+        try:
+            (calls / "killed").touch(exist_ok=False)
+        except FileExistsError:
+            return block
+        os.kill(os.getpid(), signal.SIGKILL)
+    return block
+
+
+def test_a_worker_killed_during_the_fit_changes_nothing(client, arrays, tmp_path):
+    """Inside a task of the second pass, with the pieces that this worker held."""
+    undisturbed = mm.LinearSVC(tol=1e-10).fit(mp.from_dask(*arrays))
+    pieces = mp.from_dask(*arrays).mapped(die_once, str(tmp_path), 12)
+    before = set(client.run(os.getpid).values())
+    model = mm.LinearSVC(tol=1e-10).fit(pieces)
+    assert (tmp_path / "killed").exists()
+    client.wait_for_workers(2, timeout=120)
+    assert set(client.run(os.getpid).values()) != before
+    assert (model.coef_ == undisturbed.coef_).all()  # the tree of the sums is the same: to the last bit
+    assert_same(model, mm.LinearSVC(tol=1e-10).fit(X, y))
+
+
+def test_blocks_that_do_not_match_are_refused(arrays):
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=4)
+    with pytest.raises(ValueError, match="X comes in 4 blocks and y in 8"):
+        mm.LinearSVC().fit(frame, arrays[1])
+    with pytest.raises(ValueError, match="has 2400 rows and y has 7"):
+        mm.LinearSVC().fit(arrays[0], np.arange(7))
+    with pytest.raises(ValueError, match="drop y"):
+        mp.from_dask(frame, arrays[1], target="y")
+    other = da.from_array(y, chunks=500)  # cut elsewhere: cut again
+    assert_same(mm.LinearSVC(tol=1e-10).fit(arrays[0], other), mm.LinearSVC(tol=1e-10).fit(X, y))

@@ -1,0 +1,159 @@
+"""Every source gives the same rows again and again; sums over pieces are sums over rows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import maxmargin as mm
+from maxmargin import pieces as mp
+from maxmargin.pieces.piece import tree_sum
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=500), "b": rng.integers(0, 9, 500)})
+    return table.assign(y=(table["a"] > 0).astype(int), w=rng.integers(1, 3, 500))
+
+
+def whole(pieces):
+    """All rows of X, y and weights, put together from the pieces."""
+    parts = list(pieces.map(lambda piece: (np.asarray(piece.X), piece.labels(), piece.weights())))
+    return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+
+
+def check(pieces, frame):
+    for _ in range(2):  # a second pass sees the same rows
+        X, y, w = whole(pieces)
+        np.testing.assert_array_equal(X, frame[["a", "b"]].to_numpy())
+        np.testing.assert_array_equal(y, frame["y"])
+        np.testing.assert_array_equal(w, frame["w"])
+
+
+def test_arrays_frames_and_memory_maps(frame, tmp_path):
+    X = frame[["a", "b"]]
+    check(mp.from_array(X, frame["y"], frame["w"], rows=33), frame)
+    np.save(tmp_path / "x.npy", X.to_numpy())
+    np.save(tmp_path / "y.npy", frame["y"].to_numpy())
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    target = np.load(tmp_path / "y.npy", mmap_mode="r")
+    check(mp.from_array(mapped, target, frame["w"].to_numpy(), rows=64), frame)
+    check(mp.from_array(mapped, frame["y"], frame["w"]), frame)
+
+
+def test_a_view_of_a_memory_map_is_not_read_at_the_wrong_place(tmp_path):
+    X = np.arange(60.0).reshape(20, 3)
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for view, expected in ((mapped[5:], X[5:]), (mapped[:, 1:], X[:, 1:]), (mapped[::2], X[::2])):
+        parts = list(mp.from_array(view, rows=4).map(lambda piece: np.array(piece.X)))
+        np.testing.assert_array_equal(np.concatenate(parts), expected)
+
+
+def test_a_piece_of_a_memory_map_is_not_mapped(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((8, 2)))
+    piece = mp.from_array(np.load(tmp_path / "x.npy", mmap_mode="r")).first()
+    assert not isinstance(piece.X, np.memmap)
+
+
+@pytest.mark.parametrize("rows", [None, 40])
+@pytest.mark.parametrize("group", [50, 500])
+def test_parquet(frame, tmp_path, rows, group):
+    pq.write_table(pa.Table.from_pandas(frame[:250]), tmp_path / "1.parquet", row_group_size=group)
+    pq.write_table(pa.Table.from_pandas(frame[250:]), tmp_path / "2.parquet", row_group_size=group)
+    check(mp.from_parquet(tmp_path, target="y", weight="w", rows=rows), frame)
+    check(mp.from_parquet(str(tmp_path / "*.parquet"), target="y", weight="w", columns=["a", "b"]), frame)
+    first = mp.from_parquet([tmp_path / "1.parquet"], target="y", columns=["b", "a"], rows=rows).first()
+    assert list(first.X.columns) == ["b", "a"]
+
+
+def test_csv(frame, tmp_path):
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    check(mp.from_csv(tmp_path / "rows.csv", target="y", weight="w"), frame)
+    frame.to_csv(tmp_path / "rows.csv", index=False, sep=";")
+    check(mp.from_csv(tmp_path, target="y", weight="w", delimiter=";", dtypes={"a": "float64"}), frame)
+
+
+def test_iterables(frame):
+    cuts = [slice(i, j) for i, j in pairwise([0, 7, 300, 500])]
+    X, y, w = frame[["a", "b"]].to_numpy(), frame["y"].to_numpy(), frame["w"].to_numpy()
+    check(mp.from_iterable(lambda: ((X[c], y[c], w[c]) for c in cuts)), frame)
+    check(mp.from_iterable([frame[c] for c in cuts], target="y", weight="w"), frame)
+
+
+def test_what_cannot_be_pieces_is_said(frame, tmp_path):
+    with pytest.raises(TypeError, match="can be read only once"):
+        mp.from_iterable(iter([frame]))
+    with pytest.raises(FileNotFoundError, match=r"no \.parquet files"):
+        mp.from_parquet(tmp_path)
+    with pytest.raises(ValueError, match="X has 500 rows and y has 3"):
+        mp.from_array(frame, [1, 2, 3])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.raises(ValueError, match="no column 'z': the file has a, b, y, w"):
+        mp.from_csv(tmp_path / "rows.csv", target="z").first()
+    with pytest.raises(ValueError, match="no column 'z': the table has"):
+        mp.from_iterable([frame], target="z").first()
+    with pytest.raises(ValueError, match="pieces hold their own y"):
+        mm.LinearSVC().fit(mp.from_array(frame[["a"]], frame["y"]), frame["y"])
+    with pytest.raises(ValueError, match="hold no target"):
+        mm.LinearSVC().fit(mp.from_array(frame[["a"]]))
+    with pytest.raises(ValueError, match="no pieces"):
+        mm.LinearSVC().fit(mp.from_iterable(list))
+
+
+def test_a_type_guessed_wrongly_from_the_first_block_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr("maxmargin.pieces.sources.PIECE_BYTES", 256)
+    (tmp_path / "rows.csv").write_text("x,y\n" + "1,0\n2,1\n" * 200 + "2.5,1\n")
+    with pytest.raises(ValueError, match="dtypes="):
+        mm.LinearSVC().fit(mp.from_csv(tmp_path / "rows.csv", target="y"))
+    typed = mp.from_csv(tmp_path / "rows.csv", target="y", dtypes={"x": "float64"})
+    assert mm.LinearSVC().fit(typed).n_features_in_ == 1
+
+
+@given(st.lists(st.text(max_size=3), min_size=1, max_size=40))
+def test_a_tree_sum_keeps_the_order(words):
+    assert tree_sum(iter(words), lambda left, right: left + right) == "".join(words)
+
+
+def test_sums_do_not_depend_on_the_number_of_threads():
+    X = np.random.default_rng(0).normal(size=(1000, 3))
+    sums = [
+        mp.from_array(X, rows=17, n_jobs=n).map_reduce(lambda piece: piece.X.sum(axis=0)) for n in (1, 2, 3)
+    ]
+    assert (sums[0] == sums[1]).all()
+    assert (sums[0] == sums[2]).all()
+    np.testing.assert_allclose(sums[0], X.sum(axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, sparse.csr_matrix])
+def test_a_sample_is_the_same_however_many_threads(make):
+    X = np.arange(300.0).reshape(100, 3)
+    samples = [mp.from_array(make(X), X[:, 0], rows=30, n_jobs=n).sample(20) for n in (1, 2)]
+    first, second = (s.X.toarray() if sparse.issparse(s.X) else np.asarray(s.X) for s in samples)
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(first[:, 0], samples[0].y)
+    assert len(np.unique(first[:, 0])) == 20
+    assert len(mp.from_array(X, rows=30).sample(1000)) == 100
+
+
+def test_dask_is_not_imported_before_it_is_brought():
+    code = (
+        "import sys, numpy as np, maxmargin as mm\n"
+        "X = np.random.default_rng(0).normal(size=(50, 2))\n"
+        "model = mm.LinearSVC().fit(mm.pieces.from_array(X, X[:, 0] > 0))\n"
+        "list(mm.pieces.predict(model, X))\n"
+        "print('dask' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-PARTS = ("svm", "tuning", "linear", "online", "selection", "scoring", "strings", "pieces")
+PARTS = ("svm", "tuning", "linear", "online", "selection", "scoring", "strings", "pieces", "large")
 
 for part in PARTS:
     if (Path(__file__).parent / f"{part}.py").exists():

@@ -63,6 +63,6 @@ def test_examples_in_docstrings(name: str) -> None:
 
 
 def test_the_machines_have_examples() -> None:
-    import maxmargin.svm.classification as module
+    import maxmargin.svm.svc as module
 
     assert doctest.testmod(module).attempted >= 5

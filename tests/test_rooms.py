@@ -12,7 +12,7 @@ SOURCES = Path(__file__).resolve().parents[1] / "src" / "maxmargin"
 
 # from left to right; rooms on one line do not see each other
 ORDER = [
-    {"typing"},
+    {"typing", "parameters"},
     {"_compute"},
     {"pieces"},
     {"kernels", "losses", "penalties"},
@@ -22,7 +22,7 @@ ORDER = [
     {"multiclass"},
     {"svm", "linear", "kernel_machines"},
     {"large"},
-    {"metrics", "discretize"},
+    {"metrics", "discretize", "explanation"},
     {"tuning"},
     {"feature_selection", "scoring"},
     {"displays"},

@@ -21,6 +21,10 @@ _HOMES: dict[str, str] = {
     "SVDD": "maxmargin.svm",
     "NotSeparableError": "maxmargin.svm",
     "certify": "maxmargin.svm",
+    "replay": "maxmargin.solvers.replay",
+    "explain": "maxmargin.explanation",
+    "Explanation": "maxmargin.explanation",
+    "kkt_table": "maxmargin.explanation",
     "LogisticRegression": "maxmargin.linear",
     "LinearSVC": "maxmargin.linear",
     "LinearSVR": "maxmargin.linear",
@@ -50,8 +54,8 @@ _HOMES: dict[str, str] = {
     "save": "maxmargin.io",
     "load": "maxmargin.io",
 }
-_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "report", "io"}
-_MODULES |= {"pieces"}
+_MODULES = {"kernels", "metrics", "discretize", "scoring", "displays", "feature_selection", "solvers"}
+_MODULES |= {"report", "io", "pieces"}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

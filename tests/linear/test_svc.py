@@ -185,7 +185,7 @@ def test_too_few_iterations_say_what_was_reached():
         ({"solver": "magic"}, "unknown"),
         ({"penalty": "l3"}, "unknown"),
         ({"loss": "square"}, "unknown"),
-        ({"C": -1.0}, "must be > 0"),
+        ({"C": -1.0}, "must be a number > 0"),
         ({"multiclass": "all"}, "unknown"),
     ],
 )

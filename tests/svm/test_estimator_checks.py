@@ -42,11 +42,15 @@ EXPECTED: dict[str, dict[str, str]] = {
 ESTIMATORS = [
     mm.SVC(),
     mm.SVC(loss="squared_hinge", multiclass="ovr"),
+    mm.SVC(solver="smo", trace=True),
+    mm.SVC(solver=mm.solvers.Decomposition(size=8)),
     mm.NuSVC(),
     mm.HardMarginSVC(max_iter=200_000),
     mm.SVR(),
+    mm.SVR(solver="chunking"),
     mm.NuSVR(),
     mm.OneClassSVM(),
+    mm.OneClassSVM(solver="qp"),
     mm.SVDD(),
 ]
 

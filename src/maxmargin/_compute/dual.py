@@ -180,7 +180,7 @@ def _partner(g, gi, down, Bi, curvature, cii):
 
 
 @jit
-def _snapped(value, lo, hi):
+def snapped(value, lo, hi):
     """A value within rounding of a bound is on it: what rounding leaves must not count as free."""
     slack = ROUNDING * (hi - lo) if hi - lo < np.inf else 0.0
     if value >= hi - slack:
@@ -230,8 +230,8 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
         room_up = hi[i] - t[i]
         room_down = t[j] - lo[j]
         delta = min(delta, min(room_up, room_down))
-        t[i] = _snapped(t[i] + delta, lo[i], hi[i])
-        t[j] = _snapped(t[j] - delta, lo[j], hi[j])
+        t[i] = snapped(t[i] + delta, lo[i], hi[i])
+        t[j] = snapped(t[j] - delta, lo[j], hi[j])
         up[i] = 0.0 if t[i] < hi[i] else BIG
         down[i] = 0.0 if t[i] > lo[i] else -BIG
         up[j] = 0.0 if t[j] < hi[j] else BIG

@@ -28,6 +28,7 @@ _HOMES: dict[str, str] = {
     "ConvergenceDisplay": "maxmargin.displays.convergence",
     "FeatureMapDisplay": "maxmargin.displays.feature_map",
     "DigitsDisplay": "maxmargin.displays.digits",
+    "StepDisplay": "maxmargin.displays.step",
 }
 
 __all__ = list(_HOMES)

@@ -71,6 +71,8 @@ def machine_of(estimator: Any) -> Machine | None:
     if len(steps) > 2 or type(svc) is not SVC or not (scaler is None or type(scaler) in SCALERS):
         return None
     plain = svc.loss == "hinge" and svc.max_iter == -1 and svc.time_limit is None and not svc.probability
+    if svc.solver != "working_set" or svc.trace:
+        return None
     if not plain or not np.isfinite(svc.C) or svc.C <= 0 or svc.tol <= 0:
         return None
     kernel = SubsetKernel.of(svc._kernel())

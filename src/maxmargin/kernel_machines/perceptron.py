@@ -31,6 +31,7 @@ def _block_steps(
     weights: FloatArray,
     steps: FloatArray,
     times: FloatArray,
+    scores: FloatArray,
     t: float,
 ) -> int:
     """The perceptron over one block: f are its scores before, G its kernel values. Returns the mistakes."""
@@ -43,6 +44,7 @@ def _block_steps(
             mistakes += 1
             steps[i] = weights[i] * y[i]
             times[i] = t
+            scores[i] = f[i]
             for j in range(len(f)):
                 f[j] += steps[i] * (G[i, j] + 1.0)
     return mistakes
@@ -61,7 +63,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     budget : largest number of support vectors of a machine, or None. Above it those with the fewest mistakes
         go, the oldest first. Not with ``average``, whose memory cannot be bounded so.
     max_iter : largest number of passes; it stops earlier after a pass without a mistake.
-    shuffle, multiclass, class_weight, random_state, n_jobs, verbose : as in `Perceptron`.
+    shuffle, multiclass, class_weight, random_state, n_jobs, verbose, trace : as in `Perceptron`.
 
     Attributes
     ----------
@@ -70,6 +72,8 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     support_ : training rows with a coefficient in some machine.
     n_mistakes_ : of shape (n_machines,).
     converged_, stopped_, history_, n_iter_ : as in `Perceptron`.
+    trace_ : table of the updates, with ``trace=True``: machine, step (the time), row, its score before, its
+        coefficient after (0 where the budget made it go), n_rows of the table.
 
     Examples
     --------
@@ -95,6 +99,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -109,6 +114,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.trace = trace
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPerceptron:
         """Fit to rows X and labels y of shape (n_samples,)."""
@@ -118,7 +124,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self.kernel_, points = self._prepare(X)
         codes, weights = self._targets(points, y, sample_weight)
         machines = [
-            _Machine(self.kernel_, points, task, weights, effective_threads(self.n_jobs))
+            _Machine(self.kernel_, points, task, weights, effective_threads(self.n_jobs), self.trace)
             for task in binary_tasks(codes, len(self.classes_), self.multiclass)
         ]
         self._run(machines)
@@ -129,6 +135,9 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self._points = points.take(self.support_)
         self.dual_coef_ = coefficients[:, self.support_]
         self.intercept_ = self.dual_coef_.sum(axis=1)
+        if self.trace:
+            tables = [machine.updates(k, len(points)) for k, machine in enumerate(machines)]
+            self.trace_ = pd.concat(tables, ignore_index=True)
         return self
 
     def _check(self) -> None:
@@ -197,7 +206,9 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
 class _Machine:
     """One binary kernel perceptron while it learns."""
 
-    def __init__(self, kernel: Any, points: Any, task: BinaryTask, weights: FloatArray, threads: int) -> None:
+    def __init__(
+        self, kernel: Any, points: Any, task: BinaryTask, weights: FloatArray, threads: int, trace: bool
+    ) -> None:
         self.kernel, self.task, self.threads = kernel, task, threads
         self.points = points.take(task.rows)
         self.y, self.weights = task.signs, weights[task.rows]
@@ -205,6 +216,8 @@ class _Machine:
         self.sums, self.timed = np.zeros(n), np.zeros(n)  # of the steps, and of the steps times their time
         self.born = np.zeros(n)
         self.t = 0.0
+        self.trace = trace
+        self.log: list[tuple[float, int, float, float]] = []  # time, row, score before, coefficient after
 
     def one_pass(self, rng: Any, budget: int | None) -> int:
         n = len(self.y)
@@ -221,12 +234,15 @@ class _Machine:
             f += kernel_times(self.kernel, block, held, self.sums[used], n_threads=self.threads)
             f += self.sums[used].sum()
         G = np.asarray(self.kernel.gram(block), dtype=np.float64)
-        steps, times = np.zeros(len(rows)), np.zeros(len(rows))
-        mistakes = _block_steps(G, f, self.y[rows], self.weights[rows], steps, times, self.t)
+        steps, times, scores = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+        mistakes = _block_steps(G, f, self.y[rows], self.weights[rows], steps, times, scores, self.t)
         self.t += np.count_nonzero(self.weights[rows])
         fresh = (self.sums[rows] == 0) & (steps != 0)
         self.born[rows[fresh]] = times[fresh]
         self.sums[rows] += steps
+        if self.trace:
+            made = np.flatnonzero(steps)
+            self.log += zip(times[made], rows[made], scores[made], self.sums[rows[made]], strict=True)
         self.timed[rows] += steps * (times - 1.0)
         if budget is not None:
             self._forget(budget)
@@ -236,7 +252,17 @@ class _Machine:
         used = np.flatnonzero(self.sums)
         if len(used) > budget:
             ranked = used[np.lexsort((self.born[used], np.abs(self.sums[used])))]
-            self.sums[ranked[: len(used) - budget]] = 0.0
+            leaving = ranked[: len(used) - budget]
+            self.sums[leaving] = 0.0
+            if self.trace:
+                self.log += [(self.t, i, np.nan, 0.0) for i in leaving]
+
+    def updates(self, number: int, n_rows: int) -> pd.DataFrame:
+        """What every update did, by training row."""
+        table = pd.DataFrame(self.log, columns=["step", "row", "score", "coefficient"])
+        table = table.astype({"step": np.int64, "row": np.int64})
+        rows = self.task.rows[table["row"]]
+        return table.assign(machine=number, row=rows, n_rows=n_rows)[["machine", *table.columns, "n_rows"]]
 
     def coefficients(self, average: bool) -> FloatArray:
         """Of the last iterate, or of the average: a step made at time t counts in T - t + 1 of T iterates."""

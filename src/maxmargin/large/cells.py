@@ -17,7 +17,8 @@ from maxmargin.kernels.base import validated_columns
 from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.feature_maps import blocks, cut, kmeans_centres
 from maxmargin.large.rows import check_count, class_codes, generator, opened, weights_per_class
-from maxmargin.linear._base import check_positive, row_weights
+from maxmargin.linear._base import row_weights
+from maxmargin.parameters import check_not_negative
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.svm import SVC
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -26,6 +27,7 @@ _SAMPLE = 20_000  # rows that place the first centres
 _ROUNDS = 20  # of splitting cells that are too large
 _ROOM = 1.5  # more centres than n / cell_size: cells are not equally full
 _BLOCK = 8192
+_NEIGHBOURS = 8  # cells that may have a say in one decision
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,10 @@ class CellSVC(ClassifierMixin, TakesKernel):
     """Exact support vector machines on cells of space, blended across their boundaries.
 
     Centres of k-means divide the rows into Voronoi cells of at most ``cell_size`` rows; every cell has an
-    exact `SVC` (one against the rest for more than two classes). A row between two cells has the mean of
-    both decisions, weighted by its distances d1 <= d2 from the two nearest centres: the nearest one has the
-    weight 1/2 + 1/2 min(1, (d2 - d1) / (softness (d1 + d2))), so decisions do not jump from one cell to the
-    next. Thomann, Blaschzyk, Meister & Steinwart (2017) study such cells.
+    exact `SVC` (one against the rest for more than two classes). A row between cells has the mean of their
+    decisions: a cell whose centre is at distance d, where the nearest one is at d1, has a weight proportional
+    to max(0, 1 - (d - d1) / (softness (d + d1))), so decisions do not jump from one cell to the next. At most
+    the eight nearest cells take part. Thomann, Blaschzyk, Meister & Steinwart (2017) study such cells.
 
     Cost n cell_size p for all machines together, instead of n^2 p. Where the boundary is local this is more
     accurate than a low-rank kernel of the same price; where every row says something about every other, less.
@@ -63,7 +65,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
     ----------
     C, kernel, gamma, coef0, degree, loss, class_weight, tol : as in `SVC`; kernels of numbers.
     cell_size : rows of a cell at most (equal rows are never divided).
-    softness : width of the zone in which two cells are blended; 0 for hard boundaries.
+    softness : width of the zone in which cells are blended; 0 for hard boundaries.
     random_state, n_jobs : seed of k-means; threads, which work on different cells.
     verbose : 1 prints a line for every cell.
 
@@ -116,7 +118,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CellSVC:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
-        check_positive("softness", self.softness, zero=True)
+        check_not_negative("softness", self.softness)
         size = check_count("cell_size", self.cell_size)
         rows = opened(self, X)
         codes = class_codes(self, y, rows.X)
@@ -195,15 +197,14 @@ def _nearest(table: Any, centres: FloatArray, k: int) -> tuple[FloatArray, IntAr
 
 
 def _shares(table: Any, centres: FloatArray, softness: float) -> tuple[IntArray, FloatArray]:
-    """The one or two cells of every row and their weights, each of shape (n, 1) or (n, 2)."""
-    n_near = min(2, len(centres))
-    distances, which = _nearest(table, centres, n_near)
-    if n_near == 1 or softness == 0:
-        return which[:, :1], np.ones((len(which), 1))
-    first, second = distances[:, 0], distances[:, 1]
-    apart = (second - first) / np.maximum(softness * (first + second), 1e-300)
-    weight = 0.5 + 0.5 * np.minimum(1.0, apart)
-    return which, np.column_stack([weight, 1.0 - weight])
+    """The cells around every row and their weights, each of shape (n, at most 8)."""
+    distances, which = _nearest(table, centres, min(_NEIGHBOURS, len(centres)) if softness > 0 else 1)
+    if distances.shape[1] == 1:
+        return which, np.ones_like(distances)
+    first = distances[:, :1]
+    apart = (distances - first) / np.maximum(softness * (distances + first), 1e-300)
+    weight = np.maximum(0.0, 1.0 - apart)
+    return which, weight / weight.sum(axis=1, keepdims=True)
 
 
 def _divide(table: Any, size: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:

@@ -15,10 +15,11 @@ from maxmargin.large.approximation import Answer, Approximation, worst_approxima
 from maxmargin.large.machine import LargeMachine, Mapped
 from maxmargin.large.polish import PolishedSVC, dual_start, snapped, warn_if_long
 from maxmargin.large.rows import class_codes, opened, weights_per_class
-from maxmargin.linear._base import check_positive, row_weights, warn_unsolved, worst_gap
+from maxmargin.linear._base import row_weights, warn_unsolved, worst_gap
 from maxmargin.linear._fit import solve_primal
 from maxmargin.linear._pieces import binary_problems, check_newton, survey_classes
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
+from maxmargin.parameters import check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces

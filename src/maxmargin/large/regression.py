@@ -14,9 +14,10 @@ from maxmargin.large.approximation import Answer, Approximation, worst_approxima
 from maxmargin.large.machine import LargeMachine
 from maxmargin.large.polish import PolishedSVR, dual_start, snapped, warn_if_long
 from maxmargin.large.rows import opened
-from maxmargin.linear._base import check_positive, row_weights, warn_unsolved
+from maxmargin.linear._base import row_weights, warn_unsolved
 from maxmargin.linear._fit import solve_primal
 from maxmargin.linear._pieces import check_newton, number_problem, survey_numbers
+from maxmargin.parameters import check_not_negative, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -109,7 +110,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LargeSVR:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
-        check_positive("epsilon", self.epsilon, zero=True)
+        check_not_negative("epsilon", self.epsilon)
         self._check_parameters()
         loss = losses.by_name(self.loss, _LOSSES, epsilon=self.epsilon)
         self.exact_: SVR | None = None

@@ -17,9 +17,10 @@ from maxmargin.large.machine import LargeMachine, Mapped
 from maxmargin.large.polish import warn_if_long
 from maxmargin.large.regression import regression_target
 from maxmargin.large.rows import opened
-from maxmargin.linear._base import check_positive, row_weights, warn_unsolved
+from maxmargin.linear._base import row_weights, warn_unsolved
 from maxmargin.linear._pieces import number_problem, survey_numbers
 from maxmargin.losses import Squared
+from maxmargin.parameters import check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces

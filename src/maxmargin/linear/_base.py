@@ -45,13 +45,6 @@ def row_weights(estimator: Any, X: Any, sample_weight: Any) -> FloatArray:
     return weights
 
 
-def check_positive(name: str, value: float, *, zero: bool = False) -> None:
-    """An error unless value > 0 (or >= 0)."""
-    if not (value > 0 or (zero and value == 0)):
-        bound = ">= 0" if zero else "> 0"
-        raise ValueError(f"{name}={value!r} must be {bound}.")
-
-
 class SparseInput:
     """Tags of an estimator that takes CSR input."""
 

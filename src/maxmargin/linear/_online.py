@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from maxmargin.linear._base import LinearClassifier, row_weights
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy
-from maxmargin.solvers.online_loop import OnlineLoop, OnlineState
+from maxmargin.solvers.online_loop import LOG, OnlineLoop, OnlineState
 from maxmargin.typing import FloatArray, IntArray
 
 
@@ -21,6 +21,8 @@ class OnlineClassifier(LinearClassifier):
     """Base: a subclass gives `_loop` and may override `_finished`.
 
     ``history_`` is a table with the columns pass, mistakes and loss (sums and means over the machines).
+    With ``trace=True``, ``trace_`` has a row for every row seen: machine, step, pass, row, its score and loss
+    before, and what it did: w <- shrink (keep w + change x), with the intercept after it.
     """
 
     fit_intercept: bool
@@ -29,6 +31,7 @@ class OnlineClassifier(LinearClassifier):
     average: bool
     random_state: Any
     verbose: int
+    trace: bool
 
     def _loop(self) -> OnlineLoop:
         """The rule and its steps."""
@@ -92,6 +95,7 @@ class OnlineClassifier(LinearClassifier):
         ]
         self._rows: list[tuple[int, int, float]] = []
         self._last_mistakes = np.zeros(n_machines, dtype=np.int64)
+        self._steps_taken: list[pd.DataFrame] = []
 
     def _pass(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
         loop = self._loop()
@@ -101,12 +105,24 @@ class OnlineClassifier(LinearClassifier):
             part = rows_of_task(X, task)
             if part.shape[0] == 0:
                 continue
-            mistakes, loss = loop.run(state, part, task.signs, weights[task.rows], shuffle=self.shuffle)
+            mine = weights[task.rows]
+            log = np.empty((np.count_nonzero(mine), len(LOG))) if self.trace else None
+            mistakes, loss = loop.run(state, part, task.signs, mine, shuffle=self.shuffle, log=log)
+            if log is not None:
+                self._record(k, pd.DataFrame(log, columns=list(LOG)), task)
             self._last_mistakes[k] = mistakes
             losses.append(loss)
         total = int(self._last_mistakes.sum())
         self._rows.append((len(self._rows) + 1, total, float(np.mean(losses)) if losses else 0.0))
         return total, self._rows[-1][2]
+
+    def _record(self, machine: int, steps: pd.DataFrame, task: BinaryTask) -> None:
+        """Keep the steps of one pass of one machine for ``trace_``."""
+        if "row" in steps:
+            steps["row"] = task.rows[steps["row"].astype(np.int64)]
+        steps.insert(0, "machine", machine)
+        steps.insert(1, "pass", len(self._rows) + 1)
+        self._steps_taken.append(steps)
 
     def _finished(self, mistakes: int) -> bool:
         return False
@@ -116,6 +132,10 @@ class OnlineClassifier(LinearClassifier):
         self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
         self.n_iter_ = len(self._rows)
         self.history_ = pd.DataFrame(self._rows, columns=["pass", "mistakes", "loss"])
+        if self.trace and self._steps_taken:
+            table = pd.concat(self._steps_taken, ignore_index=True)
+            table.insert(1, "step", table.groupby("machine").cumcount() + 1)
+            self.trace_ = table
 
     def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
         """What a full fit can report beyond the weights."""

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design, design
-from maxmargin.linear._base import LinearClassifier, check_positive, warn_unsolved, worst_gap
+from maxmargin.linear._base import LinearClassifier, warn_unsolved, worst_gap
 from maxmargin.linear._pieces import (
     binary_problems,
     find_separation_in_pieces,
@@ -24,6 +24,7 @@ from maxmargin.linear._separation import Separation, find_separation, strictly_s
 from maxmargin.linear._summary import LogisticSummary, coefficient_table, covariance
 from maxmargin.losses import Logistic
 from maxmargin.multiclass import BinaryTask, binary_tasks
+from maxmargin.parameters import check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -175,7 +176,7 @@ class LogisticRegression(LinearClassifier):
             self._information = [sums.hessian[np.ix_(free, free)]]
 
     def _check_parameters(self) -> None:
-        check_positive("C", self.C)
+        check_positive("C", self.C, infinite=True)
         check_positive("tol", self.tol)
         if self.multiclass not in ("multinomial", "ovr", "ovo"):
             raise ValueError(f"multiclass={self.multiclass!r} is unknown: use 'multinomial', 'ovr' or 'ovo'.")

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maxmargin.linear._base import check_positive
 from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
 from maxmargin.multiclass import binary_tasks
+from maxmargin.parameters import check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
 
@@ -32,6 +32,7 @@ class Perceptron(OnlineClassifier):
     class_weight : dict, "balanced" or None; weights scale the steps.
     random_state : seed of the order.
     verbose : 1 to print every pass.
+    trace : record what every step did, in ``trace_``.
 
     Attributes
     ----------
@@ -40,6 +41,9 @@ class Perceptron(OnlineClassifier):
     R_, margin_, bound_ : R, the margin gamma of the last iterate (NaN where not separated), (R/gamma)^2.
     converged_ : whether every machine's last pass was without a mistake; ``stopped_`` says it in words.
     history_ : table of pass, mistakes and mean loss.
+    trace_ : table of the steps, with ``trace=True``: machine, step, pass, row, its score and loss before, and
+        what it did to w <- shrink (keep w + change x), with the intercept after it. `maxmargin.replay` makes
+        (w, b) from it again.
 
     Examples
     --------
@@ -62,6 +66,7 @@ class Perceptron(OnlineClassifier):
         class_weight: Any = None,
         random_state: Any = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.average = average
         self.eta = eta
@@ -72,6 +77,7 @@ class Perceptron(OnlineClassifier):
         self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
+        self.trace = trace
 
     def _check(self) -> None:
         check_positive("eta", self.eta)
@@ -132,7 +138,7 @@ class PassiveAggressive(OnlineClassifier):
     lam : SPEC's lambda, 1/C; give this or C.
     variant : "pa1" or "pa2".
     tol : stop when the mean loss of a pass is not better than the best by this; None for all passes.
-    average, fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose :
+    average, fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose, trace :
         as in `Perceptron`; weights scale C.
 
     Attributes
@@ -162,6 +168,7 @@ class PassiveAggressive(OnlineClassifier):
         class_weight: Any = None,
         random_state: Any = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.C = C
         self.lam = lam
@@ -175,9 +182,10 @@ class PassiveAggressive(OnlineClassifier):
         self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
+        self.trace = trace
 
     def _check(self) -> None:
-        check_positive("C", self.C)
+        check_positive("C", self.C, infinite=True)
         if self.lam is not None:
             check_positive("lam", self.lam)
             if self.C != 1.0:
@@ -214,7 +222,8 @@ class Pegasos(OnlineClassifier):
     lam : lambda; 1/(n C) in the notation of the other machines.
     average : return the average of the iterates, for which the bound holds.
     project : project on the ball.
-    fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose : as in `Perceptron`.
+    fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose, trace :
+        as in `Perceptron`.
 
     Attributes
     ----------
@@ -243,6 +252,7 @@ class Pegasos(OnlineClassifier):
         class_weight: Any = None,
         random_state: Any = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.lam = lam
         self.average = average
@@ -254,6 +264,7 @@ class Pegasos(OnlineClassifier):
         self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
+        self.trace = trace
 
     def _check(self) -> None:
         check_positive("lam", self.lam)

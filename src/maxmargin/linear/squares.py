@@ -11,9 +11,10 @@ from sklearn.utils.validation import validate_data
 
 from maxmargin._compute.design import Design, design
 from maxmargin._compute.threads import single_threaded_blas
-from maxmargin.linear._base import LinearRegressor, check_positive, row_weights
+from maxmargin.linear._base import LinearRegressor, row_weights
 from maxmargin.linear._pieces import number_problem, survey_numbers
 from maxmargin.losses import Squared
+from maxmargin.parameters import check_not_negative
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -228,7 +229,7 @@ class Ridge(_Squares):
 def penalties_to_try(alpha: float, alphas: Any) -> FloatArray:
     """The validated penalties of shape (n_alphas,)."""
     if alphas is None:
-        check_positive("alpha", alpha, zero=True)
+        check_not_negative("alpha", alpha)
         return np.array([alpha], dtype=np.float64)
     tried = np.asarray(alphas, dtype=np.float64).ravel()
     if len(tried) == 0 or not np.all(tried > 0):

@@ -6,10 +6,11 @@ from math import log, sqrt
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
-from maxmargin.linear._base import check_positive
 from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
-from maxmargin.multiclass import binary_tasks
+from maxmargin.multiclass import BinaryTask, binary_tasks
+from maxmargin.parameters import check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
 
@@ -31,7 +32,8 @@ class SubgradientDescent(OnlineClassifier):
     step : "constant" or "strongly_convex".
     B : the length bound of the constant rule.
     lam : lambda of the strongly convex rule.
-    fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose : as in `Perceptron`.
+    fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose, trace :
+        as in `Perceptron`.
 
     Attributes
     ----------
@@ -64,6 +66,7 @@ class SubgradientDescent(OnlineClassifier):
         class_weight: Any = None,
         random_state: Any = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.mode = mode
         self.step = step
@@ -76,6 +79,7 @@ class SubgradientDescent(OnlineClassifier):
         self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
+        self.trace = trace
 
     def _check(self) -> None:
         check_positive("B", self.B)
@@ -143,9 +147,20 @@ class SubgradientDescent(OnlineClassifier):
             state.state[2] = (1.0 - eta * decay) * state.state[2] + eta * u.sum() * self.fit_intercept
             state.z += state.v  # with tau = 0 the sum of the iterates is z
             state.state[3] += state.state[2]
+            if self.trace:
+                self._record_batch(k, task, u, losses[-1], 1.0 - eta * decay, eta, len(codes))
         total = int(self._last_mistakes.sum())
         self._rows.append((len(self._rows) + 1, total, float(np.mean(losses))))
         return total, self._rows[-1][2]
+
+    def _record_batch(
+        self, k: int, task: BinaryTask, u: FloatArray, loss: float, keep: float, change: float, n: int
+    ) -> None:
+        """A step of all rows: in place of a row the slopes of all of them."""
+        slopes = np.zeros(n)
+        slopes[task.rows] = u
+        step = {"slopes": [slopes], "loss": loss, "keep": keep, "change": change, "shrink": 1.0}
+        self._record(k, pd.DataFrame({**step, "intercept": self._states[k].state[2]}), task)
 
     def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
         T = float(self._steps)

@@ -8,10 +8,11 @@ import numpy as np
 
 from maxmargin import losses
 from maxmargin._compute.design import Design, design
-from maxmargin.linear._base import LinearClassifier, check_positive, warn_unsolved, worst_gap
+from maxmargin.linear._base import LinearClassifier, warn_unsolved, worst_gap
 from maxmargin.linear._fit import primal_penalty, solve_primal
 from maxmargin.linear._pieces import binary_problems, check_newton, survey_classes
 from maxmargin.multiclass import BinaryTask, binary_tasks
+from maxmargin.parameters import check_positive
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate

@@ -9,9 +9,10 @@ from sklearn.utils.validation import validate_data
 
 from maxmargin import losses
 from maxmargin._compute.design import design
-from maxmargin.linear._base import LinearRegressor, check_positive, row_weights, warn_unsolved
+from maxmargin.linear._base import LinearRegressor, row_weights, warn_unsolved
 from maxmargin.linear._fit import primal_penalty, solve_primal
 from maxmargin.linear._pieces import check_newton, number_problem, survey_numbers
+from maxmargin.parameters import check_not_negative, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -83,7 +84,7 @@ class LinearSVR(LinearRegressor):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVR:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
-        check_positive("epsilon", self.epsilon, zero=True)
+        check_not_negative("epsilon", self.epsilon)
         check_positive("tol", self.tol)
         if self.penalty not in ("l2", "l1", "l1l2", "none"):
             raise ValueError(f"penalty={self.penalty!r} is unknown here: use 'l2', 'l1', 'l1l2' or 'none'.")

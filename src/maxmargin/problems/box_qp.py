@@ -90,7 +90,7 @@ class BoxQP:
             self.C, a.max(initial=0.0)
         )  # a difference that rounding left is no freedom
         free = (a > margin) & (a < self.C - margin)
-        can_rise, can_fall = self._sides(a)
+        can_rise, can_fall = self.sides(a)
         result = np.empty(len(self.delta))
         for k in range(len(self.delta)):
             mine = self.group == k
@@ -103,7 +103,7 @@ class BoxQP:
             result[k] = np.mean(ends) if ends else 0.0
         return result
 
-    def _sides(self, a: FloatArray) -> tuple[BoolArray, BoolArray]:
+    def sides(self, a: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Which signed variables s_i a_i can rise, and which can fall."""
         up = np.where(self.s > 0, a < self.C, a > 0)
         down = np.where(self.s > 0, a > 0, a < self.C)
@@ -117,24 +117,32 @@ class BoxQP:
         return signed
 
     def certify(
-        self, a: FloatArray, *, full: bool = False, suspects: FloatArray | None = None, n_threads: int = 1
+        self,
+        a: FloatArray,
+        *,
+        full: bool = False,
+        suspects: FloatArray | None = None,
+        multipliers: FloatArray | None = None,
+        n_threads: int = 1,
     ) -> Certificate:
         """The certificate of ``a``, computed in float64 from ``a`` alone.
 
         Every row is checked when ``full`` is asked for or n * n_SV is small. Otherwise the rows that look
         worst in ``suspects`` (a signed gradient from anywhere, used only to decide where to look) and 1000
-        random rows are, and no gap is computed. Cost O(rows checked * n_SV * p).
+        random rows are, and no gap is computed. Cost O(rows checked * n_SV * p). ``multipliers`` of the
+        equalities, where given, are taken instead of those that `multipliers` finds: any value gives a gap
+        that bounds the distance from the optimum.
         """
         n_support = int(np.count_nonzero(self.Q.weights(a)))
         n = len(self.Q.points)
         if full or n * n_support <= FULL_CHECK or suspects is None:
-            return self._certify_all(a, n_threads)
+            return self._certify_all(a, multipliers, n_threads)
         variables = self._sample(a, suspects)
         at, inverse = np.unique(self.Q.row[variables], return_inverse=True)
         v = self.Q.times(a, at, n_threads=n_threads)[inverse]
         g = self.signed_gradient(a, v, variables)
         return Certificate(
-            kkt=self._violation(g, a, variables),
+            kkt=self.violation(g, a, variables),
             infeasibility=self._infeasibility(a),
             complete=False,
             convex=self.convex,
@@ -142,7 +150,7 @@ class BoxQP:
         )
 
     def _sample(self, a: FloatArray, suspects: FloatArray) -> IntArray:
-        can_rise, can_fall = self._sides(a)
+        can_rise, can_fall = self.sides(a)
         chosen = [np.random.default_rng(0).choice(len(a), min(len(a), _RANDOM_ROWS), replace=False)]
         for k in range(len(self.delta)):
             mine = self.group == k
@@ -152,8 +160,10 @@ class BoxQP:
                 chosen.append(np.argpartition(key, worst)[:worst])
         return np.unique(np.concatenate(chosen))
 
-    def _violation(self, g: FloatArray, a: FloatArray, variables: IntArray) -> float:
-        can_rise, can_fall = self._sides(a)
+    def violation(self, g: FloatArray, a: FloatArray, variables: IntArray | None = None) -> float:
+        """The largest KKT violation, from the signed gradient of all variables or of ``variables``."""
+        variables = np.arange(len(a)) if variables is None else variables
+        can_rise, can_fall = self.sides(a)
         largest = 0.0
         for k in range(len(self.delta)):
             mine = self.group[variables] == k
@@ -162,26 +172,41 @@ class BoxQP:
             largest = max(largest, float(highest - lowest))
         return largest
 
+    def violations(self, g: FloatArray, a: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """By how much each variable breaks its own condition, given the multipliers of the equalities."""
+        can_rise, can_fall = self.sides(a)
+        r = g - multipliers[self.group]
+        broken: FloatArray = np.maximum(np.where(can_rise, -r, 0.0), np.where(can_fall, r, 0.0))
+        return np.maximum(broken, 0.0)
+
     def _infeasibility(self, a: FloatArray) -> float:
         sums = np.bincount(self.group, weights=self.s * a, minlength=len(self.delta))
         below = float((-a).max(initial=0.0))
         above = float((a - self.C).max(initial=0.0))
         return max(float(np.abs(sums - self.delta).max()), below, above)
 
-    def _certify_all(self, a: FloatArray, n_threads: int) -> Certificate:
-        v_points = self.Q.times(a, n_threads=n_threads)
-        v = v_points[self.Q.row]
-        g = self.signed_gradient(a, v)
+    def values(
+        self, a: FloatArray, v: FloatArray, multipliers: FloatArray | None = None
+    ) -> tuple[float, float]:
+        """Primal and dual value at ``a``, from v = K weights at all points."""
+        quadratic = float(self.Q.weights(a) @ v)
+        dual = -(0.5 * quadratic + 0.5 * float(self.d @ (a * a)) + float(self.p @ a))
+        by_variable = v[self.Q.row]
+        if multipliers is None:
+            multipliers = self.multipliers(self.signed_gradient(a, by_variable), a)
+        return self._primal(quadratic, by_variable, multipliers), dual
+
+    def _certify_all(self, a: FloatArray, multipliers: FloatArray | None, n_threads: int) -> Certificate:
+        v = self.Q.times(a, n_threads=n_threads)
+        g = self.signed_gradient(a, v[self.Q.row])
         fields: dict[str, Any] = {
-            "kkt": self._violation(g, a, np.arange(len(a))),
+            "kkt": self.violation(g, a),
             "infeasibility": self._infeasibility(a),
             "n_checked": len(self.Q.points),
         }
         if not self.convex:
             return Certificate(convex=False, **fields)
-        quadratic = float(self.Q.weights(a) @ v_points)
-        dual = -(0.5 * quadratic + 0.5 * float(self.d @ (a * a)) + float(self.p @ a))
-        primal = self._primal(quadratic, v, self.multipliers(g, a))
+        primal, dual = self.values(a, v, multipliers)
         gap = primal - dual
         return Certificate(
             primal=primal, dual=dual, gap=gap, relative_gap=gap / max(abs(dual), 1e-300), **fields

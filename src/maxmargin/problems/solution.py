@@ -25,8 +25,8 @@ class Solution:
     """The answer of a solver: the point ``x``, the multipliers of its constraints, and how it was found.
 
     ``gradient`` is what the solver believes the (signed) gradient to be: certificates use it only to decide
-    where to look. ``trace`` is the solver's own story; for the dual engine an array of shape (n_rounds, 4):
-    steps so far, largest violation among the active rows, active rows, seconds.
+    where to look. ``kernel_values`` and ``cache_hits`` count what it cost: kernel values computed, and kernel
+    rows that were found in the cache. ``trace`` is a table of the steps where one was asked for.
     """
 
     x: FloatArray
@@ -36,3 +36,5 @@ class Solution:
     seconds: float
     gradient: FloatArray | None = None
     trace: Any = None
+    kernel_values: int = 0
+    cache_hits: int = 0

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.progress import Callback
-from maxmargin.solvers.working_set import WorkingSet
+from maxmargin.solvers.settings import DualSolver
+from maxmargin.solvers.trace import joined
 from maxmargin.typing import FloatArray
 
 _ATTEMPTS = 3
@@ -18,7 +17,7 @@ _ATTEMPTS = 3
 
 def solve_certified(
     problem: BoxQP,
-    solver: WorkingSet,
+    solver: DualSolver,
     *,
     full: bool = False,
     start: FloatArray | None = None,
@@ -29,24 +28,42 @@ def solve_certified(
     Where the certificate finds more violation than the solver believed, the solver goes on from there with a
     smaller tolerance; the steps of all attempts are counted.
     """
+    solver.check(problem)
     solution = solver.solve(problem, start=start, callback=callback)
     certificate = _check(problem, solution, solver, full)
     tol = solver.tol
     for _ in range(_ATTEMPTS):
-        if solution.status is not Status.CONVERGED or certificate.kkt <= solver.tol:
+        if solution.status is not Status.CONVERGED or solver.accepts(certificate):
             break
         tol /= 4
         again = replace(solver, tol=tol).solve(problem, start=solution.x, callback=callback)
-        later = again.trace + np.array([solution.n_iter, 0.0, 0.0, solution.seconds])
-        solution = replace(
-            again,
-            n_iter=solution.n_iter + again.n_iter,
-            seconds=solution.seconds + again.seconds,
-            trace=np.concatenate([solution.trace, later]),
-        )
+        solution = _both(solution, again)
         certificate = _check(problem, solution, solver, full)
     return solution, certificate
 
 
-def _check(problem: BoxQP, solution: Solution, solver: WorkingSet, full: bool) -> Certificate:
-    return problem.certify(solution.x, full=full, suspects=solution.gradient, n_threads=solver.n_threads)
+def _both(first: Solution, second: Solution) -> Solution:
+    """The second answer, with the cost and the steps of both."""
+    return replace(
+        second,
+        n_iter=first.n_iter + second.n_iter,
+        seconds=first.seconds + second.seconds,
+        kernel_values=first.kernel_values + second.kernel_values,
+        cache_hits=first.cache_hits + second.cache_hits,
+        trace=None if first.trace is None else joined([first.trace, second.trace]),
+    )
+
+
+def certify_fully(problem: BoxQP, solution: Solution, solver: DualSolver) -> Certificate:
+    """The certificate of every row."""
+    return problem.certify(solution.x, full=True, multipliers=solver.offered(solution))
+
+
+def _check(problem: BoxQP, solution: Solution, solver: DualSolver, full: bool) -> Certificate:
+    return problem.certify(
+        solution.x,
+        full=full or solver.needs_gap,
+        suspects=solution.gradient,
+        multipliers=solver.offered(solution),
+        n_threads=solver.n_threads,
+    )

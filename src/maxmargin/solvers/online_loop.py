@@ -16,6 +16,9 @@ _RULES = {"perceptron": 0, "pa1": 1, "pa2": 2, "hinge": 3, "squares": 4}
 _SCHEDULES = {"constant": 0, "inverse_root": 1, "strongly_convex": 2, "inverse_decay": 3}
 # places in the state vector
 _S, _TAU, _B, _SUM_B, _T, _NORM, _MISTAKES, _LOSS, _ETA = range(9)
+# columns of the log of a pass: what each row did to w <- shrink (keep w + change x) and to b
+LOG = ("row", "score", "loss", "keep", "change", "shrink", "intercept")
+_NO_LOG = np.empty((0, len(LOG)))
 
 
 @jit_sums
@@ -44,11 +47,17 @@ def _one_pass(
     decay_bias: bool,
     average: bool,
     radius: float,
+    bias_step: float,
+    log: FloatArray,
     v: FloatArray,
     z: FloatArray,
     state: FloatArray,
 ) -> None:
-    """One pass over the rows in ``order``. w = s v, so that decay costs O(1); see `OnlineState`."""
+    """One pass over the rows in ``order``. w = s v, so that decay costs O(1); see `OnlineState`.
+
+    ``log`` has a row for each of ``order`` to write in, or no row at all.
+    """
+    written = 0
     one = 1.0 if fit_intercept else 0.0
     s, tau, b, sum_b = state[_S], state[_TAU], state[_B], state[_SUM_B]
     t, length2, mistakes, loss = state[_T], state[_NORM], state[_MISTAKES], state[_LOSS]
@@ -57,6 +66,8 @@ def _one_pass(
         if weight == 0.0:
             continue
         t += 1.0
+        loss_before = loss
+        keep = shrink = 1.0
         dot = row_dot(data, indices, indptr, p, i, v)
         f = s * dot + b
         m = y[i] * f
@@ -89,10 +100,10 @@ def _one_pass(
         elif rule == 2 and g != 0.0:
             eta = (1.0 - m) / (norm + one + 0.5 / (C * weight))
         if decay > 0.0:
-            factor = max(0.0, 1.0 - eta * decay)
-            s *= factor
+            keep = max(0.0, 1.0 - eta * decay)
+            s *= keep
             if decay_bias:
-                b *= factor
+                b *= keep
             if s < 1e-9:
                 dot *= s  # v takes the scale in, and with it <v, x>
                 _rescale(v, z, s, tau)
@@ -103,18 +114,24 @@ def _one_pass(
             row_add(data, indices, indptr, p, i, step, v)
             if average:
                 row_add(data, indices, indptr, p, i, -tau * step, z)
-            b += one * eta * g
+            b += one * g * min(eta, bias_step)
             if radius > 0.0:
                 length2 += 2.0 * step * dot + step * step * norm
         if radius > 0.0:
             length = np.sqrt(max(0.0, length2 * s**2 + (b**2 if decay_bias else 0.0)))
             if length > radius:
-                s *= radius / length
+                shrink = radius / length
+                s *= shrink
                 if decay_bias:
-                    b *= radius / length
+                    b *= shrink
         if average:
             tau += s
             sum_b += b
+        if len(log) > 0:
+            log[written, 0], log[written, 1], log[written, 2] = i, f, loss - loss_before
+            log[written, 3], log[written, 4], log[written, 5] = keep, eta * g, shrink
+            log[written, 6] = b
+            written += 1
     state[_S], state[_TAU], state[_B], state[_SUM_B] = s, tau, b, sum_b
     state[_T], state[_NORM], state[_MISTAKES], state[_LOSS] = t, length2, mistakes, loss
 
@@ -156,7 +173,8 @@ class OnlineLoop:
     ``rule``: "perceptron" (y f <= 0), "pa1" and "pa2" (hinge > 0, step min(hinge/||x||^2, C) or
     hinge/(||x||^2 + 1/(2C))), "hinge" (subgradient of the hinge), "squares" (gradient of (f - y)^2/2).
     ``decay`` is lambda; ``decay_bias`` says whether the intercept decays with w; ``radius`` > 0 projects on
-    a ball. Weights scale the step, the cap C for the passive-aggressive rules.
+    a ball; ``bias_step`` is the longest step of the intercept. Weights scale the step, the cap C for the
+    passive-aggressive rules.
     """
 
     rule: str
@@ -168,6 +186,7 @@ class OnlineLoop:
     average: bool = False
     radius: float = 0.0
     relative_step: bool = False
+    bias_step: float = np.inf
 
     def start(self, n_features: int, random_state: Any) -> OnlineState:
         v = np.zeros(n_features)
@@ -176,9 +195,19 @@ class OnlineLoop:
         return OnlineState(v, np.zeros_like(v), state, check_random_state(random_state))
 
     def run(
-        self, current: OnlineState, X: Any, y: FloatArray, weights: FloatArray, *, shuffle: bool = True
+        self,
+        current: OnlineState,
+        X: Any,
+        y: FloatArray,
+        weights: FloatArray,
+        *,
+        shuffle: bool = True,
+        log: FloatArray | None = None,
     ) -> tuple[int, float]:
-        """One pass; returns its mistakes (sign of f before the step) and its weighted mean loss."""
+        """One pass; returns its mistakes (sign of f before the step) and its weighted mean loss.
+
+        ``log`` of shape (rows with a weight, 7), where given, takes down what every row did, by `LOG`.
+        """
         n = X.shape[0]
         order = current.rng.permutation(n) if shuffle else np.arange(n)
         rows = rows_of(X)
@@ -200,6 +229,8 @@ class OnlineLoop:
             self.decay_bias,
             self.average,
             float(self.radius),
+            float(self.bias_step),
+            _NO_LOG if log is None else log,
             current.v,
             current.z,
             state,

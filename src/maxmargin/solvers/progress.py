@@ -12,16 +12,17 @@ from maxmargin.problems.solution import Status
 
 @dataclass(frozen=True)
 class Progress:
-    """One line of a solver's story."""
+    """One line of a solver's story. ``measure`` says what ``violation`` is."""
 
     n_iter: int
     violation: float
     n_active: int
     seconds: float
+    measure: str = "violation"
 
     def __str__(self) -> str:
         return (
-            f"{self.seconds:8.1f} s  {self.n_iter:10d} steps  violation {self.violation:.3g}  "
+            f"{self.seconds:8.1f} s  {self.n_iter:10d} steps  {self.measure} {self.violation:.3g}  "
             f"{self.n_active} active rows"
         )
 

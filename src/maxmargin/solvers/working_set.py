@@ -27,6 +27,9 @@ from maxmargin.kernels.products import kernel_times
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.progress import Budget, Callback, Progress
+from maxmargin.solvers.settings import DualSolver
+from maxmargin.solvers.shrinking import settled
+from maxmargin.solvers.trace import Tracer, Work
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 _SMALL = 2000  # points up to which the whole Gram matrix is computed first
@@ -40,30 +43,23 @@ _SHRINK_EVERY = 8
 _SHRINK_BELOW = 0.7  # shrink when at most this share of the active points would stay
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkingSet:
-    """Settings of the engine.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class WorkingSet(DualSolver):
+    """The engine.
 
     Parameters
     ----------
-    tol : largest KKT violation at the end.
-    max_iter : SMO steps at most, -1 for no limit; time_limit : seconds at most.
-    cache_size : MB for kernel rows, None for a choice from free memory.
     size : points in a working set, None for a choice from n.
+
+    ``max_iter`` counts SMO steps. A trace has one row per outer round, and is made on the path with a row
+    store, whatever n is.
     """
 
-    tol: float = 1e-3
-    max_iter: int = -1
-    time_limit: float | None = None
-    cache_size: float | None = None
-    shrinking: bool = True
     size: int | None = None
-    n_threads: int = 1
 
     def solve(
         self, problem: BoxQP, *, start: FloatArray | None = None, callback: Callback | None = None
     ) -> Solution:
-        """Solve from ``start`` (feasible, shape (m,)) or from the problem's own start."""
         a = problem.start if start is None else start
         with single_threaded_blas():
             run_ = _Run(self, problem, np.asarray(a, dtype=np.float64), callback)
@@ -97,7 +93,8 @@ class _Run:
         self.v = np.zeros(len(problem.Q.points))
         self.best = np.inf
         self.improved_at = 0
-        self.trace: list[tuple[int, float, int, float]] = []
+        self.work = Work()
+        self.tracer: Tracer | None = None
 
     def _nearly_singular(self) -> bool:
         """Where no bound holds a variable, does its ridge drown in the rounding of float32 kernel values?"""
@@ -119,10 +116,14 @@ class _Run:
             n_iter=self.n_iter,
             seconds=self.budget.seconds,
             gradient=g,
-            trace=np.array(self.trace),
+            trace=None if self.tracer is None else self.tracer.frame(),
+            kernel_values=self.work.kernel_values,
+            cache_hits=self.work.cache_hits,
         )
 
     def _gram_fits(self) -> bool:
+        if self.settings.trace:
+            return False
         n = len(self.v)
         worthwhile = n <= _SMALL or getattr(self.kernel, "whole", False)
         return worthwhile and n * n * np.dtype(self.dtype).itemsize <= self.bytes
@@ -131,6 +132,7 @@ class _Run:
         problem, n_threads = self.problem, self.settings.n_threads
         self._enter(self.dtype)
         K = self.kernel.gram(self.points, n_threads=n_threads)
+        self.work.kernel_values += K.size
         self.v = K.astype(np.float64, copy=False) @ self._beta()
         everything = np.array([[0, len(self.v)]])
         while True:
@@ -146,6 +148,7 @@ class _Run:
             if self._float32_failed(status):
                 self._enter(np.float64)
                 K = self.kernel.gram(self.points, n_threads=n_threads)
+                self.work.kernel_values += K.size
                 self.v = K @ self._beta()
                 continue
             return status
@@ -153,6 +156,8 @@ class _Run:
     def _solve_by_rows(self) -> Status:
         self._enter(self.dtype)
         self._refresh_all()
+        if self.settings.trace:
+            self.tracer = Tracer(self.problem, np.abs(self.t), self.v, self.work)
         while True:
             violation, open_variables = self._look_at_all()
             if violation <= self.target:
@@ -171,9 +176,8 @@ class _Run:
 
     def _judge(self, violation: float, n_active: int, steps: int) -> Status | None:
         """Report progress; the reason to stop, or None to go on."""
-        self.trace.append((self.n_iter, violation, n_active, self.budget.seconds))
         if self.callback is not None:
-            self.callback(Progress(*self.trace[-1]))
+            self.callback(Progress(self.n_iter, violation, n_active, self.budget.seconds))
         if violation <= self.target:
             return Status.CONVERGED
         if (status := self.budget.exhausted(self.n_iter)) is not None:
@@ -211,6 +215,7 @@ class _Run:
             self.v = self._times(self.points, self.points.take(support), beta[support])
 
     def _times(self, left: Any, right: Any, weights: FloatArray) -> FloatArray:
+        self.work.kernel_values += len(left) * len(right)
         return kernel_times(self.kernel, left, right, weights, n_threads=self.settings.n_threads)
 
     def _float32_failed(self, status: Status) -> bool:
@@ -237,8 +242,8 @@ class _Run:
         g = np.empty(len(self.t))
         dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, g)
         low, high = dual.extremes(g, self.t, self.lo, self.hi, self.group, len(self.problem.delta))
-        settled = _settled(g, self.t, self.lo, self.hi, low[self.group], high[self.group])
-        return float((high - low).max()), ~settled
+        aside = settled(g, self.t, self.lo, self.hi, low[self.group], high[self.group])
+        return float((high - low).max()), ~aside
 
     def _thaw(self, active: _Active) -> None:
         """Bring v of the points that were set aside up to date with what has changed since."""
@@ -258,14 +263,6 @@ class _Frozen:
 
     points: IntArray
     beta: FloatArray
-
-
-def _settled(
-    g: FloatArray, t: FloatArray, lo: FloatArray, hi: FloatArray, low: FloatArray, high: FloatArray
-) -> BoolArray:
-    """Variables at a bound that form no violating pair with any other."""
-    settled: BoolArray = ((t <= lo) & (g > high)) | ((t >= hi) & (g < low))
-    return settled
 
 
 class _Active:
@@ -338,18 +335,35 @@ class _Active:
         ws = chosen[order]
         B = self._block(ws)
         t_block = self.t[ws]
+        g_block = self.g[ws]
         steps: int = dual.solve_block(
-            B, self.g[ws], t_block, self.lo[ws], self.hi[ws], starts, stops,
+            B, g_block, t_block, self.lo[ws], self.hi[ws], starts, stops,
             max(0.5 * whole.target, 0.1 * violation),
             whole.budget.steps_left(whole.n_iter, 4 * _STEPS_AT_ONCE),
         )  # fmt: skip
+        if whole.tracer is not None:
+            self._record(whole.tracer, ws, t_block, g_block, violation)
         self._move(ws, t_block)
         self.kept = np.concatenate([fresh, self.kept])[: size // 2]
         return steps
 
+    def _record(
+        self, tracer: Tracer, ws: IntArray, t_new: FloatArray, g_new: FloatArray, violation: float
+    ) -> None:
+        """A row of the trace, before the step is taken over."""
+        variables = self.variables[ws]
+        complete = len(self.ids) == len(self.whole.v)
+        slopes = self.whole.problem.s[variables] * (self.g[ws] + g_new)
+        gap = tracer.gap(np.abs(self.t), self.v) if complete else np.nan
+        tracer.step(
+            variables, np.abs(self.t[ws]), np.abs(t_new), slopes,
+            violation=violation, n_active=len(self.ids), gap=gap,
+        )  # fmt: skip
+
     def _block(self, ws: IntArray) -> AnyArray:
         """Kernel values among the working set, computed afresh: cheaper than gathering them from rows."""
         whole = self.whole
+        whole.work.kernel_values += len(ws) ** 2
         mine = self.points.take(self.row[ws])
         B = whole.kernel.gram(mine, n_threads=whole.settings.n_threads)
         dual.scale_block(B, self.tau[ws], self.d[ws])
@@ -361,7 +375,11 @@ class _Active:
         change = np.bincount(self.row[ws], weights=self.tau[ws] * (t_new - self.t[ws]), minlength=n)
         self.t[ws] = t_new
         moved = np.flatnonzero(change)
+        computed = self.store.n_computed
         slots = self.store.slots(moved, self._fill)
+        computed = self.store.n_computed - computed
+        self.whole.work.kernel_values += computed * n
+        self.whole.work.cache_hits += len(moved) - computed
         n_threads = self.whole.settings.n_threads
         weights = change[moved]
         run(
@@ -376,9 +394,9 @@ class _Active:
         )
 
     def _shrink(self, low: FloatArray, high: FloatArray) -> None:
-        settled = _settled(self.g, self.t, self.lo, self.hi, low[self.group], high[self.group])
+        aside = settled(self.g, self.t, self.lo, self.hi, low[self.group], high[self.group])
         open_points = np.zeros(len(self.ids), dtype=bool)
-        open_points[self.row[~settled]] = True
+        open_points[self.row[~aside]] = True
         if open_points.mean() > _SHRINK_BELOW:
             return
         self.write_back()

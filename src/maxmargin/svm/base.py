@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -18,10 +19,13 @@ from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.given import Tabulated
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.kernels.products import kernel_times
+from maxmargin.parameters import check_choice, check_max_iter, check_positive, check_time_limit
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate, worst
-from maxmargin.solvers.working_set import WorkingSet
-from maxmargin.svm.parameters import check_choice, check_max_iter, check_positive, check_time_limit
+from maxmargin.solvers.certified import certify_fully
+from maxmargin.solvers.choice import as_solver
+from maxmargin.solvers.settings import DualSolver
+from maxmargin.svm.machine import Machine
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 
@@ -32,30 +36,45 @@ class KernelMachine(TakesKernel):
     certify: str
     max_iter: int
     time_limit: float | None
-    solver: str
+    solver: Any
     cache_size: float | None
     shrinking: bool
     warm_start: bool
     verbose: int
-    machines_: list[Any]
+    trace: bool
+    machines_: list[Machine]
 
     # -- parameters ----------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         check_positive("tol", self.tol)
         check_choice("certify", self.certify, ("auto", "full"))
-        check_choice("solver", self.solver, ("working_set",))
         check_max_iter(self.max_iter)
         check_time_limit(self.time_limit)
+        if getattr(self, "warm_start", False) and not as_solver(self.solver).warm_starts:
+            raise ValueError(f"solver={self.solver!r} cannot start from the last fit: use warm_start=False.")
 
-    def _solver(self) -> WorkingSet:
-        return WorkingSet(
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; options of a solver given as an object as ``solver__selection``."""
+        inner = {
+            name.removeprefix("solver__"): params.pop(name)
+            for name in list(params)
+            if name.startswith("solver__")
+        }
+        super().set_params(**params)
+        if inner:
+            self.solver = as_solver(self.solver).with_params(**inner)
+        return self
+
+    def _solver(self) -> DualSolver:
+        return as_solver(self.solver).with_limits(
             tol=self.tol,
             max_iter=self.max_iter,
             time_limit=self.time_limit,
             cache_size=self.cache_size,
             shrinking=self.shrinking,
             n_threads=effective_threads(self.n_jobs),
+            trace=self.trace,
         )
 
     # -- data ----------------------------------------------------------------------------------------
@@ -131,13 +150,19 @@ class KernelMachine(TakesKernel):
             n_threads=effective_threads(self.n_jobs),
         )
 
+    def _store_traces(self, machines: list[Machine]) -> None:
+        """``trace_`` where one was asked for: the steps of all machines, with their training rows."""
+        if self.trace:
+            self.trace_ = pd.concat(
+                [machine.trace(k) for k, machine in enumerate(machines)], ignore_index=True
+            )
+
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[BoxQP]:
         raise NotImplementedError  # every machine says how its problems are built again
 
     def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
-        problems = self._problems(X, y, sample_weight)
-        pairs = zip(problems, self.machines_, strict=True)
-        return worst([problem.certify(machine.solution.x, full=True) for problem, machine in pairs])
+        pairs = zip(self._problems(X, y, sample_weight), self.machines_, strict=True)
+        return worst([certify_fully(problem, machine.solution, self._solver()) for problem, machine in pairs])
 
 
 def columns_of(product: Any) -> AnyArray:

@@ -10,7 +10,7 @@ import numpy as np
 from maxmargin.formulations import NearestHulls
 from maxmargin.kernels.base import Kernel
 from maxmargin.problems.solution import Solution, Status
-from maxmargin.solvers.working_set import WorkingSet
+from maxmargin.solvers.settings import DualSolver
 from maxmargin.typing import FloatArray, IntArray
 
 _ZERO = 1e-9  # squared distance of the hulls, relative to the largest K(x, x), that counts as none
@@ -39,8 +39,8 @@ class NotSeparableError(ValueError):
 
 
 def hard_margin_start(
-    kernel: Kernel, points: Any, signs: FloatArray, solver: WorkingSet, rows: IntArray
-) -> tuple[FloatArray, WorkingSet, int]:
+    kernel: Kernel, points: Any, signs: FloatArray, solver: DualSolver, rows: IntArray
+) -> tuple[FloatArray, DualSolver, int]:
     """A start for the hard-margin dual that already is its solution up to tol.
 
     Also the settings with what is left of max_iter and time_limit, and the steps made.
@@ -50,13 +50,14 @@ def hard_margin_start(
     tolerance follows the distance that is found. Raises NotSeparableError when the distance is zero.
     """
     problem = NearestHulls().build(kernel, points, signs, np.ones(len(points)))
+    solver.check(problem)
     zero = _ZERO * float(np.abs(kernel.diagonal(points)).max(initial=1e-300))
     tol = 0.1 * max(_squared_distance(problem.start, problem), zero)
     start: FloatArray = problem.start
     left = solver
     n_iter = 0
     while True:
-        solution: Solution = replace(left, tol=tol).solve(problem, start=start)
+        solution: Solution = replace(left, tol=tol, trace=False).solve(problem, start=start)
         left = _spend(left, solution)
         start = solution.x
         n_iter += solution.n_iter
@@ -68,7 +69,7 @@ def hard_margin_start(
         tol = 0.4 * min(solver.tol * square, 2 * tol)
 
 
-def _spend(solver: WorkingSet, solution: Solution) -> WorkingSet:
+def _spend(solver: DualSolver, solution: Solution) -> DualSolver:
     """The same settings with what a solve has left of max_iter and time_limit."""
     steps = max(0, solver.max_iter - solution.n_iter) if solver.max_iter >= 0 else solver.max_iter
     seconds = None if solver.time_limit is None else max(0.0, solver.time_limit - solution.seconds)

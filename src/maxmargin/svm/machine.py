@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.formulations import Classification, Expansion, Formulation
@@ -15,7 +16,7 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.certified import solve_certified
 from maxmargin.solvers.progress import Callback, Progress
-from maxmargin.solvers.working_set import WorkingSet
+from maxmargin.solvers.settings import DualSolver
 from maxmargin.svm.hard_margin import hard_margin_start
 from maxmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -29,7 +30,8 @@ class Machine:
     rows : training rows of the problem; signs : their y (or target) of the same shape.
     alpha : multipliers (twice as many in regression); beta : coefficients of the rows.
     decisions : f at the rows, as the solver left them.
-    bounded : which multipliers are at their upper bound.
+    bounded : which multipliers are at their upper bound; upper : these bounds.
+    violations : by how much each multiplier breaks its condition, as the solver saw it.
     """
 
     rows: IntArray
@@ -39,6 +41,8 @@ class Machine:
     intercept: float
     decisions: FloatArray
     bounded: BoolArray
+    upper: FloatArray
+    violations: FloatArray
     solution: Solution
     certificate: Certificate
     epsilon: float | None = None
@@ -50,6 +54,12 @@ class Machine:
         square = float(self.beta @ (self.decisions - self.intercept))
         return float(np.sqrt(max(square, 0.0)))
 
+    def trace(self, number: int) -> pd.DataFrame:
+        """The steps of the solver, with training rows in place of the problem's own points."""
+        steps: pd.DataFrame = self.solution.trace
+        rows = [self.rows[points] for points in steps["rows"]]
+        return steps.assign(machine=number, rows=rows)[["machine", *steps.columns]]
+
 
 def fit_machine(
     form: Formulation,
@@ -57,7 +67,7 @@ def fit_machine(
     points: Any,
     target: FloatArray,
     weight: FloatArray,
-    solver: WorkingSet,
+    solver: DualSolver,
     *,
     rows: IntArray,
     full: bool = False,
@@ -70,9 +80,11 @@ def fit_machine(
     if isinstance(form, Classification) and np.isinf(form.C) and form.loss == "hinge":
         start, solver, extra = hard_margin_start(kernel, points, target, solver, rows)
     solution, certificate = solve_certified(problem, solver, full=full, start=start, callback=callback)
-    _warn_if_loose(certificate, solution, solver.tol)
+    _warn_if_loose(certificate, solution, solver)
+    gradient = solution.gradient
+    assert gradient is not None  # every solver of the dual leaves it
     expansion: Expansion = form.recover(problem, solution)
-    sums = _kernel_sums(problem, solution) / expansion.scale
+    sums = _kernel_sums(problem, solution.x, gradient) / expansion.scale
     if extra:
         solution = Solution(**{**solution.__dict__, "n_iter": solution.n_iter + extra})
     return Machine(
@@ -83,6 +95,8 @@ def fit_machine(
         intercept=expansion.intercept,
         decisions=sums + expansion.intercept,
         bounded=solution.x >= problem.C,
+        upper=problem.C / expansion.scale,
+        violations=problem.violations(gradient, solution.x, solution.multipliers) / expansion.scale,
         solution=solution,
         certificate=certificate,
         epsilon=expansion.epsilon,
@@ -90,21 +104,19 @@ def fit_machine(
     )
 
 
-def _kernel_sums(problem: Any, solution: Solution) -> FloatArray:
-    """sum_j beta_j K(x_j, x_i) at the rows, out of the gradient that the solver kept."""
+def _kernel_sums(problem: Any, a: FloatArray, gradient: FloatArray) -> FloatArray:
+    """sum_j beta_j K(x_j, x_i) at the rows, out of the signed gradient that the solver kept."""
     n = len(problem.Q.points)
-    assert solution.gradient is not None  # the engine always leaves it
-    a, s = solution.x[:n], problem.s[:n]
-    gradient = s * solution.gradient[:n] - problem.d[:n] * a - problem.p[:n]
-    sums: FloatArray = gradient / problem.Q.sign[:n]
+    plain = problem.s[:n] * gradient[:n] - problem.d[:n] * a[:n] - problem.p[:n]
+    sums: FloatArray = plain / problem.Q.sign[:n]
     return sums
 
 
-def _warn_if_loose(certificate: Certificate, solution: Solution, tol: float) -> None:
-    if certificate.kkt <= tol:
+def _warn_if_loose(certificate: Certificate, solution: Solution, solver: DualSolver) -> None:
+    if solver.accepts(certificate):
         return
     warnings.warn(
-        f"{solution.status.value}: the largest KKT violation is {certificate.kkt:.3g}, tol={tol:g} "
+        f"{solution.status.value}: {solver.reached(certificate)}, tol={solver.tol:g} "
         f"({solution.n_iter} steps, {solution.seconds:.1f} s). Scale the data, or raise max_iter, time_limit "
         "or tol.",
         ConvergenceWarning,

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from maxmargin.formulations import Formulation, OneClass, Sphere
-from maxmargin.svm.parameters import check_positive, check_share
+from maxmargin.parameters import check_positive, check_share
 from maxmargin.svm.single import SingleMachine
 from maxmargin.typing import FloatArray, IntArray
 
@@ -59,11 +59,12 @@ class OneClassSVM(_Detector):
         certify: Literal["auto", "full"] = "auto",
         max_iter: int = -1,
         time_limit: float | None = None,
-        solver: Literal["working_set"] = "working_set",
+        solver: Any = "working_set",
         cache_size: float | None = None,
         shrinking: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -79,6 +80,7 @@ class OneClassSVM(_Detector):
         self.shrinking = shrinking
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.trace = trace
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -111,11 +113,12 @@ class SVDD(_Detector):
         certify: Literal["auto", "full"] = "auto",
         max_iter: int = -1,
         time_limit: float | None = None,
-        solver: Literal["working_set"] = "working_set",
+        solver: Any = "working_set",
         cache_size: float | None = None,
         shrinking: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -131,6 +134,7 @@ class SVDD(_Detector):
         self.shrinking = shrinking
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.trace = trace
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

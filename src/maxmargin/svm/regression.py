@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_y
 
 from maxmargin.formulations import Formulation, NuRegression, Regression
-from maxmargin.svm.parameters import check_choice, check_not_negative, check_positive, check_share
+from maxmargin.parameters import check_choice, check_not_negative, check_positive, check_share
 from maxmargin.svm.single import SingleMachine
 from maxmargin.typing import FloatArray
 
@@ -83,12 +83,13 @@ class SVR(_Regressor):
         certify: Literal["auto", "full"] = "auto",
         max_iter: int = -1,
         time_limit: float | None = None,
-        solver: Literal["working_set"] = "working_set",
+        solver: Any = "working_set",
         cache_size: float | None = None,
         shrinking: bool = True,
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.C = C
         self.epsilon = epsilon
@@ -107,6 +108,7 @@ class SVR(_Regressor):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.trace = trace
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -148,11 +150,12 @@ class NuSVR(_Regressor):
         certify: Literal["auto", "full"] = "auto",
         max_iter: int = -1,
         time_limit: float | None = None,
-        solver: Literal["working_set"] = "working_set",
+        solver: Any = "working_set",
         cache_size: float | None = None,
         shrinking: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
+        trace: bool = False,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -169,6 +172,7 @@ class NuSVR(_Regressor):
         self.shrinking = shrinking
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.trace = trace
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -40,6 +40,7 @@ class SingleMachine(KernelMachine):
             callback=progress_printer(self.verbose, type(self).__name__),
         )
         self.machines_ = [machine]
+        self._store_traces(self.machines_)
         support = rows[machine.beta != 0]
         self._store_expansion(kernel, points, X, support, machine.beta[machine.beta != 0].reshape(1, -1))
         self.intercept_ = np.array([machine.intercept])

@@ -14,7 +14,7 @@ from maxmargin.formulations import Expansion
 from maxmargin.multiclass import BinaryTask, binary_tasks, predict_codes
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.svm import SVC
-from maxmargin.svm.classification import _Classifier
+from maxmargin.svm.classifier import Classifier
 from maxmargin.tuning.cells import Answer, FastCell, Targets, chains_of
 from maxmargin.tuning.chain import (
     GramView,
@@ -201,7 +201,7 @@ def _classify(
     gram: SharedGram, chain: list[FastCell], targets: Targets, folds: list[Fold], n_threads: int
 ) -> list[list[Answer]]:
     assert targets.classes is not None
-    machine: _Classifier = chain[0].machine
+    machine: Classifier = chain[0].machine
     n_classes = len(targets.classes)
     for train, _ in folds:
         counted = train[targets.weight[train] > 0]
@@ -236,7 +236,7 @@ def _classify(
     return answers
 
 
-def _training_weights(machine: _Classifier, targets: Targets, train: IntArray) -> FloatArray:
+def _training_weights(machine: Classifier, targets: Targets, train: IntArray) -> FloatArray:
     assert targets.classes is not None
     codes = targets.codes[train]
     return targets.weight[train] * machine._class_factors(targets.classes, codes, targets.classes[codes])

@@ -60,6 +60,8 @@ def make_plan(estimator: Any, cells: list[dict[str, Any]], n: int, needs_probabi
     scalers = {repr(scaler) for scaler, _ in split}
     if len(scalers) > 1:
         return Plan(SCIKIT, "the grid changes what stands in front of the machine", None, configured)
+    if any(_asks_for_a_solver(machine) for machine in machines):
+        return Plan(SCIKIT, "only solver='working_set' without a trace has a shared path", None, configured)
     if any(m.probability for m in machines if hasattr(m, "probability")):
         return Plan(SCIKIT, "probability=True calibrates inside every fit", None, configured)
     largest = _matrix_bytes(n)
@@ -91,6 +93,10 @@ def _may_stand_in_front(step: Any) -> bool:
 
 def _is_hard(machine: Any) -> bool:
     return bool(np.isinf(getattr(machine, "C", 1.0)))
+
+
+def _asks_for_a_solver(machine: Any) -> bool:
+    return getattr(machine, "solver", "working_set") != "working_set" or getattr(machine, "trace", False)
 
 
 def _matrix_bytes(n: int) -> int:

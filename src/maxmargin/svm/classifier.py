@@ -1,7 +1,8 @@
-"""Support vector classification: SVC, NuSVC, HardMarginSVC."""
+"""What the support vector classifiers share: binary machines, and their decisions combined."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any, Literal, Self
@@ -15,20 +16,21 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_is_fitted
 
 from maxmargin._compute.threads import run
-from maxmargin.formulations import Classification, Formulation, NuClassification
+from maxmargin.formulations import Formulation
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
+from maxmargin.parameters import check_choice
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import worst
 from maxmargin.problems.solution import Solution
 from maxmargin.svm.base import KernelMachine, columns_of
 from maxmargin.svm.machine import Machine, fit_machine, progress_printer
-from maxmargin.svm.parameters import check_choice, check_positive, check_share
+from maxmargin.svm.pairs import compact_pairs, spread_pairs
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 _ONE_BY_ONE = 4000  # rows from which a binary problem uses all threads itself
 
 
-class _Classifier(ClassifierMixin, KernelMachine):
+class Classifier(ClassifierMixin, KernelMachine):
     """Fit binary machines, combine their decisions."""
 
     multiclass: Literal["ovo", "ovr"]
@@ -62,6 +64,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
             self._codes = codes
             self._tasks_ = tasks
             self._assemble(kernel, points, X, codes)
+            self._store_traces(machines)
             self._fit_probabilities(X, y, sample_weight)
         return self
 
@@ -127,7 +130,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
                 points if everything else points.take(task.rows),
                 task.signs,
                 weight[task.rows],
-                solver.__class__(**{**solver.__dict__, "n_threads": n_threads}),
+                replace(solver, n_threads=n_threads),
                 rows=task.rows,
                 full=self.certify == "full",
                 start=starts[k],
@@ -164,7 +167,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
         )
         chosen = betas[:, support]
         if n_classes > 2 and self.multiclass == "ovo":
-            chosen = _compact(chosen, codes[support], n_classes)
+            chosen = compact_pairs(chosen, codes[support], n_classes)
         self._store_expansion(kernel, points, X, support, chosen)
         self.intercept_ = np.array([machine.intercept for machine in self.machines_])
         self.n_iter_ = np.array([machine.solution.n_iter for machine in self.machines_], dtype=np.int64)
@@ -263,7 +266,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
         if n_classes == 2 or self.multiclass == "ovr":
             return super()._linear_coefficients()
         codes = np.repeat(np.arange(n_classes), self.n_support_)
-        return columns_of(_spread(self.dual_coef_, codes, n_classes) @ self._support_points.X)
+        return columns_of(spread_pairs(self.dual_coef_, codes, n_classes) @ self._support_points.X)
 
     def decision_function(self, X: Any) -> FloatArray:
         """f(x) of shape (n_samples,) for two classes; else one column per class ("ovr") or pair ("ovo")."""
@@ -292,7 +295,7 @@ class _Classifier(ClassifierMixin, KernelMachine):
     def _fit_probabilities(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._calibrated = None
         if self.probability:
-            plain = clone(self).set_params(probability=False)
+            plain = clone(self).set_params(probability=False, trace=False)
             self._calibrated = CalibratedClassifierCV(plain, ensemble=False, cv=5)
             self._calibrated.fit(X, y, sample_weight=sample_weight)
 
@@ -330,266 +333,3 @@ class _Classifier(ClassifierMixin, KernelMachine):
                 raise ValueError("certify needs the rows that the model was fitted on.")
             problems.append(form.build(self.kernel_, points.take(task.rows), task.signs, weight[task.rows]))
         return problems
-
-
-def _compact(betas: FloatArray, codes: IntArray, n_classes: int) -> FloatArray:
-    """Coefficients of shape (n_pairs, n_SV) in LIBSVM's layout of shape (n_classes - 1, n_SV).
-
-    Row r of a support vector of class k belongs to the machine of k and the r-th other class.
-    """
-    compact = np.zeros((n_classes - 1, betas.shape[1]))
-    for pair, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        compact[j - 1, codes == i] = betas[pair, codes == i]
-        compact[i, codes == j] = betas[pair, codes == j]
-    return compact
-
-
-def _spread(compact: FloatArray, codes: IntArray, n_classes: int) -> FloatArray:
-    """The reverse of `_compact`: coefficients of shape (n_pairs, n_SV)."""
-    pairs = list(combinations(range(n_classes), 2))
-    betas = np.zeros((len(pairs), compact.shape[1]))
-    for pair, (i, j) in enumerate(pairs):
-        betas[pair, codes == i] = compact[j - 1, codes == i]
-        betas[pair, codes == j] = compact[i, codes == j]
-    return betas
-
-
-class SVC(_Classifier):
-    """Support vector classification, exact and certified.
-
-        min 1/2 ||w||^2 + C sum_i w_i L(y_i f(x_i)),   f(x) = <w, phi(x)> + b,
-
-    with L the hinge max(0, 1 - z) or its square, solved in the dual by the working-set engine in
-    O(n n_SV p) for most data. C = inf is the hard margin.
-
-    Parameters
-    ----------
-    C : price of slack, > 0; inf for the hard margin.
-    kernel : name ("rbf", "linear", "poly", "sigmoid", "laplacian", "exponential", "precomputed"), Kernel, or
-        function of two sets of rows.
-    gamma, coef0, degree : of kernels given by name.
-    loss : "hinge" or "squared_hinge".
-    multiclass : "ovo" (every pair of classes) or "ovr" (every class against the rest).
-    class_weight : None, "balanced" or a dict of factors on C.
-    tol : largest KKT violation allowed; certify : "auto" checks a sample of rows when all would cost as
-        much as the fit, "full" always all.
-    max_iter : SMO steps at most (-1: no limit); time_limit : seconds at most.
-    solver : "working_set".
-    break_ties, decision_function_shape : as in scikit-learn's SVC.
-    probability : if True, predict_proba through cross-validated decisions (five more fits).
-    cache_size : MB for kernel rows; None chooses from free memory.
-    shrinking : set variables aside that cannot move.
-    warm_start : start from the multipliers of the last fit on the same rows.
-    n_jobs : threads; None uses all cores, but one inside a joblib worker.
-    verbose : 1 prints progress.
-
-    Attributes
-    ----------
-    support_, support_vectors_, dual_coef_, intercept_, coef_ (linear kernel), n_support_, classes_, n_iter_ :
-        as in scikit-learn's SVC.
-    certificate_ : the proof of the fit (of the worst binary machine).
-    machines_ : the binary machines.
-    solution_, alpha_, margin_, slack_, point_kinds_ : of binary machines.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import maxmargin as mm
-    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
-    >>> y = np.array([1, 1, 2, 2])
-    >>> model = mm.SVC(kernel="linear").fit(X, y)
-    >>> model.predict([[-0.8, -1.0]]).tolist()
-    [1]
-    >>> round(model.margin_, 4)
-    1.4142
-    >>> model.certificate_.kkt <= model.tol
-    True
-    """
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
-        multiclass: Literal["ovo", "ovr"] = "ovo",
-        class_weight: Any = None,
-        tol: float = 1e-3,
-        certify: Literal["auto", "full"] = "auto",
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        solver: Literal["working_set"] = "working_set",
-        break_ties: bool = False,
-        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
-        probability: bool = False,
-        cache_size: float | None = None,
-        shrinking: bool = True,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.loss = loss
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.tol = tol
-        self.certify = certify
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.solver = solver
-        self.break_ties = break_ties
-        self.decision_function_shape = decision_function_shape
-        self.probability = probability
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive("C", self.C, infinite=True)
-        check_choice("loss", self.loss, ("hinge", "squared_hinge"))
-        if np.isinf(self.C) and self.loss == "squared_hinge":
-            raise ValueError("C=inf is the hard margin, which has no loss: use loss='hinge'.")
-
-    def _formulation(self) -> Formulation:
-        return Classification(C=float(self.C), loss=self.loss)
-
-    def _start(self, machine: Machine, task: BinaryTask, weight: FloatArray) -> FloatArray | None:
-        if not np.array_equal(machine.rows, task.rows) or np.isinf(self.C):
-            return None
-        alpha = machine.alpha
-        if self.loss == "squared_hinge":
-            return alpha
-        used = alpha > 0
-        factor = float(np.min(self.C * weight[used] / alpha[used], initial=1.0))
-        return alpha * factor
-
-    def _beyond_margin(self, machine: Machine) -> BoolArray:
-        if self.loss == "squared_hinge":
-            beyond: BoolArray = machine.signs * machine.decisions < 1 - self.tol
-            return beyond
-        return super()._beyond_margin(machine)
-
-
-class HardMarginSVC(SVC):
-    """The hard margin, SVC(C=inf). Data that no hyperplane separates raise NotSeparableError with a proof."""
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        multiclass: Literal["ovo", "ovr"] = "ovo",
-        tol: float = 1e-3,
-        certify: Literal["auto", "full"] = "auto",
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        solver: Literal["working_set"] = "working_set",
-        break_ties: bool = False,
-        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
-        cache_size: float | None = None,
-        shrinking: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.multiclass = multiclass
-        self.tol = tol
-        self.certify = certify
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.solver = solver
-        self.break_ties = break_ties
-        self.decision_function_shape = decision_function_shape
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    C = float("inf")
-    loss = "hinge"
-    class_weight = None
-    probability = False
-    warm_start = False
-
-
-class NuSVC(_Classifier):
-    """Support vector classification with nu in place of C.
-
-    nu is an upper bound on the share of margin errors and a lower bound on the share of support vectors.
-    It must not exceed twice the share of the smaller class. Parameters as in `SVC`, without C and loss.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import maxmargin as mm
-    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
-    >>> mm.NuSVC(nu=0.5).fit(X, [1, 1, 2, 2]).predict([[-0.8, -1.0]]).tolist()
-    [1]
-    """
-
-    def __init__(
-        self,
-        nu: float = 0.5,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        multiclass: Literal["ovo", "ovr"] = "ovo",
-        class_weight: Any = None,
-        tol: float = 1e-3,
-        certify: Literal["auto", "full"] = "auto",
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        solver: Literal["working_set"] = "working_set",
-        break_ties: bool = False,
-        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
-        probability: bool = False,
-        cache_size: float | None = None,
-        shrinking: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.tol = tol
-        self.certify = certify
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.solver = solver
-        self.break_ties = break_ties
-        self.decision_function_shape = decision_function_shape
-        self.probability = probability
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    warm_start = False
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_share("nu", self.nu)
-
-    def _formulation(self) -> Formulation:
-        return NuClassification(nu=float(self.nu))

@@ -1,0 +1,99 @@
+"""What every solver of the dual problem has in common: its limits, and when its answer is good enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+from maxmargin.problems.box_qp import BoxQP
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.solution import Solution
+from maxmargin.solvers.progress import Callback
+from maxmargin.typing import FloatArray
+
+LIMITS = ("tol", "max_iter", "time_limit", "cache_size", "shrinking", "n_threads", "trace")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DualSolver:
+    """Settings of a solver; immutable. A machine sets the limits, the rest is the solver's own.
+
+    Parameters
+    ----------
+    tol : what the certificate must reach (the largest KKT violation).
+    max_iter : steps at most, -1 for no limit; time_limit : seconds at most.
+    cache_size : MB for kernel values, None for a choice from free memory.
+    shrinking : set variables aside that cannot move (solvers that do so).
+    n_threads : threads for kernel values.
+    trace : record every step in `Solution.trace`.
+    """
+
+    tol: float = 1e-3
+    max_iter: int = -1
+    time_limit: float | None = None
+    cache_size: float | None = None
+    shrinking: bool = True
+    n_threads: int = 1
+    trace: bool = False
+
+    warm_starts = True  # False where a start cannot be used
+    needs_gap = False  # True where `accepts` looks at the gap, which only a full certificate has
+
+    def solve(
+        self, problem: BoxQP, *, start: FloatArray | None = None, callback: Callback | None = None
+    ) -> Solution:
+        """Solve from ``start`` (feasible, shape (m,)) or from the problem's own start."""
+        raise NotImplementedError  # each solver says how
+
+    def check(self, problem: BoxQP) -> None:
+        """An error where this solver cannot solve this problem."""
+
+    def offered(self, solution: Solution) -> FloatArray | None:
+        """Multipliers of the equalities that belong to the answer; None where they follow from it."""
+        return None
+
+    def accepts(self, certificate: Certificate) -> bool:
+        """Is this answer as good as was asked for?"""
+        return certificate.kkt <= self.tol
+
+    def reached(self, certificate: Certificate) -> str:
+        """What was reached, in words."""
+        return f"the largest KKT violation is {certificate.kkt:.3g}"
+
+    # -- as a parameter of an estimator --------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The solver's own options, without the limits that belong to the machine."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in LIMITS}
+
+    def with_params(self, **params: Any) -> Self:
+        """A copy with other options."""
+        known = self.get_params()
+        for name in params:
+            if name not in known:
+                raise ValueError(
+                    f"{name!r} is no option of {type(self).__name__}: it has {', '.join(known) or 'none'}."
+                )
+        return replace(self, **params)
+
+    def with_limits(self, **limits: Any) -> Self:
+        """A copy with the limits of a machine; an error where the solver was given some of its own."""
+        for field in fields(self):
+            if field.name in LIMITS and getattr(self, field.name) != field.default:
+                where = "n_jobs" if field.name == "n_threads" else field.name
+                raise ValueError(
+                    f"{field.name}={getattr(self, field.name)!r} of {type(self).__name__} belongs to the "
+                    f"machine: set {where} there."
+                )
+        return replace(self, **limits)
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # immutable, so a clone is the solver itself
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
+from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -120,11 +121,14 @@ def test_more_variables(features):
     if features in (None, "pca"):
         assert display.ax_.get_title() == "plane of the first two principal components"
         assert "component 1" in display.ax_.get_xlabel()
-        # the plane goes through the mean of the scaled rows, where all components are zero
-        middle = model[-1].decision_function(np.zeros((1, X.shape[1])))[0]
-        x, z = display.lattice
-        near = display.surface[np.abs(z).argmin(), np.abs(x).argmin()]
-        assert near == pytest.approx(middle, abs=0.5)
+        seen = model[:-1].transform(X)
+        pca = PCA(2, svd_solver="full").fit(seen)
+        placed = pca.transform(seen)
+        signs = np.sign((placed * display.positions).sum(axis=0))  # a direction may point either way
+        np.testing.assert_allclose(display.positions, placed * signs, atol=1e-8)
+        point = np.array([display.lattice[0][7], display.lattice[1][3]])
+        row = pca.mean_ + (point * signs) @ pca.components_
+        assert display.surface[3, 7] == pytest.approx(model[-1].decision_function(row[None])[0])
     else:
         assert display.ax_.get_title() == "other variables at their median"
         column = "mean radius"

@@ -142,19 +142,17 @@ def test_convergence_ends_with_the_certificate():
     np.testing.assert_array_equal(display.ax_.get_lines()[0].get_ydata(), display.kkt)
 
 
-def test_the_trace_of_the_engine():
+def test_a_trace_step_by_step():
     X, y = load_breast_cancer(return_X_y=True)
-    model = mm.SVC().fit(X, y)
-    trace = model.solution_.trace
-    assert trace.shape[1] == 4
-    assert trace[-1, 0] == model.solution_.n_iter
-    assert trace[-1, 1] <= model.tol
-    assert (np.diff(trace[:, 3]) >= 0).all()
-    display = displays.ConvergenceDisplay.from_result(model.solution_, tol=model.tol).plot()
-    assert display.gap is None
+    model = mm.SVC(solver="smo", shrinking=False, trace=True).fit(X, y)
+    display = displays.ConvergenceDisplay.from_result(model.trace_, tol=model.tol).plot()
+    noted = model.trace_.dropna(subset=["violation"])
+    np.testing.assert_array_equal(display.steps, noted["step"])
+    np.testing.assert_array_equal(display.ax_.get_lines()[0].get_ydata(), noted["violation"])
+    assert display.gap[-1] < 1e-2 < display.gap[0]
+    with pytest.raises(ValueError, match="no steps of machine 3"):
+        displays.ConvergenceDisplay.from_result(model.trace_, machine=3)
     linear = mm.LinearSVC().fit(X, y)
-    with pytest.raises(ValueError, match="no trace"):
-        displays.ConvergenceDisplay.from_result(linear.solution_)
     with pytest.raises(TypeError, match="not a kernel machine"):
         displays.ConvergenceDisplay.from_estimator(linear, X, y)
 
@@ -188,7 +186,11 @@ def test_the_plane_is_that_of_the_machine(circles):
     display = displays.FeatureMapDisplay.from_estimator(model, X, y).plot()
     f = display.lifted @ display.normal + display.intercept
     np.testing.assert_allclose(f, model.decision_function(X), atol=1e-9)
-    corners = np.array(display.ax_.collections[0]._vec).T[:, :3]
+    assert [type(part).__name__ for part in display.ax_.collections] == ["Poly3DCollection"] + 2 * [
+        "Path3DCollection"
+    ]
+    box = display.lifted.min(axis=0), display.lifted.max(axis=0)
+    corners = plane_in_box(display.normal, display.intercept, *box)
     np.testing.assert_allclose(corners @ display.normal + display.intercept, 0, atol=1e-9)
     assert display.ax_.get_zlabel() == "x2²"
     assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == ["inner", "outer"]

@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._style import GREY, OKABE_ITO, class_colour, class_marker, legend_below, tint
+from maxmargin.displays._style import (
+    GREY,
+    OKABE_ITO,
+    class_colour,
+    class_marker,
+    legend_below,
+    shortened,
+    tint,
+)
 from maxmargin.displays._support import crossings
 from maxmargin.typing import AnyArray, FloatArray
 
@@ -31,8 +39,8 @@ def draw_plane(ax: Any, d: Any) -> None:
     _segments(ax, d.slacks)
     _rows(ax, d, d.positions[:, 0], d.positions[:, 1])
     _rings(ax, d, d.positions[:, 0], d.positions[:, 1])
-    ax.set_xlabel(d.names[0])
-    ax.set_ylabel(d.names[1])
+    ax.set_xlabel(shortened(d.names[0], 48))
+    ax.set_ylabel(shortened(d.names[1], 48))
     ax.set_xlim(d.lattice[0][[0, -1]])
     ax.set_ylim(d.lattice[1][[0, -1]])
     legend_below(ax, handles=[*_handles(ax), *_line_handles(d)])
@@ -52,10 +60,10 @@ def draw_line(ax: Any, d: Any) -> None:
     _segments(ax, np.insert(d.slacks, 1, _segment_heights(d, heights)[:, None], axis=2))
     _rows(ax, d, d.positions[:, 0], heights)
     _rings(ax, d, d.positions[:, 0], heights)
-    ax.set_xlabel(d.names[0])
+    ax.set_xlabel(shortened(d.names[0], 48))
     ax.set_xlim(x[[0, -1]])
     n = max(1, len(d.classes))
-    ax.set_yticks(range(len(d.classes)), d.classes)
+    ax.set_yticks(range(len(d.classes)), [shortened(name, 24) for name in d.classes])
     ax.set_ylim(-0.6, n - 0.4)
     legend_below(ax, handles=[*_handles(ax), *_line_handles(d)])
 
@@ -71,8 +79,8 @@ def draw_tube(ax: Any, d: Any) -> None:
     y = d.target
     ax.scatter(d.positions[:, 0], y, s=_POINT, color=GREY, linewidths=0, label="rows", zorder=3)
     _rings(ax, d, d.positions[:, 0], y)
-    ax.set_xlabel(d.names[0])
-    ax.set_ylabel(d.target_name)
+    ax.set_xlabel(shortened(d.names[0], 48))
+    ax.set_ylabel(shortened(d.target_name, 48))
     ax.set_xlim(x[[0, -1]])
     legend_below(ax)
 
@@ -87,8 +95,8 @@ def draw_surface(ax: Any, d: Any) -> None:
         linewidths=0.6, label="rows (true value)",
     )  # fmt: skip
     _rings(ax, d, d.positions[:, 0], d.positions[:, 1])
-    ax.set_xlabel(d.names[0])
-    ax.set_ylabel(d.names[1])
+    ax.set_xlabel(shortened(d.names[0], 48))
+    ax.set_ylabel(shortened(d.names[1], 48))
     legend_below(ax)
 
 
@@ -163,7 +171,7 @@ def _rows(ax: Any, d: Any, x: FloatArray, y: FloatArray) -> None:
         mine = d.target == k
         ax.scatter(
             x[mine], y[mine], s=_POINT, color=class_colour(k), marker=class_marker(k), linewidths=0.4,
-            edgecolors="white", label=name, zorder=3,
+            edgecolors="white", label=shortened(name), zorder=3,
         )  # fmt: skip
 
 

@@ -32,6 +32,14 @@ def class_marker(k: int) -> str:
     return MARKERS[k % len(MARKERS)]
 
 
+def shortened(text: str, length: int = 32) -> str:
+    """A name that leaves room for the picture: cut in the middle, for names often differ at their ends."""
+    if len(text) <= length:
+        return text
+    head = (length - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
+
+
 def tint(colour: str, share: float = 0.22) -> tuple[float, float, float]:
     """A colour thinned with white, for regions behind points."""
     from matplotlib.colors import to_rgb

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from maxmargin.displays._roles import NEUTRAL, POSITIVE
-from maxmargin.displays._style import axes
+from maxmargin.displays._style import axes, shortened
 from maxmargin.scoring import Binning
 
 _LINES = {"event_rate": "event rate", "woe": "weight of evidence"}
@@ -58,7 +58,7 @@ class BinDisplay:
         ax = axes(ax)
         places = np.arange(len(self.table))
         ax.bar(places, self.table["share"], color=NEUTRAL, alpha=0.6)
-        ax.set_xticks(places, [_short(label) for label in self.table["bin"]], rotation=30, ha="right")
+        ax.set_xticks(places, [shortened(label, 28) for label in self.table["bin"]], rotation=30, ha="right")
         ax.set_ylabel("share of rows")
         iv = self.table["iv"].sum()
         ax.set_title(f"{self.variable} (information value {iv:.3f})")
@@ -71,7 +71,3 @@ class BinDisplay:
         twin.set_ylabel(_LINES[self.line] + named, color=POSITIVE)
         self.ax_, self.line_ax_, self.figure_ = ax, twin, ax.figure
         return self
-
-
-def _short(label: str, length: int = 28) -> str:
-    return label if len(label) <= length else label[: length - 3] + "..."

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from maxmargin.displays._style import axes
+from maxmargin.displays._style import axes, shortened
 from maxmargin.metrics import ConfusionTable, Evaluation, evaluate
 from maxmargin.typing import FloatArray
 
@@ -56,8 +56,9 @@ class ConfusionDisplay:
         ax.figure.colorbar(image, ax=ax, label="share of the true class")
         places = np.arange(len(self.names))
         slanted = {"rotation": 45, "ha": "right"} if max(map(len, self.names)) * len(self.names) > 30 else {}
-        ax.set_xticks(places, self.names, **slanted)
-        ax.set_yticks(places, self.names)
+        shown = [shortened(name, 24) for name in self.names]
+        ax.set_xticks(places, shown, **slanted)
+        ax.set_yticks(places, shown)
         ax.set_xlabel("truth")
         ax.set_ylabel("predicted")
         ax.spines[:].set_visible(False)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from maxmargin.displays._style import GREY, OKABE_ITO, axes, legend_below
-from maxmargin.problems.solution import Solution
 from maxmargin.svm.replay import replay
 from maxmargin.typing import FloatArray
 
@@ -46,13 +46,24 @@ class ConvergenceDisplay:
     tol: float | None
 
     @classmethod
-    def from_result(cls, solution: Solution, *, tol: float | None = None) -> Self:
-        """From a ``solution_``: what the engine noted at each round, without gaps, at no cost."""
-        trace = solution.trace
-        if not isinstance(trace, np.ndarray) or trace.ndim != 2 or not len(trace):
-            raise ValueError("this solution holds no trace of the dual engine.")
-        steps, kkt, n_active, _ = trace.T
-        return cls(steps=steps, kkt=kkt, gap=None, n_active=n_active, n_support=None, tol=tol)
+    def from_result(cls, trace: pd.DataFrame, *, machine: int = 0, tol: float | None = None) -> Self:
+        """From the ``trace_`` of a machine that was fitted with ``trace=True``: every step it made.
+
+        The gap is drawn where the solver knew it (with shrinking it does not).
+        """
+        mine = trace[trace["machine"] == machine] if "machine" in trace else trace
+        mine = mine[mine["violation"].notna()]
+        if not len(mine):
+            raise ValueError(f"the trace has no steps of machine {machine}.")
+        gap = (mine["gap"] / mine["objective"].abs().clip(lower=1e-300)).to_numpy()
+        return cls(
+            steps=mine["step"].to_numpy(dtype=np.float64),
+            kkt=mine["violation"].to_numpy(dtype=np.float64),
+            gap=None if np.isnan(gap).all() else gap,
+            n_active=mine["n_active"].to_numpy(dtype=np.float64),
+            n_support=None,
+            tol=tol,
+        )
 
     @classmethod
     def from_estimator(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.inspection import permutation_importance
 
-from maxmargin.displays._style import GREY, OKABE_ITO, axes
+from maxmargin.displays._style import GREY, OKABE_ITO, axes, shortened
 
 
 @dataclass
@@ -69,7 +69,7 @@ class ImportanceDisplay:
             shown["importance"], places, xerr=shown["deviation"], fmt="none", ecolor="black", elinewidth=1
         )
         ax.axvline(0, color=GREY, linewidth=1)
-        ax.set_yticks(places, shown["variable"])
+        ax.set_yticks(places, [shortened(name) for name in shown["variable"]])
         ax.set_xlabel(f"loss of {self.measure} when shuffled")
         left = len(self.table) - len(shown)
         if left:

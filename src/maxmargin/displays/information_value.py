@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from maxmargin.displays._roles import READING
-from maxmargin.displays._style import axes
+from maxmargin.displays._style import axes, shortened
 from maxmargin.scoring import Binning, iv_table
 
 
@@ -46,7 +46,7 @@ class IVDisplay:
         places = np.arange(len(shown))
         bars = ax.barh(places, shown["iv"], color=[READING[word] for word in shown["reading"]])
         ax.bar_label(bars, labels=shown["reading"], padding=3, fontsize="small")
-        ax.set_yticks(places, shown["variable"])
+        ax.set_yticks(places, [shortened(name) for name in shown["variable"]])
         ax.margins(x=0.15)
         ax.set_xlabel("information value")
         left = len(self.table) - len(shown)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, column_or_1d
 
-from maxmargin.displays._style import GREY, OKABE_ITO, axes, legend_below
+from maxmargin.displays._style import GREY, OKABE_ITO, axes, legend_below, shortened
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.checks import MercerCheck, mercer_check
 from maxmargin.typing import AnyArray, FloatArray
@@ -126,11 +126,11 @@ class KernelDisplay:
             ax.axhline(end - 0.5, color="white", linewidth=1)
             ax.axvline(end - 0.5, color="white", linewidth=1)
         middles = ends - np.array(self.sizes) / 2
-        ax.set_xticks(middles, self.classes, rotation=30, ha="right")
-        ax.set_yticks(middles, self.classes)
+        ax.set_xticks(middles, [shortened(name) for name in self.classes], rotation=30, ha="right")
+        ax.set_yticks(middles, [shortened(name) for name in self.classes])
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-        ax.set_title(_cut(self.kernel), fontsize="small")
+        ax.set_title(shortened(self.kernel, 60), fontsize="small")
 
     def _spectrum(self, ax: Any) -> None:
         values = self.check.spectrum[::-1]
@@ -242,7 +242,3 @@ def _ends(values: FloatArray) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     border = 0.1 * (high - low) or 1.0
     return low - border, high + border
-
-
-def _cut(text: str, length: int = 60) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"

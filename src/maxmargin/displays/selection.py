@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maxmargin.displays._style import GREY, OKABE_ITO, axes
+from maxmargin.displays._style import GREY, OKABE_ITO, axes, shortened
 from maxmargin.feature_selection.base import Selector
 from maxmargin.feature_selection.comparison import Comparison
 from maxmargin.feature_selection.rankers import Ranker
@@ -158,7 +158,7 @@ class SelectionDisplay:
         finite = np.where(np.isfinite(self.y), self.y, np.nanmax(self.y[np.isfinite(self.y)], initial=1.0))
         colours = [OKABE_ITO[0] if kept else GREY for kept in self.chosen]
         ax.barh(self.x, finite, color=colours)
-        ax.set_yticks(self.x, self.labels)
+        ax.set_yticks(self.x, [shortened(label) for label in self.labels])
         ax.invert_yaxis()
         ax.set_xlabel(self.xlabel)
         ax.set_title(f"{int(self.chosen.sum())} of {len(self.labels)} variables kept (blue)")
@@ -171,7 +171,9 @@ class SelectionDisplay:
         ax.plot(self.x[self.chosen], self.y[self.chosen], "D", color=OKABE_ITO[5], label="kept")
         if len(self.labels) <= MANY_LABELS:
             for x, y, label in zip(self.x, self.y, self.labels, strict=True):
-                ax.annotate(label, (x, y), (3, 5), textcoords="offset points", fontsize=7, rotation=45)
+                ax.annotate(
+                    shortened(label), (x, y), (3, 5), textcoords="offset points", fontsize=7, rotation=45
+                )
         ax.set_xlabel(self.xlabel)
         ax.set_ylabel(self.ylabel)
         if self.chosen.any():

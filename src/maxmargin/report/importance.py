@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.inspection import permutation_importance
 
 from maxmargin.feature_selection.machine import machine_of, numbers_of
@@ -15,6 +17,7 @@ from maxmargin.report.study import Study
 from maxmargin.tuning.plan import SCALERS
 
 _PREDICTIONS = 400_000  # rows predicted in all, at most about
+_KERNEL_VALUES = 500_000_000  # likewise, where each row is compared with all support vectors
 _FEWEST_ROWS = 100
 _ELIMINATED_ROWS = 3000
 _SHARED_COLUMNS = 80
@@ -31,7 +34,9 @@ def permutation_table(study: Study) -> pd.DataFrame | None:
     predicts = study.subject.task in ("classification", "regression")
     if not predicts or frame is None or rows.y is None or study.takes_kernel_values:
         return None
-    n = max(_FEWEST_ROWS, _PREDICTIONS // (study.n_repeats * frame.shape[1]))
+    n_support = np.shape(getattr(study.subject.final, "dual_coef_", [0.0]))[-1]
+    affordable = min(_PREDICTIONS, _KERNEL_VALUES // max(1, n_support))
+    n = max(_FEWEST_ROWS, affordable // (study.n_repeats * frame.shape[1]))
     sample = rows.sample(n, study.seed)
     found = permutation_importance(
         study.subject.model, sample.X, sample.y, n_repeats=study.n_repeats, random_state=study.seed
@@ -57,7 +62,10 @@ def elimination_ranks(study: Study) -> dict[str, int] | None:
     sample = rows.sample(_ELIMINATED_ROWS, study.seed)
     if not _eliminable(study, sample.X):
         return None
-    elimination = RFE(clone(subject.model), n_features=1).fit(sample.X, sample.y)
+    with warnings.catch_warnings():
+        # with few columns left a perceptron need not come to rest; its weights rank the columns all the same
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        elimination = RFE(clone(subject.model), n_features=1).fit(sample.X, sample.y)
     return dict(zip(study.variables, elimination.ranking_.tolist(), strict=True))
 
 

@@ -86,13 +86,13 @@ class Study:
     @cached_property
     def importance(self) -> Any:
         """Permutation importance of the variables on the evaluated rows; None where there is none."""
-        from maxmargin.report.importance import permutation_table
+        from maxmargin.report.importance import permutation_table  # which names Study itself
 
         return permutation_table(self)
 
     @cached_property
     def elimination(self) -> Any:
         """Rank of every variable by recursive elimination; None where it does not apply."""
-        from maxmargin.report.importance import elimination_ranks
+        from maxmargin.report.importance import elimination_ranks  # which names Study itself
 
         return elimination_ranks(self)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.problems.solution import Status
+from maxmargin.solvers.certified import certify_fully
 from maxmargin.typing import FloatArray
 
 _GROWTH = 1.3  # of the number of steps from one certificate to the next
@@ -44,18 +45,25 @@ def replay(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, mach
     problems = model._problems(X, y, sample_weight)
     if not 0 <= machine < len(problems):
         raise ValueError(f"machine={machine!r}: the model has the machines 0 ... {len(problems) - 1}.")
-    return _run(problems[machine], replace(model._solver(), max_iter=-1, time_limit=None))
+    solver = replace(model._solver(), time_limit=None, trace=False)
+    if not solver.warm_starts:
+        raise ValueError(
+            f"{type(solver).__name__} cannot go on from an answer, so it cannot be stopped on its way."
+        )
+    return _run(problems[machine], solver)
 
 
 def _run(problem: Any, solver: Any) -> Replay:
     a, total, told = problem.start, 0, []
     for _ in range(_MOST_PIECES):
         piece = max(1, int((_GROWTH - 1.0) * total))
-        solution = replace(solver, max_iter=piece).solve(problem, start=a)
+        active = [len(problem.Q.points)]
+        solution = replace(solver, max_iter=piece).solve(
+            problem, start=a, callback=lambda progress, active=active: active.append(progress.n_active)
+        )
         a, total = solution.x, total + solution.n_iter
-        found = problem.certify(a, full=True)
-        n_active = float(solution.trace[-1, 2]) if len(solution.trace) else 0.0
-        told.append((total, found.kkt, found.relative_gap, n_active, float((a > 0).sum())))
-        if solution.status is not Status.MAX_ITER or found.kkt <= solver.tol:
+        found = certify_fully(problem, solution, solver)
+        told.append((total, found.kkt, found.relative_gap, active[-1], int((a > 0).sum())))
+        if solution.status is not Status.MAX_ITER or solver.accepts(found):
             break
-    return Replay(*np.array(told).T)
+    return Replay(*np.array(told, dtype=np.float64).T)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.displays.calibration import CalibrationDisplay
+from maxmargin.displays.confusion import ConfusionDisplay
 from maxmargin.displays.ks import KsDisplay
 from maxmargin.displays.prediction import PredictionDisplay
 from maxmargin.displays.roc import RocDisplay
@@ -58,8 +59,6 @@ def _confusion(study: Study) -> list[Any]:
     say, table = study.say, study.evaluation.confusion
     heading = Heading(say("evaluation.confusion"))
     if len(table.names) > _CONFUSION_CLASSES:
-        from maxmargin.displays.confusion import ConfusionDisplay
-
         display = ConfusionDisplay.from_result(study.evaluation)
         return [heading, picture(display, say("evaluation.confusion_alt"), study.words, size=(5.6, 5.0))]
     totals = np.maximum(table.counts.sum(axis=0), 1)

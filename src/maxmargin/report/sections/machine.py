@@ -34,7 +34,17 @@ def machine(study: Study) -> Section:
     return Section("machine", say("machine.title"), blocks)
 
 
-_OF_THE_RUN = {"n_jobs", "verbose", "cache_size", "solver", "certify", "warm_start", "shrinking", "max_iter"}
+_OF_THE_RUN = {
+    "n_jobs",
+    "verbose",
+    "cache_size",
+    "solver",
+    "certify",
+    "warm_start",
+    "shrinking",
+    "max_iter",
+    "trace",
+}
 _OF_THE_KERNEL = {"kernel", "gamma", "coef0", "degree"}
 _OF_THE_ANSWER = {"break_ties", "decision_function_shape", "probability", "random_state"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from maxmargin.displays.importance import ImportanceDisplay
 from maxmargin.report.blocks import Grid, Heading, Section, Text
 from maxmargin.report.numbers import number
 from maxmargin.report.pictures import picture
@@ -22,8 +23,6 @@ def variables(study: Study) -> Section | None:
         return Section("variables", say("variables.title"), [Text(say("variables.none"))])
     blocks: list[Any] = []
     if table is not None:
-        from maxmargin.displays.importance import ImportanceDisplay
-
         of = "variables.accuracy" if study.subject.task == "classification" else "variables.r2"
         blocks.append(Text(say("variables.text", of=say(of), n=table.attrs["n_rows"], k=study.n_repeats)))
         display = ImportanceDisplay.from_result(table, measure=say(of), most=_DRAWN)

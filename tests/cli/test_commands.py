@@ -100,7 +100,7 @@ def test_fit_info_predict_evaluate(folder: Path) -> None:
     assert np.sum(found["confusion"]["counts"]) == found["split"]["held_out"] == 30
     assert Path(found["report"]).read_text(encoding="utf-8").startswith("<!doctype html>")
 
-    said = answer("info", "credit.mm")
+    said = answer("info", "credit.mm")["about"]
     assert said["notes"]["schema"]["target"] == "default"
     assert said["classes"] == ["no", "yes"]
     assert "SVC" in call("info", "credit.mm").stdout
@@ -432,7 +432,7 @@ def test_a_process_gives_json_only_and_one_line_errors(folder: Path) -> None:
     assert failed.stderr == "maxmargin: error: bad.csv is empty.\n"
 
 
-def test_help_is_quick_and_shows_examples() -> None:
+def test_help_is_quick_and_shows_examples(folder: Path) -> None:
     began = time.perf_counter()
     shown = process("fit", "--help").stdout
     assert "Examples:" in shown
@@ -440,7 +440,7 @@ def test_help_is_quick_and_shows_examples() -> None:
     assert time.perf_counter() - began < 30  # a guard against importing everything; 0.3 s on a quiet machine
 
 
-def test_help_imports_no_numerics() -> None:
+def test_help_imports_no_numerics(folder: Path) -> None:
     code = (
         "import sys\nfrom maxmargin.cli.app import app\n"
         "print([m for m in ('numba', 'pandas', 'sklearn', 'matplotlib') if m in sys.modules])"
@@ -485,4 +485,4 @@ def test_the_demo_does_the_main_job(folder: Path) -> None:
     assert found["evaluation"]["AUC"]["value"] > 0.97
     assert len(found["selected"]) == 10
     assert Path("out/report.html").stat().st_size > 50_000
-    assert answer("info", "out/breast_cancer.mm")["classes"] == ["benign", "malignant"]
+    assert answer("info", "out/breast_cancer.mm")["about"]["classes"] == ["benign", "malignant"]

@@ -15,7 +15,7 @@ def main() -> None:
         raise SystemExit(1) from None
     from maxmargin.cli.app import app
 
-    app()
+    app(prog_name="maxmargin")
 
 
 __all__ = ["main"]

@@ -78,7 +78,10 @@ class Wish:
     reading: Reading = field(default_factory=Reading)
 
 
-def prepare(wish: Wish, screen: Screen) -> Prepared:
+FILLED = "numbers get the median of the training rows, categories one of their own"
+
+
+def prepare(wish: Wish, screen: Screen, gaps: str = FILLED) -> Prepared:
     """Read the table and sort out its columns; everything that is left out or filled is said."""
     said: list[str] = []
     table = read_table(wish.path, wish.reading, said)
@@ -94,7 +97,7 @@ def prepare(wish: Wish, screen: Screen) -> Prepared:
         raise Refusal(f"{wish.path}: no column is left to learn from.")
     schema = Schema(target, task.value, numbers, categories, list(wish.reading.missing))
     data = Prepared(X, y, schema, str(wish.path))
-    _say(data, screen)
+    _say(data, screen, gaps)
     return data
 
 
@@ -238,7 +241,7 @@ def _category(value: Any) -> str:
     return str(int(value)) if whole else str(value)
 
 
-def _say(data: Prepared, screen: Screen) -> None:
+def _say(data: Prepared, screen: Screen, gaps: str) -> None:
     schema = data.schema
     kinds = f"{_count(len(schema.numbers), 'number')}, {_count(len(schema.categories), 'category')}"
     screen.line("data", f"{data.source}: {len(data.X)} rows, {kinds}")
@@ -254,10 +257,7 @@ def _say(data: Prepared, screen: Screen) -> None:
     missing = missing[missing > 0]
     if len(missing):
         parts = listed([f"{name} ({n})" for name, n in missing.items()])
-        screen.note(
-            f"missing values in {parts}: numbers get the median of the training rows, categories one of "
-            "their own."
-        )
+        screen.note(f"missing values in {parts}: {gaps}.")
     screen.tell(
         data={
             "path": data.source,

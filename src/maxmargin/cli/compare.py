@@ -13,7 +13,7 @@ from maxmargin.cli import options as o
 
 NAME = "compare"
 EXAMPLES = (
-    "Examples: [cyan]maxmargin compare iris.csv --target species[/cyan] · "
+    "Examples:\n\n[cyan]maxmargin compare iris.csv --target species[/cyan]\n\n"
     "[cyan]maxmargin compare houses.csv -t price --only svm --only ridge --folds 10[/cyan]"
 )
 
@@ -43,7 +43,14 @@ def run(
     jobs: o.Jobs = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Table as CSV.", rich_help_panel="Output", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Table as CSV.",
+            rich_help_panel="Output",
+            show_default=False,
+        ),
     ] = None,
     json: o.Json = False,
 ) -> None:

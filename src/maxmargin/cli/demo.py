@@ -10,7 +10,7 @@ import typer
 from maxmargin.cli import options as o
 
 NAME = "demo"
-EXAMPLES = "Example: [cyan]maxmargin demo[/cyan], then open the report that it names."
+EXAMPLES = "Example:\n\n[cyan]maxmargin demo[/cyan], then open the report that it names."
 
 _TARGET = "diagnosis"
 

@@ -11,7 +11,7 @@ from maxmargin.cli import options as o
 
 NAME = "evaluate"
 EXAMPLES = (
-    "Examples: [cyan]maxmargin evaluate credit.mm test.csv[/cyan] · "
+    "Examples:\n\n[cyan]maxmargin evaluate credit.mm test.csv[/cyan]\n\n"
     "[cyan]maxmargin evaluate credit.mm test.csv --positive bad --threshold 0.3 --report test.html[/cyan]"
 )
 
@@ -35,7 +35,13 @@ def run(
     seed: o.Seed = 0,
     report: Annotated[
         Path | None,
-        typer.Option("--report", help="Write a report here.", rich_help_panel="Output", show_default=False),
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report here.",
+            rich_help_panel="Output",
+            show_default=False,
+        ),
     ] = None,
     language: o.Language = "en",
     json: o.Json = False,

@@ -11,8 +11,8 @@ from maxmargin.cli import options as o
 
 NAME = "fit"
 EXAMPLES = (
-    "Examples: [cyan]maxmargin fit credit.csv --target default[/cyan] · "
-    "[cyan]maxmargin fit houses.parquet -t price --model ridge --no-report[/cyan] · "
+    "Examples:\n\n[cyan]maxmargin fit credit.csv --target default[/cyan]\n\n"
+    "[cyan]maxmargin fit houses.parquet -t price --model ridge --no-report[/cyan]\n\n"
     '[cyan]maxmargin fit a.csv -t y --kernel "RBF(gamma=0.1)+Linear()" --grid C=1,10,100 --json[/cyan]'
 )
 
@@ -49,6 +49,7 @@ def run(
         typer.Option(
             "--output",
             "-o",
+            metavar="FILE",
             help="Model file; DATA.mm by default.",
             rich_help_panel="Output",
             show_default=False,
@@ -57,7 +58,11 @@ def run(
     report: Annotated[
         Path | None,
         typer.Option(
-            "--report", help="Report; DATA.html by default.", rich_help_panel="Output", show_default=False
+            "--report",
+            metavar="FILE",
+            help="Report; DATA.html by default.",
+            rich_help_panel="Output",
+            show_default=False,
         ),
     ] = None,
     no_report: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from maxmargin.cli import options as o
 
 NAME = "info"
-EXAMPLES = "Example: [cyan]maxmargin info credit.mm[/cyan]"
+EXAMPLES = "Example:\n\n[cyan]maxmargin info credit.mm[/cyan]"
 
 
 def run(model: o.Model, json: o.Json = False) -> None:
@@ -18,7 +18,7 @@ def run(model: o.Model, json: o.Json = False) -> None:
         said = about(model)
         notes = said.get("notes", {})
         schema = notes.get("schema") or {}
-        screen.tell(path=model, **said)
+        screen.tell(path=model, about=said)
         screen.line("file", f"{model}: {model.stat().st_size} bytes, saved {said.get('saved')}")
         screen.line("model", " > ".join(said.get("model", [])))
         screen.line("settings", " ".join(str(said.get("parameters")).split()))

@@ -11,7 +11,7 @@ from maxmargin.cli import options as o
 
 NAME = "kernel"
 EXAMPLES = (
-    'Examples: [cyan]maxmargin kernel "2*RBF(gamma=0.1)+Linear()" iris.csv --drop species[/cyan] · '
+    'Examples:\n\n[cyan]maxmargin kernel "2*RBF(gamma=0.1)+Linear()" iris.csv --drop species[/cyan]\n\n'
     "[cyan]maxmargin kernel \"Spectrum(3, features='text')\" messages.tsv[/cyan]. "
     "Exit code 5: not a kernel here."
 )
@@ -19,7 +19,10 @@ EXAMPLES = (
 
 def run(
     expression: Annotated[
-        str, typer.Argument(help='Kernel, such as "2*RBF(gamma=0.1)+Linear()".', show_default=False)
+        str,
+        typer.Argument(
+            metavar="EXPRESSION", help='Kernel, such as "2*RBF(gamma=0.1)+Linear()".', show_default=False
+        ),
     ],
     data: o.Data,
     drop: o.Drop = None,
@@ -37,6 +40,7 @@ def run(
         Path | None,
         typer.Option(
             "--picture",
+            metavar="FILE",
             help="Gram matrix and spectrum as .png or .svg.",
             rich_help_panel="Output",
             show_default=False,

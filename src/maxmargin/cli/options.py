@@ -39,12 +39,24 @@ _WORK = "Work"
 _OUT = "Output"
 
 Data = Annotated[
-    Path, typer.Argument(help="Table: .csv, .tsv, .parquet or .libsvm (also .gz).", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="DATA", help="Table: .csv, .tsv, .parquet or .libsvm (also .gz).", show_default=False
+    ),
 ]
-Model = Annotated[Path, typer.Argument(help="Model file written by maxmargin.", show_default=False)]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model file written by maxmargin.", show_default=False)
+]
 Target = Annotated[
     str | None,
-    typer.Option("--target", "-t", help="Column to predict.", rich_help_panel=_DATA, show_default=False),
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="COLUMN",
+        help="Column to predict.",
+        rich_help_panel=_DATA,
+        show_default=False,
+    ),
 ]
 Guess = Annotated[
     bool,
@@ -55,13 +67,18 @@ Guess = Annotated[
 Drop = Annotated[
     list[str] | None,
     typer.Option(
-        "--drop", help="Leave this column out (repeat for more).", rich_help_panel=_DATA, show_default=False
+        "--drop",
+        metavar="COLUMN",
+        help="Leave this column out (repeat for more).",
+        rich_help_panel=_DATA,
+        show_default=False,
     ),
 ]
 Categorical = Annotated[
     list[str] | None,
     typer.Option(
         "--categorical",
+        metavar="COLUMN",
         help="Take this column as categories, also if it holds numbers (repeat for more).",
         rich_help_panel=_DATA,
         show_default=False,
@@ -71,6 +88,7 @@ Missing = Annotated[
     list[str] | None,
     typer.Option(
         "--na",
+        metavar="TEXT",
         help="Text that means a missing value, such as '?' (repeat for more).",
         rich_help_panel=_DATA,
         show_default=False,
@@ -81,7 +99,8 @@ FileFormat = Annotated[
     typer.Option("--format", help="Of the data; auto goes by the name of the file.", rich_help_panel=_DATA),
 ]
 TextEncoding = Annotated[
-    str, typer.Option("--encoding", help="Of text files, such as latin-1.", rich_help_panel=_DATA)
+    str,
+    typer.Option("--encoding", metavar="NAME", help="Of text files, such as latin-1.", rich_help_panel=_DATA),
 ]
 TaskKind = Annotated[
     Task,
@@ -100,23 +119,36 @@ Categories = Annotated[
 Positive = Annotated[
     str | None,
     typer.Option(
-        "--positive", help="The class that is looked for.", rich_help_panel=_WORK, show_default=False
+        "--positive",
+        metavar="CLASS",
+        help="The class that is looked for.",
+        rich_help_panel=_WORK,
+        show_default=False,
     ),
 ]
 Folds = Annotated[
-    int, typer.Option("--folds", min=2, help="Folds of the cross-validation.", rich_help_panel=_WORK)
+    int,
+    typer.Option("--folds", metavar="N", min=2, help="Folds of the cross-validation.", rich_help_panel=_WORK),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of splits and folds.", rich_help_panel=_WORK)]
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, help="Of splits and folds.", rich_help_panel=_WORK)
+]
 TestShare = Annotated[
     float,
     typer.Option(
-        "--test-share", min=0.01, max=0.9, help="Share of the rows held out.", rich_help_panel=_WORK
+        "--test-share",
+        metavar="SHARE",
+        min=0.01,
+        max=0.9,
+        help="Share of the rows held out.",
+        rich_help_panel=_WORK,
     ),
 ]
 Grid = Annotated[
     list[str] | None,
     typer.Option(
         "--grid",
+        metavar="NAME=VALUES",
         help="Values to try, such as C=0.1,1,10 (repeat for more parameters).",
         rich_help_panel=_WORK,
         show_default=False,
@@ -126,13 +158,17 @@ KernelText = Annotated[
     str | None,
     typer.Option(
         "--kernel",
+        metavar="EXPRESSION",
         help='Kernel of the SVM, such as "2*RBF(gamma=0.1)+Linear()".',
         rich_help_panel=_WORK,
         show_default=False,
     ),
 ]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", min=1, help="Threads; all by default.", rich_help_panel=_WORK)
+    int | None,
+    typer.Option("--jobs", metavar="N", min=1, help="Threads; all by default.", rich_help_panel=_WORK),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Only JSON on standard output.", rich_help_panel=_OUT)]
-Language = Annotated[str, typer.Option("--language", help="Of the report: en or es.", rich_help_panel=_OUT)]
+Language = Annotated[
+    str, typer.Option("--language", metavar="en|es", help="Of the report: en or es.", rich_help_panel=_OUT)
+]

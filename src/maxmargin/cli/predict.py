@@ -11,7 +11,7 @@ from maxmargin.cli import options as o
 
 NAME = "predict"
 EXAMPLES = (
-    "Examples: [cyan]maxmargin predict credit.mm new.csv[/cyan] · "
+    "Examples:\n\n[cyan]maxmargin predict credit.mm new.csv[/cyan]\n\n"
     "[cyan]maxmargin predict credit.mm new.csv --scores --keep id --output predictions.csv[/cyan]"
 )
 
@@ -39,6 +39,7 @@ def run(
         typer.Option(
             "--output",
             "-o",
+            metavar="FILE",
             help="CSV file; standard output by default.",
             rich_help_panel="Output",
             show_default=False,

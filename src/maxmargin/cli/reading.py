@@ -217,7 +217,7 @@ def as_numbers(column: pd.Series) -> pd.Series | None:
             f"column {column.name!r} holds numbers but for {str(wrong.iloc[0])[:30]!r} in row "
             f"{int(wrong.index[0]) + 1}{more}: correct it, or say --na or --categorical {column.name}."
         )
-    return _finite(pd.to_numeric(column, errors="coerce"))
+    return _finite(column)
 
 
 def _finite(column: pd.Series) -> pd.Series:
@@ -229,7 +229,7 @@ def _finite(column: pd.Series) -> pd.Series:
             f"column {column.name!r} holds infinity in row {int(np.flatnonzero(np.isinf(values))[0]) + 1}: "
             "correct it, or say --na inf."
         )
-    whole = pd.api.types.is_integer_dtype(column) or (column.dtype == object)
+    whole = pd.api.types.is_integer_dtype(column) or all(isinstance(v, int) for v in column.dropna())
     large = np.abs(values) > _WHOLE
     if whole and large.any():
         row = int(np.flatnonzero(large)[0])

@@ -81,7 +81,7 @@ def _check_gaps(numbers: pd.DataFrame, data: Path) -> None:
     gaps = numbers.isna()
     if gaps.any().any():
         name = gaps.any().idxmax()
-        row = int(gaps[name].idxmax()) + 1
+        row = int(gaps[name].to_numpy().argmax()) + 1
         raise Refusal(
             f"{data}: {name!r} is missing in row {row}, and the model was fitted on a table without "
             "gaps: fill it."

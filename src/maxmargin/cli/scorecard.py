@@ -11,7 +11,7 @@ from maxmargin.cli import options as o
 
 NAME = "scorecard"
 EXAMPLES = (
-    "Examples: [cyan]maxmargin scorecard credit.csv --target default --positive yes[/cyan] · "
+    "Examples:\n\n[cyan]maxmargin scorecard credit.csv --target default --positive yes[/cyan]\n\n"
     "[cyan]maxmargin scorecard credit.csv -t default --min-iv 0.02 --round --points points.csv[/cyan]"
 )
 
@@ -59,6 +59,7 @@ def run(
         typer.Option(
             "--output",
             "-o",
+            metavar="FILE",
             help="Model file; DATA.mm by default.",
             rich_help_panel="Output",
             show_default=False,
@@ -66,11 +67,19 @@ def run(
     ] = None,
     points: Annotated[
         Path | None,
-        typer.Option("--points", help="The card as CSV.", rich_help_panel="Output", show_default=False),
+        typer.Option(
+            "--points", metavar="FILE", help="The card as CSV.", rich_help_panel="Output", show_default=False
+        ),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option("--report", help="Write a report here.", rich_help_panel="Output", show_default=False),
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report here.",
+            rich_help_panel="Output",
+            show_default=False,
+        ),
     ] = None,
     language: o.Language = "en",
     json: o.Json = False,
@@ -93,7 +102,7 @@ def run(
         reading = Reading(file_format, encoding, tuple(na or ()))
         drop_, cats = tuple(drop or ()), tuple(categorical or ())
         wish = Wish(data, target, guess_target, o.Task.CLASSIFICATION, drop_, cats, reading)
-        table = prepare(wish, screen)
+        table = prepare(wish, screen, "they get a bin of their own")
         if len(table.classes) != 2:
             raise Refusal(
                 f"a scorecard needs two classes, and {table.schema.target!r} has {len(table.classes)}."

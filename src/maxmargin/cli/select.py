@@ -12,7 +12,7 @@ from maxmargin.cli import options as o
 
 NAME = "select"
 EXAMPLES = (
-    "Examples: [cyan]maxmargin select genes.csv --target tumour --method rfe --keep 10[/cyan] · "
+    "Examples:\n\n[cyan]maxmargin select genes.csv --target tumour --method rfe --keep 10[/cyan]\n\n"
     "[cyan]maxmargin select credit.csv -t default --method compare[/cyan]"
 )
 
@@ -65,7 +65,14 @@ def run(
     seed: o.Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Ranks as CSV.", rich_help_panel="Output", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Ranks as CSV.",
+            rich_help_panel="Output",
+            show_default=False,
+        ),
     ] = None,
     json: o.Json = False,
 ) -> None:
@@ -81,7 +88,7 @@ def run(
         work.check_folder(output)
         reading = Reading(file_format, encoding, tuple(na or ()))
         wish = Wish(data, target, guess_target, task, tuple(drop or ()), tuple(categorical or ()), reading)
-        table = prepare(wish, screen)
+        table = prepare(wish, screen, "numbers get their median, categories one of their own")
         work.check_enough(table)
         if not table.classifies and method is not Method.RFE:
             raise Refusal("the target is a quantity: only --method rfe selects for it.", Code.USAGE)
@@ -134,9 +141,10 @@ def selected(X: Any, y: Any, method: Method, keep: int, folds: int, *, classifie
             errors = CrossValidatedError(estimator, cv=folds).prepare(X, np.asarray(y))(subsets)
     found = found.sort_values("rank", kind="stable")
     shown = found.head(max(20, int(found["chosen"].sum())))
+    marks = ["yes" if chosen else "" for chosen in shown["chosen"]]
+    scores = [shown["score"].to_numpy().tolist()] if "score" in shown else []
     rows = [
-        [str(name), int(r.rank), "yes" if r.chosen else "", *([float(r.score)] if "score" in found else [])]
-        for name, r in zip(shown.index, shown.itertuples(), strict=True)
+        list(row) for row in zip(map(str, shown.index), shown["rank"].tolist(), marks, *scores, strict=True)
     ]
     names = ["column", "rank", "chosen", *(["score"] if "score" in found else [])]
     chosen = [str(name) for name in found.index[found["chosen"]]]

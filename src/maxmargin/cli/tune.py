@@ -11,7 +11,7 @@ from maxmargin.cli import options as o
 
 NAME = "tune"
 EXAMPLES = (
-    "Examples: [cyan]maxmargin tune iris.csv --target species[/cyan] · "
+    "Examples:\n\n[cyan]maxmargin tune iris.csv --target species[/cyan]\n\n"
     "[cyan]maxmargin tune iris.csv -t species --grid C=0.1,1,10 --grid gamma=0.01,0.1 "
     "--picture grid.png[/cyan]"
 )
@@ -39,13 +39,22 @@ def run(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="All cells as CSV.", rich_help_panel="Output", show_default=False
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="All cells as CSV.",
+            rich_help_panel="Output",
+            show_default=False,
         ),
     ] = None,
     picture: Annotated[
         Path | None,
         typer.Option(
-            "--picture", help="Errors as .png or .svg.", rich_help_panel="Output", show_default=False
+            "--picture",
+            metavar="FILE",
+            help="Errors as .png or .svg.",
+            rich_help_panel="Output",
+            show_default=False,
         ),
     ] = None,
     json: o.Json = False,

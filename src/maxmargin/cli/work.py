@@ -55,8 +55,8 @@ def check_enough(data: Prepared) -> None:
         if counts.min() < 4:
             rows = "1 row" if counts.min() == 1 else f"{counts.min()} rows"
             raise Refusal(
-                f"class {counts.idxmin()!r} has {rows} only: every class needs 4 or more. Leave it out, or give "
-                "--task regression if the target is a quantity."
+                f"class {counts.idxmin()!r} has {rows} only: every class needs 4 or more. Leave it out, or "
+                "give --task regression if the target is a quantity."
             )
 
 

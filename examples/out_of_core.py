@@ -3,7 +3,7 @@
     python examples/out_of_core.py --gigabytes 2
 
 writes a table of the size asked for, makes one pass over it with partial_fit, then solves the same kind of
-problem exactly with data in pieces (about eight passes), and prints the peak memory of the process, which
+problem exactly with data in pieces (about seven passes), and prints the peak memory of the process, which
 does not depend on the size of the file.
 """
 

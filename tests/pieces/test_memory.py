@@ -16,7 +16,7 @@ ROWS = 1_000_000  # 80 MB of float32
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_own_and_mapped_memory_stay_below_the_size_of_the_file(tmp_path):
-    """Two threads hold a piece of 16 MB each and vectors of its length; RssAnon grows by less than the file.
+    """One thread holds one piece and vectors of its length: RssAnon grows by less than the file.
 
     The pieces are read, so the map of the file adds nothing either (RssFile holds libraries only).
     """

@@ -39,25 +39,25 @@ class Loss:
     margin = True  # a function of y f with y in {-1, +1}; otherwise of f - y
 
     def value(self, f: FloatArray, y: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        raise NotImplementedError  # each loss says how
 
     def slope(self, f: FloatArray, y: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        raise NotImplementedError  # each loss says how
 
     def curvature(self, f: FloatArray, y: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        raise NotImplementedError  # each loss says how
 
     def conjugate(self, u: FloatArray, y: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        raise NotImplementedError  # each loss says how
 
     def clip(self, u: FloatArray, y: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        raise NotImplementedError  # each loss says how
 
     def prox(self, v: FloatArray, y: FloatArray, t: Step) -> FloatArray:
-        raise NotImplementedError
+        raise NotImplementedError  # each loss says how
 
     def prox_slope(self, v: FloatArray, y: FloatArray, t: Step) -> FloatArray:
-        raise NotImplementedError
+        raise NotImplementedError  # each loss says how
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import signal
 import subprocess
 import sys
 import time
@@ -74,37 +73,37 @@ def test_interruption_leaves_the_machine_as_it_was(monkeypatch: pytest.MonkeyPat
 
 
 LONG_FIT = """
-import time, numpy as np, maxmargin as mm
+import os, signal, threading, time, numpy as np, maxmargin as mm
 rng = np.random.default_rng(0)
 for tol in (1e-3, 1e-6):  # compile before the clock starts
     mm.SVC(C={C}, tol=tol).fit(rng.normal(size=(300, 5)), rng.integers(0, {classes}, 300))
 X, y = rng.normal(size=({n}, 5)), rng.integers(0, {classes}, {n})
-print("ready", flush=True)
+pressed = []
+
+def press():
+    time.sleep(1.0)
+    pressed.append(time.process_time())
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=press, daemon=True).start()
 model = mm.SVC(C=1e9, tol=1e-10)
 try:
     model.fit(X, y)
 except KeyboardInterrupt:
-    print("interrupted", hasattr(model, "machines_"), flush=True)
+    print("interrupted", hasattr(model, "machines_"), time.process_time() - pressed[0])
 """
 
 
 @pytest.mark.parametrize(("n", "classes"), [(1500, 2), (5000, 2), (1500, 4)])
 def test_ctrl_c_stops_within_a_second(n: int, classes: int) -> None:
+    """Processor time of both threads, which other work on the machine does not change."""
     code = LONG_FIT.format(n=n, classes=classes, C=1.0)
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().strip() == "ready"
-        time.sleep(1.0)
-        begin = time.perf_counter()
-        process.send_signal(signal.SIGINT)
-        try:
-            answer, _ = process.communicate(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-        seconds = time.perf_counter() - begin
-    assert answer.split() == ["interrupted", "False"]
-    assert seconds < 3.0  # one for the fit, the rest for the interpreter to leave on a busy machine
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    said, fitted, seconds = run.stdout.split()
+    assert (said, fitted) == ("interrupted", "False")
+    assert float(seconds) < effective_threads(None)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

@@ -36,7 +36,7 @@ class Criterion(BaseEstimator):
 
     def prepare(self, X: Any, y: Any) -> Scorer:
         """Return the function from a sequence of subsets (ascending column numbers) to their values."""
-        raise NotImplementedError
+        raise NotImplementedError  # each criterion says how
 
 
 class Custom(Criterion):
@@ -193,7 +193,7 @@ class _ClassDistance(Criterion):
         return np.stack([np.atleast_2d(np.cov(group, rowvar=False)) for group in groups])
 
     def _distance(self, d: FloatArray, S1: FloatArray, S2: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        raise NotImplementedError  # each distance says how
 
 
 class Mahalanobis(_ClassDistance):

@@ -84,7 +84,7 @@ class WeightedRanker(Ranker):
         return self
 
     def _scores(self, table: Table, classes: Classes, weights: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        raise NotImplementedError  # each ranker has its own score
 
     def _fit_pieces(self, pieces: Pieces) -> None:
         raise TypeError(
@@ -186,7 +186,7 @@ class _EntropyRanker(WeightedRanker):
 
     @staticmethod
     def _measure(column: IntArray, classes: IntArray, weights: FloatArray) -> float:
-        raise NotImplementedError
+        raise NotImplementedError  # each measure of information says how
 
 
 class InformationGain(_EntropyRanker):

@@ -39,7 +39,7 @@ class _ReliefBase(Ranker):
         return self
 
     def _relief(self, table: Table, classes: Classes) -> FloatArray:
-        raise NotImplementedError
+        raise NotImplementedError  # Relief and ReliefF differ in their neighbours
 
     def _sums(self, table: Table, classes: Classes, n_neighbors: int, weight: FloatArray) -> FloatArray:
         if self.distance not in ("scaled", "raw"):

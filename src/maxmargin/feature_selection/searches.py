@@ -24,7 +24,7 @@ class Search(BaseEstimator):
         """Refuse a criterion that the search cannot work with."""
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
-        raise NotImplementedError
+        raise NotImplementedError  # each search has its own rule
 
 
 def with_column(subset: Subset, column: int) -> Subset:

@@ -41,7 +41,7 @@ class _SearchSelector(Selector):
         return self
 
     def _parts(self) -> tuple[Search, Criterion]:
-        raise NotImplementedError
+        raise NotImplementedError  # each selector names its search and criterion
 
     def _run(self, search: Search, evaluations: Evaluations) -> Subset:
         self.interrupted_ = False

@@ -35,7 +35,7 @@ class OnlineClassifier(LinearClassifier):
 
     def _loop(self) -> OnlineLoop:
         """The rule and its steps."""
-        raise NotImplementedError
+        raise NotImplementedError  # each learner names its rule
 
     def _check(self) -> None:
         """Errors for parameters that make no sense."""

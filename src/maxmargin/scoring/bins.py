@@ -29,7 +29,7 @@ class Bins:
 
     @property
     def n_regular(self) -> int:
-        raise NotImplementedError
+        raise NotImplementedError  # numbers and categories say how
 
     @property
     def n_bins(self) -> int:
@@ -50,10 +50,10 @@ class Bins:
         return codes
 
     def _regular_labels(self) -> list[str]:
-        raise NotImplementedError
+        raise NotImplementedError  # numbers and categories say how
 
     def _assign_regular(self, column: Column) -> IntArray:
-        raise NotImplementedError
+        raise NotImplementedError  # numbers and categories say how
 
 
 @dataclass(frozen=True, kw_only=True)

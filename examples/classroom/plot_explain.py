@@ -3,7 +3,7 @@ Why was this row decided so?
 ============================
 
 A kernel machine decides by a sum over support vectors, so a decision can be read: which training rows
-spoke for it, which against, how far it is from the boundary, and for linear kernels what would have to change.
+spoke for it, which against, how far it is from the boundary, and (linear kernels) what would have to change.
 """
 
 from sklearn.datasets import load_iris

@@ -16,7 +16,7 @@ from maxmargin.io.files import ModelFileError, _write_whole
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Scaled, Sigmoid
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
-from maxmargin.svm.classification import _compact
+from maxmargin.svm.pairs import compact_pairs
 from maxmargin.typing import AnyArray, FloatArray
 
 _TYPES = {
@@ -372,7 +372,7 @@ def _set_classes(
     if n_classes == 2:
         machine.dual_coef_, machine.intercept_ = -full[:, by_class], -rho
         return
-    machine.dual_coef_ = _compact(
+    machine.dual_coef_ = compact_pairs(
         full[:, by_class], np.repeat(np.arange(n_classes), counts[order]), n_classes
     )
     machine.intercept_ = rho

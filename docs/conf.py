@@ -26,9 +26,9 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
     "plain_docstrings",
+    "offline_math",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
@@ -60,6 +60,7 @@ sphinx_gallery_conf = {
 }
 warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
 
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "maxmargin"
 html_static_path = ["_static"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -13,6 +14,10 @@ _UNKNOWN = {r"\Big": "", r"\texttt": r"\mathtt"}  # commands that docutils does 
 def _mathml(tex: str, *, as_block: bool) -> str:
     for command, known in _UNKNOWN.items():
         tex = tex.replace(command, known)
+    tex = re.sub(r"frac(\d)(\d)", r"frac{\1}{\2}", tex)  # docutils takes two digits for one number
+    tex = re.sub(
+        r"\\lVert(.*?)\\rVert", r"{\\Vert\1\\Vert}", tex
+    )  # and an exponent for that of the bar alone
     return str(tex2mathml(tex.strip(), as_block=as_block))
 
 

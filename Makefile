@@ -29,8 +29,9 @@ bench: $(VENV)/.with-bench
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.with-docs
-	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache docs/_build
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache docs/_build docs/auto_examples
+	rm -rf docs/reference/generated docs/reference/backreferences docs/reference/api.md docs/sg_execution_times.rst

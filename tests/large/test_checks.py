@@ -1,10 +1,9 @@
-"""scikit-learn's own checks, and the examples of the docstrings and the guide."""
+"""scikit-learn's own checks, and the examples of the docstrings."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,12 +46,5 @@ def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name: str) -> None:
     result = doctest.testmod(importlib.import_module(f"maxmargin.large.{name}"))
-    assert result.attempted > 0
-    assert result.failed == 0
-
-
-def test_user_guide() -> None:
-    guide = Path(__file__).parents[2] / "docs" / "large.md"
-    result = doctest.testfile(str(guide), module_relative=False)
     assert result.attempted > 0
     assert result.failed == 0

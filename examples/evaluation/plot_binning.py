@@ -1,0 +1,27 @@
+"""
+Where should I cut this variable?
+=================================
+
+Optimal binning finds, among *all* partitions of the pre-bins with a monotone event rate, the one of
+largest information value. It is a dynamic program, exact and quick.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+import maxmargin as mm
+
+rng = np.random.default_rng(0)
+X = pd.DataFrame({"age": rng.integers(18, 80, 3000).astype(float), "noise": rng.normal(size=3000)})
+y = (rng.random(3000) < 1 / (1 + np.exp((X["age"] - 30) / 12))).astype(int)
+
+binning = mm.Binning(max_bins=5).fit(X, y)
+print(binning.table("age").round(4).to_string())
+print(mm.scoring.information_value(X, y).round(4))
+
+# %%
+figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+for ax, variable in zip(axes, X.columns, strict=True):
+    mm.displays.BinDisplay.from_estimator(binning, variable, line="woe").plot(ax)
+    ax.set_title(variable)

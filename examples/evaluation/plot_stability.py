@@ -1,0 +1,22 @@
+"""
+Has the population changed?
+===========================
+
+The population stability index compares the shares of the bins now with those at the time of the fit:
+below 0.1 stable, from 0.25 a large shift.
+"""
+
+import numpy as np
+import pandas as pd
+
+import maxmargin as mm
+
+rng = np.random.default_rng(0)
+n = 2000
+then = pd.DataFrame({"age": rng.normal(45, 12, n), "income": np.exp(rng.normal(10, 0.5, n))})
+y = (rng.random(n) < 1 / (1 + np.exp((then["age"] - 35) / 10))).astype(int)
+card = mm.Scorecard().fit(then, y)
+
+now = pd.DataFrame({"age": rng.normal(38, 12, n), "income": np.exp(rng.normal(10, 0.5, n))})
+print(mm.scoring.population_stability(card.points(then), card.points(now)))
+print(mm.scoring.variable_stability(card, then, now).round(4))

@@ -1,0 +1,95 @@
+"""What the reproductions share: real data, the scaling of e1071, and tables side by side."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import fetch_openml
+
+# name -> OpenML number, for who has no folder of data (scikit-learn keeps a copy after the first time)
+OPENML = {"spambase": 44, "usps": 41082, "vertebral": 1524}
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """--data DIR and --pictures DIR, which every script takes."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    default = os.environ.get("MAXMARGIN_DATA", "../shared/data")
+    parser.add_argument(
+        "--data", default=default, help=f"folder with the .npz files, or 'openml' (default: {default})"
+    )
+    parser.add_argument("--pictures", type=Path, help="folder for the figures (default: none are drawn)")
+    return parser
+
+
+def load(name: str, source: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and labels of 'spambase' (labels 0, 1), 'usps' (digits, training part) or 'vertebral' (AB, NO)."""
+    from_folder, from_openml = _READERS[name]
+    if source != "openml":
+        path = Path(source) / from_folder
+        if path.exists():
+            parts = np.load(path, allow_pickle=False)
+            return parts["X"].astype(float), parts["y"]
+        raise SystemExit(f"{path} does not exist: say where the data are (--data DIR), or use --data openml.")
+    return from_openml()
+
+
+def _openml(name: str) -> tuple[np.ndarray, np.ndarray]:
+    bunch = fetch_openml(data_id=OPENML[name], as_frame=False, parser="liac-arff")
+    return np.asarray(bunch.data, dtype=float), np.asarray(bunch.target)
+
+
+def _openml_spambase() -> tuple[np.ndarray, np.ndarray]:
+    X, y = _openml("spambase")
+    return X, np.where(y == "1", "spam", "nonspam")
+
+
+def _openml_usps() -> tuple[np.ndarray, np.ndarray]:
+    X, y = _openml("usps")  # training rows first; digit d has the label d + 1
+    return X[:7291], y[:7291].astype(int) - 1
+
+
+def _openml_vertebral() -> tuple[np.ndarray, np.ndarray]:
+    X, y = _openml("vertebral")
+    labels, counts = np.unique(y, return_counts=True)
+    return X, np.where(y == labels[np.argmax(counts)], "AB", "NO")
+
+
+_READERS: dict[str, tuple[str, Callable[[], tuple[np.ndarray, np.ndarray]]]] = {
+    "spambase": ("spambase.npz", _openml_spambase),
+    "usps": ("usps_train.npz", _openml_usps),
+    "vertebral": ("vertebral_2c.npz", _openml_vertebral),
+}
+
+
+def e1071_scale(X_train: np.ndarray, *others: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Columns by mean and sample standard deviation of the training rows; constant columns are left alone."""
+    mean, spread = X_train.mean(axis=0), X_train.std(axis=0, ddof=1)
+    constant = spread == 0
+    mean, spread = np.where(constant, 0.0, mean), np.where(constant, 1.0, spread)
+    return tuple((X - mean) / spread for X in (X_train, *others))
+
+
+def heading(text: str) -> None:
+    print(f"\n{text}\n{'-' * len(text)}")
+
+
+def side_by_side(rows: dict[str, dict[str, object]], index: str) -> pd.DataFrame:
+    """A frame with a row per item; printed without cutting anything."""
+    frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis(index)
+    print(frame.to_string(float_format=lambda v: f"{v:.4f}"))
+    return frame
+
+
+def save(figure: object, folder: Path | None, name: str) -> None:
+    """Write a picture when a folder was asked for."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        figure.savefig(folder / f"{name}.png", dpi=120)  # type: ignore[attr-defined]  # a matplotlib Figure
+        print(f"picture: {folder / name}.png")

@@ -15,9 +15,7 @@ def _mathml(tex: str, *, as_block: bool) -> str:
     for command, known in _UNKNOWN.items():
         tex = tex.replace(command, known)
     tex = re.sub(r"frac(\d)(\d)", r"frac{\1}{\2}", tex)  # docutils takes two digits for one number
-    tex = re.sub(
-        r"\\lVert(.*?)\\rVert", r"{\\Vert\1\\Vert}", tex
-    )  # an exponent is the bar's alone
+    tex = re.sub(r"\\lVert(.*?)\\rVert", r"{\\Vert\1\\Vert}", tex)  # an exponent is the bar's alone
     return str(tex2mathml(tex.strip(), as_block=as_block))
 
 

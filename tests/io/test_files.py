@@ -66,6 +66,13 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
     "SubgradientDescent": (mm.SubgradientDescent(), XB, YB),
     "KernelRidge": (mm.KernelRidge(), X, Y),
     "KernelPerceptron": (mm.KernelPerceptron(), X, Y),
+    "LowRank": (mm.LowRank(n_components=5), X, None),
+    "LowRank on strings": (mm.LowRank(k.Spectrum(2), n_components=3), TEXTS, None),
+    "RandomFourier": (mm.RandomFourier(n_components=8), X, None),
+    "LargeSVC": (mm.LargeSVC(n_components=20), X, Y),
+    "LargeSVR": (mm.LargeSVR(n_components=20), X, Y),
+    "LargeKernelRidge": (mm.LargeKernelRidge(n_components=20), X, Y),
+    "CellSVC": (mm.CellSVC(cell_size=60), X, Y),
     "GridSearch": (
         mm.GridSearch(mm.SVC(), {"C": [1, 10.0]}, cv=KFold(3, shuffle=True, random_state=0)),
         X,

@@ -122,7 +122,7 @@ class DenseDesign:
                     block = (
                         self._block(rows)[kept] if len(kept) < rows.stop - rows.start else self._block(rows)
                     )
-                    total += _block_gram(block, weights)
+                    total += weighted_gram(block, weights)
             return total
 
         return self._sum(work)
@@ -160,7 +160,8 @@ class DenseDesign:
         return self.X.astype(np.float64, copy=False)
 
 
-def _block_gram(block: FloatArray, weights: FloatArray) -> FloatArray:
+def weighted_gram(block: FloatArray, weights: FloatArray) -> FloatArray:
+    """block' diag(weights) block; weights may have both signs."""
     lowest, highest = weights.min(), weights.max()
     if lowest == highest and lowest >= 0.0:
         return np.asarray(block.T @ block) * highest

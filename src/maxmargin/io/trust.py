@@ -29,6 +29,7 @@ _ROOMS = {
     "tuning",
     "feature_selection",
     "scoring",
+    "large",
 }
 _NOT_MODELS = {"tests", "conftest", "externals", "_build_utils", "datasets", "experimental", "__main__"}
 # classes of scikit-learn inside fitted estimators that are no estimators themselves

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from maxmargin._compute.design import DenseDesign, Design
+from maxmargin._compute.design import DenseDesign, Design, weighted_gram
 from maxmargin._compute.threads import run, single_threaded_blas
 from maxmargin.kernels.feature_maps import FeatureMap, block_rows, blocks, cut
 from maxmargin.typing import FloatArray, IntArray
@@ -65,8 +65,9 @@ class MappedDesign:
     def gram(self, d: FloatArray) -> FloatArray:
         def work(rows: slice, features: FloatArray) -> FloatArray:
             kept = np.flatnonzero(d[rows])
-            scaled = features[kept] * np.sqrt(d[rows][kept])[:, None]
-            return np.asarray(scaled.T @ scaled)
+            if len(kept) == 0:
+                return np.zeros((self.shape[1], self.shape[1]))
+            return weighted_gram(features[kept], d[rows][kept])
 
         return self._each(work, (self.shape[1], self.shape[1]))
 

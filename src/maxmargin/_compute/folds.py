@@ -70,8 +70,12 @@ def solve_folds(
 def _stretched(K: FloatArray, logs: FloatArray, stretch: float, out: FloatArray) -> None:
     """K ** (1 + stretch) = K exp(stretch log K) by Taylor's formula, vectorised, five times faster than exp.
 
-    For |stretch| <= 1/4 the remainder K |stretch log K|^10 / 10! stays below 1.2e-7 for every K <= 1.
+    The remainder K |stretch log K|^m / m! is at most (stretch m / e)^m / m! for K <= 1: below 1.2e-7 with m = 10
+    for |stretch| <= 1/4, below 1.8e-7 with m = 5 for |stretch| <= 1/16.
     """
+    if abs(stretch) <= 0.0625:
+        _stretched_little(K, logs, stretch, out)
+        return
     one = K.dtype.type(1.0)
     s = K.dtype.type(stretch)
     floor = K.dtype.type(-87.0)
@@ -84,6 +88,20 @@ def _stretched(K: FloatArray, logs: FloatArray, stretch: float, out: FloatArray)
             x = s * (log[j] if log[j] > floor else floor)
             high = a5 + x * (a6 + x * (a7 + x * (a8 + x * a9)))
             new[j] = row[j] * (one + x * (one + x * (a2 + x * (a3 + x * (a4 + x * high)))))
+
+
+@jit_finite
+def _stretched_little(K: FloatArray, logs: FloatArray, stretch: float, out: FloatArray) -> None:
+    """`_stretched` with half of the terms."""
+    one = K.dtype.type(1.0)
+    s = K.dtype.type(stretch)
+    floor = K.dtype.type(-87.0)
+    a2, a3, a4 = K.dtype.type(_A2), K.dtype.type(_A3), K.dtype.type(_A4)
+    for i in range(K.shape[0]):
+        row, log, new = K[i], logs[i], out[i]
+        for j in range(K.shape[1]):
+            x = s * (log[j] if log[j] > floor else floor)
+            new[j] = row[j] * (one + x * (one + x * (a2 + x * (a3 + x * a4))))
 
 
 @jit

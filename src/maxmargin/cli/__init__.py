@@ -9,7 +9,7 @@ def main() -> None:
     """Entry point of the command ``maxmargin``."""
     try:
         import rich  # noqa: F401  # only asked whether it is here
-        import typer  # noqa: F401
+        import typer  # noqa: F401  # likewise
     except ImportError:
         print("maxmargin: the command line needs more: pip install 'maxmargin[cli]'", file=sys.stderr)
         raise SystemExit(1) from None

@@ -26,7 +26,7 @@ class Pieces:
 
     def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
         """function(piece, *args) of every piece, in order, a few at a time."""
-        raise NotImplementedError
+        raise NotImplementedError  # memory and Dask say how
 
     def map_reduce(
         self, function: Callable[..., Any], *args: Any, combine: Callable[[Any, Any], Any] = add
@@ -37,19 +37,19 @@ class Pieces:
         are added, tuples entry by entry. The function must not keep or change the piece; on a cluster it
         travels to the workers, so it must be importable there.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # memory and Dask say how
 
     def mapped(self, function: Callable[..., Any], *args: Any) -> Pieces:
         """The same pieces with function(X, *args) in place of X, computed whenever a piece is read."""
-        raise NotImplementedError
+        raise NotImplementedError  # memory and Dask say how
 
     def some(self, step: int) -> Pieces | None:
         """Every ``step``-th piece, or None where leaving pieces out would save no reading."""
-        raise NotImplementedError
+        raise NotImplementedError  # memory and Dask say how
 
     def first(self) -> Piece:
         """The first piece, to learn names and types from."""
-        raise NotImplementedError
+        raise NotImplementedError  # memory and Dask say how
 
     def sample(self, n_rows: int, *, random_state: int = 0) -> Piece:
         """``n_rows`` rows drawn without replacement (all where there are fewer), in the order of the table.

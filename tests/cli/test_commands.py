@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -23,7 +22,10 @@ pytest.importorskip("typer")
 
 from typer.testing import CliRunner  # only where typer is installed
 
+from maxmargin import feature_selection
+from maxmargin.cli import compare
 from maxmargin.cli.app import app
+from maxmargin.tuning.progress import Progress
 
 SMALL = ["--grid", "C=1,10", "--grid", "gamma=0.1", "--folds", "3"]
 
@@ -432,6 +434,29 @@ def test_a_process_gives_json_only_and_one_line_errors(folder: Path) -> None:
     assert failed.stderr == "maxmargin: error: bad.csv is empty.\n"
 
 
+NAMED = [
+    "empty file",
+    "missing target",
+    "one class",
+    "text among numbers",
+    "one row",
+    "duplicated header",
+    "wrong encoding",
+    "huge integers",
+]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_process_refuses_a_wrong_table_in_one_line(name: str, folder: Path) -> None:
+    content, reason = WRONG[name]
+    done = process("fit", write("bad.csv", content), "--target", "y")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.count("error:") == 1
+    assert done.stderr.splitlines()[-1].startswith("maxmargin: error:")
+    assert reason in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+
+
 def test_help_is_quick_and_shows_examples(folder: Path) -> None:
     began = time.perf_counter()
     shown = process("fit", "--help").stdout
@@ -476,7 +501,56 @@ def test_ctrl_c_leaves_what_is_finished(folder: Path) -> None:
     assert "what was finished is written" in done.stderr
     assert "Traceback" not in done.stderr
     assert mm.load("iris.mm").predict(iris().iloc[:1, :4]).tolist() == ["setosa"]
-    assert signal.SIGINT == 2
+
+
+def test_ctrl_c_in_compare_leaves_the_finished_families(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    iris().to_csv("iris.csv", index=False)
+    one, asked = compare._one, []
+
+    def interrupted_at_the_second(table: Any, family: Any, *rest: Any) -> Any:
+        asked.append(family.name)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return one(table, family, *rest)
+
+    monkeypatch.setattr(compare, "_one", interrupted_at_the_second)
+    words = ["compare", "iris.csv", "-t", "species", "--only", "fisher", "--only", "svm", "--folds", "3"]
+    done = call(*words, "-o", "c.csv", code=130)
+    assert "the finished families are shown" in done.stderr
+    assert pd.read_csv("c.csv")["family"].tolist() == asked[:1]
+
+
+def test_ctrl_c_in_select_leaves_the_finished_methods(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    iris().to_csv("iris.csv", index=False)
+    one, asked = feature_selection.compare, []
+
+    def interrupted_at_the_third(X: Any, y: Any, methods: Any, **rest: Any) -> Any:
+        asked.extend(methods)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return one(X, y, methods, **rest)
+
+    monkeypatch.setattr(feature_selection, "compare", interrupted_at_the_third)
+    words = ["select", "iris.csv", "-t", "species", "--method", "compare", "--folds", "3", "-o", "r.csv"]
+    call(*words, code=130)
+    assert pd.read_csv("r.csv", index_col=0).columns.tolist() == asked[:2]
+
+
+def test_ctrl_c_in_tune_shows_the_finished_cells(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    iris().to_csv("iris.csv", index=False)
+    plain = Progress.advance
+
+    def interrupted_after_a_cell(self: Progress, n: int, errors: Any) -> None:
+        plain(self, n, errors)
+        if not np.isnan(errors).any(axis=1).all():
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Progress, "advance", interrupted_after_a_cell)
+    grid = ["--grid", "C=1,10", "--grid", "gamma=0.1,1", "--folds", "3"]
+    done = call("tune", "iris.csv", "-t", "species", *grid, code=130)
+    assert "the finished cells are shown" in done.stderr
 
 
 def test_the_demo_does_the_main_job(folder: Path) -> None:

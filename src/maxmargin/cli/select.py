@@ -95,13 +95,16 @@ def run(
             raise Refusal(f"--keep {keep} is more than the {X.shape[1]} columns.", Code.USAGE)
         n_keep = keep or max(1, X.shape[1] // 2)
         n_folds = work.folds_for(table.y, folds, classifies=table.classifies, screen=screen)
+        interrupted = False
         if method is Method.COMPARE:
-            ranks = _compared(X, table.y, n_keep, n_folds, seed, screen)
+            ranks, interrupted = _compared(X, table.y, n_keep, n_folds, seed, screen)
         else:
             ranks = selected(X, table.y, method, n_keep, n_folds, classifies=table.classifies, screen=screen)
         if output is not None:
             ranks.to_csv(output, index_label="column")
             screen.line("saved", str(output))
+        if interrupted:
+            raise KeyboardInterrupt("the finished methods are shown")
 
 
 def encoded(table: Any) -> Any:
@@ -188,8 +191,8 @@ def _selector(method: Method, keep: int, folds: int, *, classifies: bool) -> tup
     return made[method]
 
 
-def _compared(X: Any, y: Any, keep: int, folds: int, seed: int, screen: Any) -> Any:
-    """All methods one after the other; Ctrl-C keeps those that are finished."""
+def _compared(X: Any, y: Any, keep: int, folds: int, seed: int, screen: Any) -> tuple[Any, bool]:
+    """Ranks by all methods, one after the other, and whether Ctrl-C ended it: finished ones are kept."""
     import numpy as np
     import pandas as pd
     from sklearn.pipeline import make_pipeline
@@ -243,6 +246,4 @@ def _compared(X: Any, y: Any, keep: int, folds: int, seed: int, screen: Any) -> 
         chosen={name: [str(v) for v in chosen.index[chosen[name]]] for name in chosen},
         methods=figures.to_dict(orient="index"),
     )
-    if interrupted:
-        raise KeyboardInterrupt("the finished methods are shown")
-    return ranks
+    return ranks, interrupted

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
 from maxmargin.displays import MarginDisplay
-from maxmargin.displays._support import crossings
+from maxmargin.displays.support import crossings
 
 mpl.use("Agg")
 

@@ -14,7 +14,7 @@ import maxmargin as mm
 from maxmargin import displays
 from maxmargin.displays.feature_map import plane_in_box
 from maxmargin.kernels import RBF, Linear, Polynomial, Sigmoid, Spectrum
-from maxmargin.svm.replay import replay
+from maxmargin.svm.stages import solve_in_stages
 
 mpl.use("Agg")
 
@@ -165,10 +165,10 @@ def test_every_machine_can_be_told_again(kind, iris):
         "OneClassSVM": (mm.OneClassSVM(), None),
         "NuSVC": (mm.NuSVC(nu=0.1), y),
     }[kind]
-    found = replay(model.fit(X, target), X, target)
+    found = solve_in_stages(model.fit(X, target), X, target)
     assert found.kkt[-1] <= model.tol
     with pytest.raises(ValueError, match="machine=9"):
-        replay(model, X, target, machine=9)
+        solve_in_stages(model, X, target, machine=9)
 
 
 # -- feature maps ----------------------------------------------------------------------------------

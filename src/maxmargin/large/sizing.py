@@ -7,7 +7,7 @@ from math import ceil, sqrt
 from typing import Any
 
 from maxmargin._compute.memory import cache_bytes
-from maxmargin.large.rows import check_count
+from maxmargin.parameters import check_count
 
 _MEGABYTE = 1 << 20
 _FEWEST = 200

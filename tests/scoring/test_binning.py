@@ -279,11 +279,11 @@ def test_no_rows_to_cut():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "best"}, "method='best' is not known"),
-        ({"prebinning": "optimal"}, "prebinning='optimal' is not known"),
-        ({"categories": "merge"}, "categories='merge' is not known"),
-        ({"trend": "up"}, "trend='up' is not known"),
-        ({"trend": {"age": "up"}}, "trend='up' is not known"),
+        ({"method": "best"}, "method='best' is unknown"),
+        ({"prebinning": "optimal"}, "prebinning='optimal' is unknown"),
+        ({"categories": "merge"}, "categories='merge' is unknown"),
+        ({"trend": "up"}, "trend='up' is unknown"),
+        ({"trend": {"age": "up"}}, "trend='up' is unknown"),
         ({"method": "tree", "trend": "ascending"}, "needs method='optimal'"),
         ({"max_bins": 0}, "at least 1"),
         ({"min_share": 1.0}, "must lie in"),

@@ -13,6 +13,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import effective_threads, run
+from maxmargin.parameters import check_choice
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.prediction import predict
@@ -233,11 +234,11 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.totals_ = totals
 
     def _check_settings(self) -> None:
-        _one_of("method", self.method, ("optimal", *METHODS))
-        _one_of("prebinning", self.prebinning, METHODS)
-        _one_of("categories", self.categories, _CATEGORIES)
+        check_choice("method", self.method, ("optimal", *METHODS))
+        check_choice("prebinning", self.prebinning, METHODS)
+        check_choice("categories", self.categories, _CATEGORIES)
         for trend in self.trend.values() if isinstance(self.trend, Mapping) else [self.trend]:
-            _one_of("trend", trend, TRENDS)
+            check_choice("trend", trend, TRENDS)
         if self.method != "optimal" and self.trend != "auto":
             raise ValueError(f"trend={self.trend!r} needs method='optimal'; method is {self.method!r}.")
         if self.max_bins < 1 or self.n_prebins < 2:
@@ -348,8 +349,3 @@ def _bin_column(
 
 def _by_column(given: Mapping[str, Any], names: list[str]) -> dict[int, Any]:
     return {position(name, names): value for name, value in given.items()}
-
-
-def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}={value!r} is not known: use one of {', '.join(known)}.")

@@ -168,6 +168,18 @@ def evaluated(
     )
 
 
+def write_report(
+    subject: Any, X: Any, y: Any, path: Path, screen: Screen, *, seed: int, **options: Any
+) -> None:
+    """mm.report with the command above it; ``options`` are those of mm.report."""
+    import maxmargin as mm
+
+    with screen.working("writing the report"):
+        mm.report(subject, X, y, path, random_state=seed, command=command_line(), **options)
+    screen.line("report", str(path))
+    screen.tell(report=path)
+
+
 def save(model: Any, data: Prepared, path: Path) -> None:
     """A model file that knows its columns, its data and its command."""
     import maxmargin as mm
@@ -198,5 +210,7 @@ def check_folder(path: Path | None) -> None:
 
 
 def check_language(language: str) -> None:
-    if language not in ("en", "es"):
-        raise Refusal(f"--language {language}: there are en and es.", Code.USAGE)
+    from maxmargin.report.words import LANGUAGES
+
+    if language not in LANGUAGES:
+        raise Refusal(f"--language {language}: there are {' and '.join(LANGUAGES)}.", Code.USAGE)

@@ -107,7 +107,10 @@ def prepare(wish: Wish, screen: Screen, gaps: str = FILLED) -> Prepared:
     rows = table.drop(columns=[target, *wish.drop], errors="ignore")
     X, numbers, categories = _sorted_out(rows, wish, screen)
     if not X.shape[1]:
-        raise Refusal(f"{wish.path}: no column is left to learn from.")
+        raise Refusal(
+            f"{wish.path}: no column is left to learn from; the notes say why. --categorical keeps a "
+            "column of text."
+        )
     schema = Schema(target, task.value, numbers, categories, list(wish.reading.missing))
     data = Prepared(X, y, schema, str(wish.path))
     _say(data, screen, gaps)
@@ -148,7 +151,7 @@ def _target(
     """The table without rows of unknown target, the target, and the task."""
     known = table[name].notna()
     if not known.any():
-        raise Refusal(f"the target {name!r} is missing in every row.")
+        raise Refusal(f"the target {name!r} is missing in every row: choose another with --target.")
     if not known.all():
         screen.note(f"{int((~known).sum())} rows without a target are left out.")
         table = table[known].reset_index(drop=True)
@@ -311,7 +314,8 @@ def rows_for(
         values = as_numbers(table[name]) if table[name].notna().any() else table[name].astype(float)
         if values is None:
             raise Refusal(
-                f"column {name!r} holds text ({table[name].dropna().iloc[0]!r}), and the model needs numbers."
+                f"column {name!r} holds text ({table[name].dropna().iloc[0]!r}), and the model needs "
+                "numbers: correct it, or fit again with --categorical."
             )
         columns[name] = values
     for name in schema.categories:

@@ -100,7 +100,10 @@ def _read_text(path: Path, form: Format, reading: Reading, note: Note) -> pd.Dat
         said = str(wrong).strip().splitlines()[-1].replace("C error: ", "")
         raise Refusal(f"{path} is not a table: {said}") from None
     if len(table.columns) != len(names) or not isinstance(table.index, pd.RangeIndex):
-        raise Refusal(f"{path}: rows have more entries than the header, which names {len(names)} columns.")
+        raise Refusal(
+            f"{path}: rows have more entries than the header, which names {len(names)} columns: name all, "
+            "and put values that hold the separator in quotes."
+        )
     table.columns = pd.Index([str(name).strip() for name in names])
     return _without_row_numbers(table, note)
 
@@ -139,7 +142,7 @@ def _check_names(path: Path, names: list[str]) -> None:
             f"{path}: the column {twice!r} appears twice in the header: give every column its own name."
         )
     if "" in clean[1:]:
-        raise Refusal(f"{path}: column {clean.index('', 1) + 1} has no name in the header.")
+        raise Refusal(f"{path}: column {clean.index('', 1) + 1} has no name in the header: give it one.")
     if len(clean) > 1 and all(_is_number(name) for name in clean if name):
         raise Refusal(
             f"{path}: the first line holds numbers: add a line with the names of the columns above it."

@@ -204,7 +204,7 @@ def default_path(path: Path, suffix: str) -> Path:
 def check_folder(path: Path | None) -> None:
     """Refuse a place that cannot be written to before the work begins."""
     if path is not None and not path.parent.is_dir():
-        raise Refusal(f"the folder {path.parent} does not exist.", Code.USAGE)
+        raise Refusal(f"the folder {path.parent} does not exist: make it first.", Code.USAGE)
     if path is not None and path.is_dir():
         raise Refusal(f"{path} is a folder: give the name of a file.", Code.USAGE)
 

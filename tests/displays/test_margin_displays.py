@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,16 +14,6 @@ from sklearn.preprocessing import StandardScaler
 import maxmargin as mm
 from maxmargin.displays import MarginDisplay
 from maxmargin.displays.support import crossings
-
-mpl.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,16 +14,6 @@ from maxmargin import displays
 from maxmargin.displays.feature_map import plane_in_box
 from maxmargin.kernels import RBF, Linear, Polynomial, Sigmoid, Spectrum
 from maxmargin.svm.stages import solve_in_stages
-
-mpl.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

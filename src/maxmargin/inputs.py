@@ -45,7 +45,7 @@ def _where(X: Any) -> str:
 def checked_labels(y: Any, n_rows: int, estimator: Any) -> AnyArray:
     """Class labels of shape (n_rows,), none of them missing."""
     labels: AnyArray = _checked(y, n_rows, estimator, numeric=False)
-    missing = int(pd.isna(labels).sum())
+    missing = int(pd.isna(labels).sum()) if labels.dtype == object else 0  # NaN was refused already
     if missing:
         raise ValueError(
             f"y has {missing} missing labels: drop these rows, or give them a label of their own."
@@ -57,13 +57,17 @@ def checked_labels(y: Any, n_rows: int, estimator: Any) -> AnyArray:
 def class_codes(y: Any, n_rows: int, estimator: Any) -> tuple[AnyArray, IntArray]:
     """The classes, two or more in order, and the rows' codes 0 ... n_classes - 1 of shape (n_rows,)."""
     labels = checked_labels(y, n_rows, estimator)
-    codes, classes = pd.factorize(labels, sort=True)
+    if labels.dtype.kind in "biuf":
+        classes, codes = np.unique(labels, return_inverse=True)
+    else:  # hashing texts is much quicker than sorting them
+        codes, uniques = pd.factorize(labels, sort=True)
+        classes = np.asarray(uniques, dtype=labels.dtype)
     if len(classes) < 2:
         raise ValueError(
             f"{type(estimator).__name__} needs two classes or more, and y holds one class only, "
             f"{classes.tolist()[0]!r}: bring rows of another class."
         )
-    return np.asarray(classes, dtype=labels.dtype), np.asarray(codes)
+    return classes, codes
 
 
 def checked_numbers(y: Any, n_rows: int, estimator: Any) -> FloatArray:

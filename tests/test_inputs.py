@@ -108,3 +108,33 @@ def test_class_codes_keep_the_type_of_the_labels():
         model = mm.LargeSVC(n_components=2, random_state=0).fit(X[:3], labels)
         assert model.classes_.dtype == labels.dtype
         assert model.classes_.tolist() == sorted(set(labels.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("fit", "message"),
+    [
+        (lambda: mm.SVC(cache_size="a").fit(X, LABELS), "cache_size='a' must be a number of MB > 0"),
+        (lambda: mm.SVC(n_jobs=2.5).fit(X, LABELS), "n_jobs=2.5 has no meaning: use None"),
+        (lambda: mm.SVC(n_jobs="a").fit(X, LABELS), "n_jobs='a' has no meaning: use None"),
+        (lambda: mm.LargeSVC(memory="a").fit(X, LABELS), "memory='a' must be a number > 0"),
+        (lambda: mm.LargeSVC(max_iter=2.5).fit(X, LABELS), "max_iter=2.5 must be a whole number >= 1"),
+        (lambda: mm.LargeSVR(tol="a").fit(X, NUMBERS), "tol='a' must be a number > 0"),
+        (lambda: mm.CellSVC(0.0).fit(X, LABELS), "C=0.0 must be a number > 0"),
+        (lambda: mm.Binning(max_bins="a").fit(X, LABELS), "max_bins='a' must be a whole number >= 1"),
+        (lambda: mm.Binning(min_share="a").fit(X, LABELS), "min_share='a' must be a finite number >= 0"),
+        (lambda: mm.Scorecard(pdo="a").fit(X, LABELS), "pdo='a' must be a number > 0"),
+    ],
+)
+def test_parameters_of_the_wrong_kind(fit, message):
+    with pytest.raises(ValueError, match=message):
+        fit()
+
+
+def test_functions_that_are_given_the_wrong_model():
+    linear = mm.LinearSVC().fit(X, LABELS)
+    with pytest.raises(TypeError, match=r"certify checks SVC.*not LinearSVC.*in certificate_"):
+        mm.certify(linear, X, LABELS)
+    with pytest.raises(TypeError, match="evaluate takes a fitted classifier, and SVR has no classes_"):
+        mm.evaluate(mm.SVR().fit(X, NUMBERS), X, NUMBERS)
+    with pytest.raises(TypeError, match="LinearSVC has no bins: pass a fitted Binning"):
+        mm.displays.IVDisplay.from_estimator(linear)

@@ -11,7 +11,7 @@ import pandas as pd
 from maxmargin.displays._roles import NEUTRAL, POSITIVE
 from maxmargin.displays._style import axes, shortened
 from maxmargin.parameters import check_choice
-from maxmargin.scoring import Binning
+from maxmargin.scoring.binning import binning_of
 
 _LINES = {"event_rate": "event rate", "woe": "weight of evidence"}
 
@@ -40,7 +40,7 @@ class BinDisplay:
     def from_estimator(cls, model: Any, variable: str | int, *, line: str = "event_rate") -> Self:
         """From a fitted `Binning` or a model with one (WOEEncoder, Scorecard); empty bins are left out."""
         check_choice("line", line, tuple(_LINES))
-        binning: Binning = model if isinstance(model, Binning) else model.binning_
+        binning = binning_of(model)
         table = binning.table(variable)
         name = str(table["variable"][0])
         filled = table["count"] > 0

@@ -53,24 +53,28 @@ def test_confusion_tables_of_e1071():
     counts = spambase.tested(spambase.split(str(DATA)))
     assert counts["radial"] == spambase.E1071_TABLES["radial"]
     assert counts["polynomial"] == spambase.E1071_TABLES["polynomial"]
-    assert np.abs(np.subtract(counts["sigmoid"], spambase.E1071_TABLES["sigmoid"])).max() <= 6
+    # not convex: rounding in another BLAS may lead the path elsewhere
+    assert spambase._rows_apart(counts["sigmoid"], spambase.E1071_TABLES["sigmoid"]) <= 6
 
 
 @needs_data
-def test_errors_of_the_text_at_its_cells():
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+def test_the_text_s_tables_come_from_platt_s_probabilities():
+    import spambase
 
-    import maxmargin as mm
+    parts = spambase.split(str(DATA))
+    assert spambase.TEXT_TABLES["radial"] in spambase.by_probability(parts, "radial", range(3))
+
+
+@needs_data
+@pytest.mark.filterwarnings("ignore:the sigmoid kernel")
+def test_errors_of_the_text_at_its_cells():
     import spambase
     import usps
-    from r_random import e1071_folds
 
     X, _, y, _ = spambase.split(str(DATA))
-    cell = {f"svc__{name}": [value] for name, value in spambase.CELLS["radial"].items()}
-    model = make_pipeline(StandardScaler(), mm.SVC())
-    found = mm.tune(model, X, y, cell, cv=e1071_folds(len(X), spambase.SEED), refit=False)
-    assert abs(found.best_error - spambase.TEXT_ERRORS["radial"]) < 5e-6
+    for kernel, printed in spambase.TEXT_ERRORS.items():
+        apart = 0.005 if kernel == "sigmoid" else 5e-6
+        assert abs(spambase.fold_error(spambase.CELLS[kernel], X, y) - printed) < apart
     X, y = usps.fives_and_eights(str(DATA))
     mean, _, _ = usps.compare([usps.errors(X, y, seed) for seed in (1, 2)])
     assert abs(mean[2, 2] - usps.TEXT[2, 2]) <= 0.005

@@ -80,10 +80,10 @@ def heading(text: str) -> None:
     print(f"\n{text}\n{'-' * len(text)}")
 
 
-def side_by_side(rows: dict[str, dict[str, object]], index: str) -> pd.DataFrame:
+def side_by_side(rows: dict[str, dict[str, object]], index: str, digits: int = 4) -> pd.DataFrame:
     """A frame with a row per item; printed without cutting anything."""
     frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis(index)
-    print(frame.to_string(float_format=lambda v: f"{v:.4f}"))
+    print(frame.to_string(float_format=lambda v: f"{v:.{digits}f}"))
     return frame
 
 

@@ -217,7 +217,7 @@ def platt_tables(parts: Parts, seeds: range) -> None:
         }
     side_by_side(rows, "kernel")
     print(
-        "So the models of the text had probability = TRUE, which its calls of predict() show and its calls of\n"
+        "So the models of the text had probability = TRUE, which its calls of predict() show and those of\n"
         "svm() do not: that is why its tables differ from e1071's above. Platt's folds cannot be known."
     )
 

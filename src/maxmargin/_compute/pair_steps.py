@@ -33,7 +33,7 @@ def worst_pair(g, t, lo, hi, group, n_groups):
 
 @jit
 def best_partner(g, t, lo, group, row, tau, curvature, Ki, i):
-    """The variable that can fall and promises the largest decrease with i: (g_j - g_i)^2 / eta, last of equals."""
+    """Who can fall and promises the largest decrease with i, (g_j - g_i)^2 / eta; last of equals."""
     best, chosen = -1.0, -1
     for k in range(len(g)):
         difference = g[k] - g[i]

@@ -83,7 +83,7 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-_SMALL_MATRIX = 1500
+_SMALL_MATRIX = 700
 _blas_lock = threading.RLock()
 _blas_depth = 0
 _blas_limiter: Any = None

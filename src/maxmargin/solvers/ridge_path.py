@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import linalg
 
-from maxmargin._compute.design import DenseDesign, Design
+from maxmargin._compute.design import Design
+from maxmargin._compute.threads import run, split
+from maxmargin.solvers.tridiagonal import resolvents
 from maxmargin.typing import FloatArray
 
 _TINY = 1e-12
+_BLOCK = 1 << 16  # numbers in a block of rows, which stays in the second-level cache
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +45,16 @@ class RidgePath:
 
 
 def linear_path(
-    X: Design, y: FloatArray, weights: FloatArray, alphas: FloatArray, fit_intercept: bool
+    X: Design,
+    y: FloatArray,
+    weights: FloatArray,
+    alphas: FloatArray,
+    fit_intercept: bool,
+    n_threads: int = 1,
 ) -> RidgePath:
     """min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2   for every alpha.
 
-    One eigendecomposition of the centred Gram matrix (of columns, or of rows when there are fewer):
+    One tridiagonal reduction of the centred Gram matrix (of columns, or of rows when there are fewer):
     cost n p min(n, p) and then n min(n, p) for each alpha. Leaving row i out divides its residual by
     1 - h_ii, the diagonal of the smoothing matrix (Cook & Weisberg 1982; Hastie et al. 2009, (7.64)).
     """
@@ -53,55 +62,72 @@ def linear_path(
     total = float(weights.sum())
     mean_x = X.adjoint(weights) / total if fit_intercept else np.zeros(p)
     mean_y = float(weights @ y) / total if fit_intercept else 0.0
-    root = np.sqrt(weights)
-    weighted = bool(np.any(weights != 1.0))
-    target = root * (y - mean_y)
-    if n >= p:
-        gram = X.gram(weights) - total * np.outer(mean_x, mean_x)
-        values, V = _eigen(gram)
-        Z = _times(X, V)
-        Z -= mean_x @ V
-        if weighted:
-            Z *= root[:, None]
-        projected = Z.T @ target
-        shrink = shrinkage(values, alphas)
-        inner = shrink * projected[:, None]
-        coef = (V @ inner).T
-        fitted = Z @ inner
-        np.square(Z, out=Z)
-        leverage = Z @ shrink
-    else:
-        rows = X.dense() - mean_x
-        if weighted:
-            rows *= root[:, None]
-        values, U = _eigen(rows @ rows.T)
-        projected = U.T @ target
-        shrink = shrinkage(values, alphas)
-        dual = U @ (shrink * projected[:, None])
-        coef = (rows.T @ dual).T
-        smooth = values[:, None] * shrink
-        fitted, leverage = U @ (smooth * projected[:, None]), (U * U) @ smooth
-    left = np.subtract(
-        (1.0 - weights / total if fit_intercept else np.ones(n))[:, None], leverage, out=leverage
-    )
+    table = _Centred(X, mean_x, np.sqrt(weights) if np.any(weights != 1.0) else None)
+    target = np.sqrt(weights) * (y - mean_y)
+    solve = _by_columns if n >= p else _by_rows
+    coef, residuals, left = solve(table, target, alphas, n_threads)
+    if fit_intercept:
+        left -= weights / total
     left[left <= _TINY] = np.nan
-    residuals = np.subtract(target[:, None], fitted, out=fitted)
     residuals /= left
     return RidgePath(
         alphas=alphas,
         coef=coef,
         intercept=mean_y - coef @ mean_x,
-        loo_residuals=_unweighted(residuals, root) if weighted else residuals,
-        loo_mse=np.einsum("ij,ij->j", residuals, residuals) / total,
+        loo_residuals=_unweighted(residuals, table.root),
+        loo_mse=np.einsum("ij,ij->i", residuals, residuals) / total,
     )
 
 
-def shrinkage(values: FloatArray, alphas: FloatArray) -> FloatArray:
-    """1 / (value + alpha), of shape (n_values, n_alphas); 0 where both vanish."""
-    with np.errstate(divide="ignore"):
-        shrink: FloatArray = 1.0 / (values[:, None] + alphas)
-    shrink[(values <= _TINY * max(float(values.max()), 1e-300))[:, None] & (alphas == 0)] = 0.0
-    return shrink
+@dataclass(frozen=True)
+class _Centred:
+    """The rows of a table minus their mean, times the roots of the weights (None: all are 1)."""
+
+    X: Design
+    mean: FloatArray
+    root: FloatArray | None
+
+    def rows(self, part: slice) -> FloatArray:
+        rows = self.X.X[part]
+        rows = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray()) - self.mean
+        if self.root is not None:
+            rows *= self.root[part, None]
+        return rows
+
+    def gram(self) -> FloatArray:
+        """X'X of the rows, without making them."""
+        weights = np.ones(self.X.shape[0]) if self.root is None else self.root**2
+        return np.asarray(self.X.gram(weights) - weights.sum() * np.outer(self.mean, self.mean))
+
+
+def _by_columns(
+    table: _Centred, target: FloatArray, alphas: FloatArray, n_threads: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weights, residuals and 1 - h_ii (of centred rows) for every alpha, one row each; n >= p."""
+    n, p = table.X.shape
+    inverse = resolvents(table.gram(), alphas)
+    parts = split(n, -(-n * p // _BLOCK))
+    projected = sum(run([lambda part=part: table.rows(part).T @ target[part] for part in parts], n_threads))
+    inner = inverse.inner(inverse.Q.T @ projected)
+    residuals, left = np.empty((len(alphas), n)), np.empty((len(alphas), n))
+
+    def leave_out(part: slice) -> None:
+        Z = inverse.Q.T @ table.rows(part).T
+        np.subtract(target[part], inner @ Z, out=residuals[:, part])
+        np.subtract(1.0, inverse.forms(Z), out=left[:, part])
+
+    run([partial(leave_out, part) for part in parts], n_threads)
+    return inner @ inverse.Q.T, residuals, left
+
+
+def _by_rows(
+    table: _Centred, target: FloatArray, alphas: FloatArray, n_threads: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """As `_by_columns` from the Gram matrix A of the rows: I minus the smoother is alpha (A + alpha I)^-1."""
+    rows = table.rows(slice(None))
+    inverse = resolvents(rows @ rows.T, alphas)
+    dual = inverse.inner(inverse.Q.T @ target) @ inverse.Q.T
+    return dual @ rows, alphas[:, None] * dual, alphas[:, None] * inverse.diagonals(n_threads)
 
 
 def kernel_ridge(K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> RidgePath:
@@ -121,44 +147,30 @@ def kernel_ridge(K: FloatArray, y: FloatArray, weights: FloatArray, alphas: Floa
     )
 
 
-def kernel_path(K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> RidgePath:
+def kernel_path(
+    K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray, n_threads: int = 1
+) -> RidgePath:
     """min over a   sum_i s_i (y_i - (K a)_i)^2 + alpha a'K a   for every alpha: a = (K + alpha S^-1)^-1 y.
 
-    One eigendecomposition of S^1/2 K S^1/2, then n^2 for each alpha. Leaving row i out gives the residual
-    a_i / [(K + alpha S^-1)^-1]_ii.
+    One tridiagonal reduction of S^1/2 K S^1/2 (8/3 n^3), then n^2 for each alpha. Leaving row i out gives the
+    residual a_i / [(K + alpha S^-1)^-1]_ii.
     """
-    root = np.sqrt(weights)
-    weighted = bool(np.any(weights != 1.0))
-    values, U = _eigen(root[:, None] * K * root if weighted else K.copy())
-    floor = _TINY * max(float(values.max()), 1e-300)
-    shifted = values[:, None] + alphas
-    shrink = np.where(shifted > floor, 1.0 / np.maximum(shifted, floor), 0.0)
-    scaled = U @ (shrink * (U.T @ (root * y))[:, None])
-    diagonal = np.square(U, out=U) @ shrink
+    root = np.sqrt(weights) if np.any(weights != 1.0) else None
+    inverse = resolvents(K.copy() if root is None else root[:, None] * K * root, alphas)
+    scaled = inverse.inner(inverse.Q.T @ (y if root is None else root * y)) @ inverse.Q.T
+    diagonal = inverse.diagonals(n_threads)
     residuals = np.divide(scaled, diagonal, out=np.full_like(scaled, np.nan), where=diagonal > 0)
     return RidgePath(
         alphas=alphas,
-        coef=(root[:, None] * scaled).T,
+        coef=scaled if root is None else scaled * root,
         intercept=np.zeros(len(alphas)),
-        loo_residuals=_unweighted(residuals, root) if weighted else residuals,
-        loo_mse=np.nansum(residuals**2, axis=0) / float(weights.sum()),
+        loo_residuals=_unweighted(residuals, root),
+        loo_mse=np.nansum(residuals**2, axis=1) / float(weights.sum()),
     )
 
 
-def _eigen(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues, cut at zero, and eigenvectors of a symmetric matrix; the matrix is destroyed."""
-    # its transpose is in LAPACK's order, so that nothing is copied
-    values, vectors = linalg.eigh(gram.T, check_finite=False, driver="evd", overwrite_a=True)
-    return np.maximum(values, 0.0), vectors
-
-
-def _unweighted(residuals: FloatArray, root: FloatArray) -> FloatArray:
-    """Residuals without the roots of the weights; NaN for rows of weight zero."""
-    column = root[:, None]
-    return np.divide(residuals, column, out=np.full_like(residuals, np.nan), where=column > 0)
-
-
-def _times(X: Design, V: FloatArray) -> FloatArray:
-    if isinstance(X, DenseDesign):
-        return np.asarray(X.dense() @ V)
-    return np.asarray(X.X @ V)
+def _unweighted(residuals: FloatArray, root: FloatArray | None) -> FloatArray:
+    """Residuals of shape (n_samples, n_alphas) without the roots of the weights; NaN for weight zero."""
+    if root is None:
+        return residuals.T
+    return np.divide(residuals, root, out=np.full_like(residuals, np.nan), where=root > 0).T

@@ -21,7 +21,7 @@ def effective_threads(n_jobs: int | None) -> int:
     ``n_jobs`` counts as in joblib (-1 all cores, -2 all but one); ``None`` means "as many as are free",
     which is every core in a plain program and one core where somebody else already runs in parallel.
     """
-    cores: int = joblib.cpu_count()
+    cores = _cores()
     if n_jobs is not None:
         if n_jobs == 0:
             raise ValueError("n_jobs=0 has no meaning: use None, 1, 2, ... or -1 for all cores.")
@@ -30,6 +30,13 @@ def effective_threads(n_jobs: int | None) -> int:
         return 1
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+
+
+@cache
+def _cores() -> int:
+    """The cores that this process may use; asking takes as long as a small product."""
+    cores: int = joblib.cpu_count()
+    return cores
 
 
 @cache

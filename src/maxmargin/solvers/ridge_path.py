@@ -9,12 +9,12 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin._compute.design import Design
-from maxmargin._compute.threads import run, split
+from maxmargin._compute.threads import run
 from maxmargin.solvers.tridiagonal import resolvents
 from maxmargin.typing import FloatArray
 
 _TINY = 1e-12
-_BLOCK = 1 << 16  # numbers in a block of rows, which stays in the second-level cache
+_ROWS = 512  # whose leave-one-out residuals are computed at once, out of the cache
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,20 +62,18 @@ def linear_path(
     total = float(weights.sum())
     mean_x = X.adjoint(weights) / total if fit_intercept else np.zeros(p)
     mean_y = float(weights @ y) / total if fit_intercept else 0.0
-    table = _Centred(X, mean_x, np.sqrt(weights) if np.any(weights != 1.0) else None)
-    target = np.sqrt(weights) * (y - mean_y)
+    root = np.sqrt(weights) if np.any(weights != 1.0) else None
+    table = _Centred(X, mean_x, root)
+    target = y - mean_y if root is None else root * (y - mean_y)
+    rest = 1.0 - weights / total if fit_intercept else np.ones(n)
     solve = _by_columns if n >= p else _by_rows
-    coef, residuals, left = solve(table, target, alphas, n_threads)
-    if fit_intercept:
-        left -= weights / total
-    left[left <= _TINY] = np.nan
-    residuals /= left
+    coef, residuals, squares = solve(table, target, rest, alphas, n_threads)
     return RidgePath(
         alphas=alphas,
         coef=coef,
         intercept=mean_y - coef @ mean_x,
-        loo_residuals=_unweighted(residuals, table.root),
-        loo_mse=np.einsum("ij,ij->i", residuals, residuals) / total,
+        loo_residuals=_unweighted(residuals, root),
+        loo_mse=squares / total,
     )
 
 
@@ -99,35 +97,53 @@ class _Centred:
         weights = np.ones(self.X.shape[0]) if self.root is None else self.root**2
         return np.asarray(self.X.gram(weights) - weights.sum() * np.outer(self.mean, self.mean))
 
+    def adjoint(self, u: FloatArray) -> FloatArray:
+        """X'u of the rows, without making them."""
+        scaled = u if self.root is None else self.root * u
+        return np.asarray(self.X.adjoint(scaled) - scaled.sum() * self.mean)
+
 
 def _by_columns(
-    table: _Centred, target: FloatArray, alphas: FloatArray, n_threads: int
+    table: _Centred, target: FloatArray, rest: FloatArray, alphas: FloatArray, n_threads: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weights, residuals and 1 - h_ii (of centred rows) for every alpha, one row each; n >= p."""
-    n, p = table.X.shape
+    """Weights, leave-one-out residuals and their sums of squares, one row for each alpha; n >= p.
+
+    ``rest`` is 1, or what the intercept leaves of it: leaving row i out divides by rest_i - h_ii.
+    """
     inverse = resolvents(table.gram(), alphas)
-    parts = split(n, -(-n * p // _BLOCK))
-    projected = sum(run([lambda part=part: table.rows(part).T @ target[part] for part in parts], n_threads))
-    inner = inverse.inner(inverse.Q.T @ projected)
-    residuals, left = np.empty((len(alphas), n)), np.empty((len(alphas), n))
+    inner = inverse.inner(inverse.Q.T @ table.adjoint(target))
+    residuals = np.empty((len(alphas), len(target)))
 
-    def leave_out(part: slice) -> None:
+    def leave_out(part: slice) -> FloatArray:
         Z = inverse.Q.T @ table.rows(part).T
-        np.subtract(target[part], inner @ Z, out=residuals[:, part])
-        np.subtract(1.0, inverse.forms(Z), out=left[:, part])
+        residuals[:, part] = _divided(target[part] - inner @ Z, rest[part] - inverse.forms(Z))
+        return _squares(residuals[:, part])
 
-    run([partial(leave_out, part) for part in parts], n_threads)
-    return inner @ inverse.Q.T, residuals, left
+    parts = [slice(start, start + _ROWS) for start in range(0, len(target), _ROWS)]
+    squares = sum(run([partial(leave_out, part) for part in parts], n_threads))
+    return inner @ inverse.Q.T, residuals, np.asarray(squares)
 
 
 def _by_rows(
-    table: _Centred, target: FloatArray, alphas: FloatArray, n_threads: int
+    table: _Centred, target: FloatArray, rest: FloatArray, alphas: FloatArray, n_threads: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """As `_by_columns` from the Gram matrix A of the rows: I minus the smoother is alpha (A + alpha I)^-1."""
     rows = table.rows(slice(None))
     inverse = resolvents(rows @ rows.T, alphas)
     dual = inverse.inner(inverse.Q.T @ target) @ inverse.Q.T
-    return dual @ rows, alphas[:, None] * dual, alphas[:, None] * inverse.diagonals(n_threads)
+    left = alphas[:, None] * inverse.diagonals(n_threads) - (1.0 - rest)
+    residuals = _divided(alphas[:, None] * dual, left)
+    return dual @ rows, residuals, _squares(residuals)
+
+
+def _divided(residuals: FloatArray, left: FloatArray) -> FloatArray:
+    """residuals / left; NaN where a row left out leaves nothing to predict it from."""
+    left[left <= _TINY] = np.nan
+    return np.divide(residuals, left, out=residuals)
+
+
+def _squares(residuals: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("ij,ij->i", residuals, residuals))
 
 
 def kernel_ridge(K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> RidgePath:

@@ -97,7 +97,7 @@ class KernelRidge(RegressorMixin, KernelExpansion):
                     return kernel_ridge(K, y, weights, alphas)
             except linalg.LinAlgError:  # K is not positive semidefinite: the eigenvalues below zero are cut
                 pass
-        return kernel_path(K, y, weights, alphas, threads)
+        return kernel_path(K, y, weights, alphas, threads, overwrite=True)
 
     def predict(self, X: Any) -> FloatArray:
         """Predicted values of shape (n_samples,)."""

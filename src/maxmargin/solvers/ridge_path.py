@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin._compute.design import Design
-from maxmargin._compute.threads import run
+from maxmargin._compute.threads import blas_threads_for, run
 from maxmargin.solvers.tridiagonal import resolvents
 from maxmargin.typing import FloatArray
 
@@ -67,7 +67,8 @@ def linear_path(
     target = y - mean_y if root is None else root * (y - mean_y)
     rest = 1.0 - weights / total if fit_intercept else np.ones(n)
     solve = _by_columns if n >= p else _by_rows
-    coef, residuals, squares = solve(table, target, rest, alphas, n_threads)
+    with blas_threads_for(min(n, p)):
+        coef, residuals, squares = solve(table, target, rest, alphas, n_threads)
     return RidgePath(
         alphas=alphas,
         coef=coef,
@@ -164,16 +165,27 @@ def kernel_ridge(K: FloatArray, y: FloatArray, weights: FloatArray, alphas: Floa
 
 
 def kernel_path(
-    K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray, n_threads: int = 1
+    K: FloatArray,
+    y: FloatArray,
+    weights: FloatArray,
+    alphas: FloatArray,
+    n_threads: int = 1,
+    *,
+    overwrite: bool = False,
 ) -> RidgePath:
     """min over a   sum_i s_i (y_i - (K a)_i)^2 + alpha a'K a   for every alpha: a = (K + alpha S^-1)^-1 y.
 
     One tridiagonal reduction of S^1/2 K S^1/2 (8/3 n^3), then n^2 for each alpha. Leaving row i out gives the
-    residual a_i / [(K + alpha S^-1)^-1]_ii.
+    residual a_i / [(K + alpha S^-1)^-1]_ii. ``overwrite``: K may be destroyed.
     """
     root = np.sqrt(weights) if np.any(weights != 1.0) else None
-    inverse = resolvents(K.copy() if root is None else root[:, None] * K * root, alphas)
-    scaled = inverse.inner(inverse.Q.T @ (y if root is None else root * y)) @ inverse.Q.T
+    if root is not None:
+        K = root[:, None] * K * root
+    elif not (overwrite and K.flags.c_contiguous):
+        K = K.copy(order="C")
+    with blas_threads_for(len(y)):
+        inverse = resolvents(K, alphas)
+        scaled = inverse.inner(inverse.Q.T @ (y if root is None else root * y)) @ inverse.Q.T
     diagonal = inverse.diagonals(n_threads)
     residuals = np.divide(scaled, diagonal, out=np.full_like(scaled, np.nan), where=diagonal > 0)
     return RidgePath(

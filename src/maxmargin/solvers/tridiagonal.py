@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from scipy import linalg
 
-from maxmargin._compute.threads import blas_threads_for, run
+from maxmargin._compute.threads import run
 from maxmargin._compute.tridiagonal import factors, quadratic_forms, solutions
 from maxmargin.typing import FloatArray
 
@@ -54,8 +54,7 @@ def resolvents(A: FloatArray, alphas: FloatArray) -> Resolvents:
     Where A + alpha I is not safely positive definite T is diagonalised too: eigenvalues below zero are cut,
     and a direction in which both the eigenvalue and alpha vanish gets 0, as in a pseudo-inverse.
     """
-    with blas_threads_for(len(A)):
-        Q, diagonal, off = _reduced(A)
+    Q, diagonal, off = _reduced(A)
     shape = len(alphas), len(diagonal)
     lower, weight = np.zeros(shape), np.empty(shape)
     floor = _TINY * max(float(np.abs(diagonal).max()), 1e-300)
@@ -78,13 +77,16 @@ def _reduced(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _orthogonal(reflectors: FloatArray, tau: FloatArray) -> FloatArray:
-    """The product of the reflections that `dsytrd` leaves below the diagonal."""
-    m = len(reflectors)
-    below = np.asfortranarray(reflectors[1:, :-1])
-    room = int(linalg.lapack.dorgqr(below, tau, lwork=-1)[1][0])
-    Q = np.zeros((m, m), order="F")
-    Q[0, 0] = 1.0
-    Q[1:, 1:] = linalg.lapack.dorgqr(below, tau, lwork=room, overwrite_a=1)[0]
+    """The product of the reflections that `dsytrd` leaves below the diagonal.
+
+    Moved one column to the right, behind a reflection that does nothing, they are what `dorgqr` expects.
+    """
+    moved = np.empty_like(reflectors)
+    moved[:, 0] = 0.0
+    moved[:, 1:] = reflectors[:, :-1]
+    tau = np.append(0.0, tau)
+    room = int(linalg.lapack.dorgqr(moved[:1, :1], tau[:1], lwork=-1)[1][0]) * len(moved)
+    Q: FloatArray = linalg.lapack.dorgqr(moved, tau, lwork=room, overwrite_a=1)[0]
     return Q
 
 

@@ -82,22 +82,20 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         )
         threads = effective_threads(self.n_jobs)
         K = np.asarray(self.kernel_.gram(self._points, n_threads=threads), dtype=np.float64)
-        self.path_ = self._solve(K, y, weights, alphas, threads)
+        self.path_ = self._solve(K, y, weights, alphas)
         best = self.path_.best if len(alphas) > 1 else 0
         self.alpha_ = float(alphas[best])
         self.dual_coef_ = self.path_.coef[best]
         return self
 
-    def _solve(
-        self, K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray, threads: int
-    ) -> RidgePath:
+    def _solve(self, K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> RidgePath:
         if len(alphas) == 1 and np.all(weights > 0):
             try:
                 with blas_threads_for(len(y)):
                     return kernel_ridge(K, y, weights, alphas)
             except linalg.LinAlgError:  # K is not positive semidefinite: the eigenvalues below zero are cut
                 pass
-        return kernel_path(K, y, weights, alphas, threads, overwrite=True)
+        return kernel_path(K, y, weights, alphas, overwrite=True)
 
     def predict(self, X: Any) -> FloatArray:
         """Predicted values of shape (n_samples,)."""

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin._compute.design import Design
-from maxmargin._compute.threads import blas_threads_for, run
-from maxmargin.solvers.tridiagonal import resolvents
+from maxmargin._compute.threads import run, single_threaded_blas
+from maxmargin.solvers.tridiagonal import Resolvents, resolvents
 from maxmargin.typing import FloatArray
 
 _TINY = 1e-12
@@ -66,9 +66,10 @@ def linear_path(
     table = _Centred(X, mean_x, root)
     target = y - mean_y if root is None else root * (y - mean_y)
     rest = 1.0 - weights / total if fit_intercept else np.ones(n)
-    solve = _by_columns if n >= p else _by_rows
-    with blas_threads_for(min(n, p)):
-        coef, residuals, squares = solve(table, target, rest, alphas, n_threads)
+    if n >= p:
+        coef, residuals, squares = _by_columns(table, target, rest, alphas, n_threads)
+    else:
+        coef, residuals, squares = _by_rows(table, target, rest, alphas)
     return RidgePath(
         alphas=alphas,
         coef=coef,
@@ -112,7 +113,9 @@ def _by_columns(
     ``rest`` is 1, or what the intercept leaves of it: leaving row i out divides by rest_i - h_ii.
     """
     inverse = resolvents(table.gram(), alphas)
-    inner = inverse.inner(inverse.Q.T @ table.adjoint(target))
+    with single_threaded_blas():
+        inner = inverse.inner(inverse.Q.T @ table.adjoint(target))
+        coef = inner @ inverse.Q.T
     residuals = np.empty((len(alphas), len(target)))
 
     def leave_out(part: slice) -> FloatArray:
@@ -122,19 +125,26 @@ def _by_columns(
 
     parts = [slice(start, start + _ROWS) for start in range(0, len(target), _ROWS)]
     squares = sum(run([partial(leave_out, part) for part in parts], n_threads))
-    return inner @ inverse.Q.T, residuals, np.asarray(squares)
+    return coef, residuals, np.asarray(squares)
 
 
 def _by_rows(
-    table: _Centred, target: FloatArray, rest: FloatArray, alphas: FloatArray, n_threads: int
+    table: _Centred, target: FloatArray, rest: FloatArray, alphas: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """As `_by_columns` from the Gram matrix A of the rows: I minus the smoother is alpha (A + alpha I)^-1."""
     rows = table.rows(slice(None))
     inverse = resolvents(rows @ rows.T, alphas)
-    dual = inverse.inner(inverse.Q.T @ target) @ inverse.Q.T
-    left = alphas[:, None] * inverse.diagonals(n_threads) - (1.0 - rest)
-    residuals = _divided(alphas[:, None] * dual, left)
-    return dual @ rows, residuals, _squares(residuals)
+    dual = _dual(inverse, target)
+    residuals = _divided(alphas[:, None] * dual, alphas[:, None] * inverse.diagonals() - (1.0 - rest))
+    with single_threaded_blas():
+        return dual @ rows, residuals, _squares(residuals)
+
+
+def _dual(inverse: Resolvents, target: FloatArray) -> FloatArray:
+    """(A + alpha I)^-1 target for every alpha, of shape (n_alphas, m)."""
+    # numpy and scipy have a BLAS each, whose threads wait in a loop after a call: two would be in the way
+    with single_threaded_blas():
+        return np.asarray(inverse.inner(inverse.Q.T @ target) @ inverse.Q.T)
 
 
 def _divided(residuals: FloatArray, left: FloatArray) -> FloatArray:
@@ -169,7 +179,6 @@ def kernel_path(
     y: FloatArray,
     weights: FloatArray,
     alphas: FloatArray,
-    n_threads: int = 1,
     *,
     overwrite: bool = False,
 ) -> RidgePath:
@@ -183,10 +192,9 @@ def kernel_path(
         K = root[:, None] * K * root
     elif not (overwrite and K.flags.c_contiguous):
         K = K.copy(order="C")
-    with blas_threads_for(len(y)):
-        inverse = resolvents(K, alphas)
-        scaled = inverse.inner(inverse.Q.T @ (y if root is None else root * y)) @ inverse.Q.T
-    diagonal = inverse.diagonals(n_threads)
+    inverse = resolvents(K, alphas)
+    scaled = _dual(inverse, y if root is None else root * y)
+    diagonal = inverse.diagonals()
     residuals = np.divide(scaled, diagonal, out=np.full_like(scaled, np.nan), where=diagonal > 0)
     return RidgePath(
         alphas=alphas,

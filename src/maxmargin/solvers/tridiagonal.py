@@ -7,12 +7,11 @@ a third of an eigendecomposition (Golub & Van Loan 2013, section 8.3).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy import linalg
 
-from maxmargin._compute.threads import run
+from maxmargin._compute.threads import blas_threads_for
 from maxmargin._compute.tridiagonal import factors, quadratic_forms, solutions
 from maxmargin.typing import FloatArray
 
@@ -40,12 +39,10 @@ class Resolvents:
         quadratic_forms(np.ascontiguousarray(Z), self.lower, self.weight, np.empty_like(out), out)
         return out
 
-    def diagonals(self, n_threads: int) -> FloatArray:
+    def diagonals(self) -> FloatArray:
         """The diagonal of (A + alpha I)^-1 for every alpha, of shape (n_alphas, m)."""
-        m = len(self.Q)
-        parts = [slice(start, min(start + _COLUMNS, m)) for start in range(0, m, _COLUMNS)]
-        found = run([partial(self.forms, self.Q[part].T) for part in parts], n_threads)
-        return np.concatenate(found, axis=1)
+        parts = [slice(start, start + _COLUMNS) for start in range(0, len(self.Q), _COLUMNS)]
+        return np.concatenate([self.forms(self.Q[part].T) for part in parts], axis=1)
 
 
 def resolvents(A: FloatArray, alphas: FloatArray) -> Resolvents:
@@ -54,7 +51,8 @@ def resolvents(A: FloatArray, alphas: FloatArray) -> Resolvents:
     Where A + alpha I is not safely positive definite T is diagonalised too: eigenvalues below zero are cut,
     and a direction in which both the eigenvalue and alpha vanish gets 0, as in a pseudo-inverse.
     """
-    Q, diagonal, off = _reduced(A)
+    with blas_threads_for(len(A)):
+        Q, diagonal, off = _reduced(A)
     shape = len(alphas), len(diagonal)
     lower, weight = np.zeros(shape), np.empty(shape)
     floor = _TINY * max(float(np.abs(diagonal).max()), 1e-300)

@@ -63,6 +63,12 @@ def design(X: Any, n_jobs: int | None = None) -> Design:
     return SparseDesign(X.tocsr(), threads)
 
 
+def small_and_dense(X: Design) -> bool:
+    """Whether X is a float64 array that stays in the cache."""
+    n, p = X.shape
+    return isinstance(X, DenseDesign) and X.X.dtype == np.float64 and n * p <= _SMALL
+
+
 def _each(work: Callable[[slice], Any], parts: list[slice], threads: int) -> list[Any]:
     """The results of ``work`` on every part of the rows, on threads."""
     return run([partial(work, part) for part in parts], threads)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas, lapack
 
 from maxmargin._compute import dual
+from maxmargin._compute.cholesky import Cholesky
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 _RELEASES = 8  # rounds in which fixed variables may be freed again; later ones only fix, and so come to an end
@@ -21,23 +21,7 @@ _SINGLE_ROWS = 1024  # larger systems are factorised in float32: half the time, 
 _ROUNDING = 1e-7
 
 
-class _Factor:
-    """The Cholesky factor of a positive definite matrix."""
-
-    def __init__(self, B: AnyArray) -> None:
-        single = B.dtype == np.float32
-        potrf = lapack.spotrf if single else lapack.dpotrf
-        self._trsm = blas.strsm if single else blas.dtrsm
-        self._L, info = potrf(B.T, lower=1, overwrite_a=1, clean=0)
-        self.dtype = B.dtype
-        self.definite = info == 0
-
-    def solve(self, R: AnyArray) -> AnyArray:
-        half = self._trsm(1.0, self._L, np.asfortranarray(R, dtype=self.dtype), lower=1)
-        return self._trsm(1.0, self._L, half, lower=1, trans_a=1)
-
-
-def factorise(K: AnyArray, points: IntArray, tau: FloatArray, d: FloatArray) -> _Factor | None:
+def factorise(K: AnyArray, points: IntArray, tau: FloatArray, d: FloatArray) -> Cholesky | None:
     """B = tau_i tau_j K_ij + d_i [i = j], plus a constant that steps of sum zero do not see."""
     narrow = K.dtype == np.float32 and len(points) > _SINGLE_ROWS
     for dtype in (np.float32, np.float64) if narrow else (np.float64,):
@@ -47,7 +31,7 @@ def factorise(K: AnyArray, points: IntArray, tau: FloatArray, d: FloatArray) -> 
         B += largest
         noise = _ROUNDING if dtype == np.float32 else _ROUNDING * np.sqrt(len(points))
         B.ravel()[:: len(points) + 1] += largest * dtype(noise if K.dtype == np.float32 else 1e-12)
-        factor = _Factor(B)
+        factor = Cholesky(B)
         if factor.definite:
             return factor
     return None
@@ -62,7 +46,7 @@ class FreeSystem:
     hi: FloatArray
     g: FloatArray
     group: IntArray
-    factor: _Factor
+    factor: Cholesky
 
     def destination(self) -> FloatArray | None:
         """The minimiser over these variables within their bounds and the sums of their groups.

@@ -91,7 +91,7 @@ def main() -> None:
     heading(f"USPS, {np.sum(y == 5)} fives and {np.sum(y == 8)} eights: 10-fold errors of 20 cells")
     seeds = list(islice(like_the_text(y), options.repeats))
     print(
-        "The folds of the text cannot be known. These are partitions on which predicting the larger class has\n"
+        "The text's folds cannot be known. These are partitions on which predicting the larger class has\n"
         f"the text's error, 0.50816514: set.seed({', '.join(map(str, seeds))}).\n"
     )
     results = [errors(X, y, seed) for seed in seeds]
@@ -109,7 +109,7 @@ def main() -> None:
             }
     side_by_side(rows, "cell")
     print(
-        "\nThe same: within 0.005 of the text. Partition: the mean is further off, but the text's value lies\n"
+        "\nThe same: within 0.005 of the text. Partition: our mean is not, but the text's value lies\n"
         "between ours, so its folds decide. Outside: none of these partitions goes as far as the text."
     )
     i, j = COSTS.index(BEST[0]), GAMMAS.index(BEST[1])

@@ -41,8 +41,8 @@ def load(name: str, source: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _openml(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and labels, these as text: some parsers of scikit-learn make numbers of them."""
-    bunch = fetch_openml(data_id=OPENML[name], as_frame=False, parser="auto")
+    """Rows and labels, these as text; the pandas parser fails on labels that look like numbers."""
+    bunch = fetch_openml(data_id=OPENML[name], as_frame=False, parser="liac-arff")
     return np.asarray(bunch.data, dtype=float), np.asarray(bunch.target).astype(str)
 
 

@@ -5,7 +5,7 @@ chapter 6).
 
 The text draws its split by ``set.seed(1997); sample(1:4601, 3220)`` and its folds by
 ``set.seed(1997)`` before each ``tune.svm``; `r_random` draws the same rows. The text's confusion
-tables are not those of the calls that it prints: they are what e1071 gives with
+tables are not those of the calls that it prints: they agree with what e1071 gives under
 ``probability = TRUE``, where the class is the one with the larger Platt probability, and they depend
 on the random folds of Platt's method. Both are made here: the sign of f beside e1071 1.7-13, and the
 probability over several random folds beside the text. And the call printed for the sigmoid machine
@@ -217,7 +217,7 @@ def platt_tables(parts: Parts, seeds: range) -> None:
         }
     side_by_side(rows, "kernel")
     print(
-        "So the models of the text had probability = TRUE, which its calls of predict() show and those of\n"
+        "So the models of the text most likely had probability = TRUE, which its calls of predict() show and those of\n"
         "svm() do not: that is why its tables differ from e1071's above. Platt's folds cannot be known."
     )
 

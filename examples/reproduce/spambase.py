@@ -218,7 +218,7 @@ def platt_tables(parts: Parts, seeds: range) -> None:
     side_by_side(rows, "kernel")
     print(
         "So the models of the text most likely had probability = TRUE, which its calls of predict() show\n"
-        "and those of svm() do not: that is why its tables differ from e1071's above. Platt's folds cannot be known."
+        "and those of svm() do not: hence the difference from e1071's above. Platt's folds cannot be known."
     )
 
 

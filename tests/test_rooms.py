@@ -13,6 +13,7 @@ SOURCES = Path(__file__).resolve().parents[1] / "src" / "maxmargin"
 # from left to right; rooms on one line do not see each other
 ORDER = [
     {"typing", "parameters"},
+    {"inputs"},
     {"_compute"},
     {"pieces"},
     {"kernels", "losses", "penalties"},
@@ -34,7 +35,6 @@ PUBLIC = {"io", "cli"}  # they also use the public names, as a user does
 OUTSIDE = {
     "__init__",
     "__main__",
-    "datasets",
 }  # they only use the public names, or no room at all
 
 

@@ -6,7 +6,6 @@ it and the kernel that made it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -229,7 +228,3 @@ def work_order(points: Any) -> IntArray:
         return work_order((uneven or points.distinct)[0])
     lengths = getattr(points, "lengths", None)
     return np.arange(len(points)) if lengths is None else np.argsort(lengths, kind="stable")
-
-
-def column_names(features: Sequence[Any] | None) -> tuple[Any, ...] | None:
-    return None if features is None else tuple(features)

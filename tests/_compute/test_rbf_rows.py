@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -47,3 +49,21 @@ def test_nothing_outside_the_given_part_is_written() -> None:
     outside[2:10, 5:25] = False
     assert (frame[outside] == -1.0).all()
     assert (frame[2:10, 5:25] > 0).all()
+
+
+def test_panels_are_not_kept_in_a_file() -> None:
+    """Their width is that of the processor: another one has to pack the points anew."""
+    kernel = RBF(gamma=0.1)
+    points = kernel.prepare(_rows(20, 5, 4))
+    K = kernel.gram(points)
+    again = pickle.loads(pickle.dumps(points))
+    assert "panels" in vars(points)
+    assert "panels" not in vars(again)
+    np.testing.assert_array_equal(kernel.gram(again), K)
+
+
+def test_values_of_float32_rows_may_be_asked_for_in_float64() -> None:
+    kernel = RBF(gamma=0.1)
+    points = kernel.prepare(_rows(20, 5, 5))
+    wide = kernel.gram(points, points, out=np.empty((20, 20)))
+    np.testing.assert_allclose(wide, kernel.gram(points, points), atol=1e-6)

@@ -17,22 +17,12 @@ from maxmargin.typing import AnyArray, FloatArray
 _GROUP = 512  # columns that a tile of rows passes before their exponentials are taken
 
 
-@jit
-def _pack(X, n, p, panels):
-    for start in range(0, n, WIDTH):
-        base = start * p
-        for c in range(min(WIDTH, n - start)):
-            source = (start + c) * p
-            for k in range(p):
-                panels[base + k * WIDTH + c] = X[source + k]
-
-
 def panels_of(X: FloatArray) -> FloatArray:
     """The rows of ``X`` as columns, WIDTH of them side by side; the last panel is filled up with zeros."""
     n, p = X.shape
-    panels = np.zeros(-(-n // WIDTH) * WIDTH * p, dtype=np.float32)
-    _pack(np.ascontiguousarray(X).reshape(-1), n, p, panels)
-    return panels
+    n_panels = -(-n // WIDTH)
+    padded = X if n == n_panels * WIDTH else np.pad(X, ((0, n_panels * WIDTH - n), (0, 0)))
+    return padded.reshape(n_panels, WIDTH, p).transpose(0, 2, 1).reshape(-1)
 
 
 @jit

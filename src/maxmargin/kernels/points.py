@@ -62,6 +62,10 @@ class VectorPoints:
         """Dense rows packed as columns for `rbf_rows`."""
         return panels_of(self.X)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the panels, whose width is that of the processor."""
+        return {name: value for name, value in self.__dict__.items() if name != "panels"}
+
     def take(self, rows: Rows) -> VectorPoints:
         return VectorPoints(self.X[rows], self.norms[rows], self.shift)
 

@@ -14,7 +14,8 @@ import scipy.sparse as sp
 
 from maxmargin._compute import elementwise
 from maxmargin._compute.inner import inner_products
-from maxmargin._compute.rbf_rows import WIDTH, rbf_rows
+from maxmargin._compute.panel_tile import ROWS, WIDTH
+from maxmargin._compute.rbf_rows import rbf_rows
 from maxmargin._compute.threads import run, split
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.points import VectorPoints
@@ -192,8 +193,10 @@ class Sigmoid(ScaledByGamma):
         np.tanh(norms, out=norms)
 
 
-def _dense_float32(*points: VectorPoints) -> bool:
-    return all(part.dtype == np.float32 and not sp.issparse(part.X) for part in points)
+def _fit_for_panels(A: VectorPoints, B: VectorPoints, out: FloatArray) -> bool:
+    """Are both sides dense, and everything float32?"""
+    dense = not sp.issparse(A.X) and not sp.issparse(B.X)
+    return dense and bool(A.dtype == B.dtype == out.dtype == np.float32)
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,10 +233,10 @@ class RBF(ScaledByGamma):
 
     def gram(self, A: Any, B: Any = None, *, out: FloatArray | None = None, n_threads: int = 1) -> FloatArray:
         columns = A if B is None else B
-        if not _dense_float32(A, columns):
-            return super().gram(A, B, out=out, n_threads=n_threads)
         if out is None:
-            out = np.empty((len(A), len(columns)), dtype=np.float32)
+            out = np.empty((len(A), len(columns)), dtype=np.result_type(A.dtype, columns.dtype))
+        if not _fit_for_panels(A, columns, out):
+            return super().gram(A, B, out=out, n_threads=n_threads)
         fill = self._filler(A, columns, out)
         parts = split(len(columns), n_threads, multiple=WIDTH)
         run([partial(fill, columns=part) for part in parts], n_threads)
@@ -242,7 +245,7 @@ class RBF(ScaledByGamma):
         return out
 
     def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
-        if _dense_float32(A, B):
+        if len(A) >= ROWS and _fit_for_panels(A, B, out):  # packing does not pay for a few rows
             self._filler(A, B, out)(columns=slice(0, len(B)))
         else:
             super().evaluate(A, B, out)

@@ -32,9 +32,9 @@ class LinearProgram:
     eps-insensitive loss. w = w+ - w- when there is a penalty; one slack per row (two for regression). The
     multipliers of the constraints are the losses' slopes.
 
-    HiGHS sees the rows near a corner of their loss, and the others as their means (`near_rows`); rows that turn
-    out to be on another piece join, until none does: then the answer is that of all rows. The first rows are
-    those near the corners of ``start``, or of a rough answer. Cost: that of HiGHS on so many rows.
+    HiGHS sees the rows near a corner of their loss, and the others as their means (`near_rows`); rows that
+    turn out to be on another piece join, until none does: then the answer is that of all rows. The first
+    rows are those near the corners of ``start``, or of a rough answer. Cost: that of HiGHS on so many rows.
     """
 
     tol: float = 1e-8

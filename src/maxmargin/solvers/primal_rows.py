@@ -1,8 +1,9 @@
 """A hinge-like problem on the rows that matter: those near a corner of their loss.
 
-Rows on a flat piece of the loss say nothing, and rows on a slope say the same as their mean does: f is linear,
-so sum_i c_i L(y_i, f_i) = (sum c) L(mean y, mean f) while all of them stay on that slope. By Jensen's inequality
-the smaller problem is a lower bound, and every dual point of it is one of the whole, with the same value.
+Rows on a flat piece of the loss say nothing, and rows on a slope say the same as their mean does: f is
+linear, so sum_i c_i L(y_i, f_i) = (sum c) L(mean y, mean f) while all of them stay on that slope. By Jensen's
+inequality the smaller problem is a lower bound, and every dual point of it is one of the whole, with the same
+value.
 """
 
 from __future__ import annotations
@@ -19,10 +20,7 @@ from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class NearRows:
-    """The rows ``near`` as they are, and for every slope the mean of the other rows on it.
-
-    ``slopes`` of shape (n_samples,) are those of the pieces on which the other rows are taken to be.
-    """
+    """The rows ``near`` as they are, and for every slope the mean of the other rows on it."""
 
     whole: LossPenalty
     near: IntArray

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from numbers import Integral
 from typing import Any
 
 import joblib
@@ -23,8 +24,8 @@ def effective_threads(n_jobs: int | None) -> int:
     """
     cores = _cores()
     if n_jobs is not None:
-        if n_jobs == 0:
-            raise ValueError("n_jobs=0 has no meaning: use None, 1, 2, ... or -1 for all cores.")
+        if not isinstance(n_jobs, Integral) or n_jobs == 0:
+            raise ValueError(f"n_jobs={n_jobs!r} has no meaning: use None, 1, 2, ... or -1 for all cores.")
         return max(1, n_jobs if n_jobs > 0 else cores + 1 + n_jobs)
     if get_active_backend()[0].nesting_level:
         return 1

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin._compute.threads import blas_threads_for, effective_threads
+from maxmargin.inputs import checked_numbers
 from maxmargin.kernel_machines._base import KernelExpansion
 from maxmargin.solvers.ridge_path import RidgePath, kernel_path, kernel_ridge
 from maxmargin.typing import FloatArray
@@ -72,11 +73,8 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         alphas = np.atleast_1d(np.asarray(self.alpha if self.alphas is None else self.alphas, dtype=float))
         if alphas.ndim != 1 or len(alphas) == 0 or not np.all(alphas > 0):
             raise ValueError(f"alpha and alphas must be positive, got {self.alpha!r} and {self.alphas!r}.")
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
         self.kernel_, self._points = self._prepare(X)
-        y = np.asarray(_check_y(y, y_numeric=True, estimator=self), dtype=np.float64)
-        check_consistent_length(np.empty(len(self._points)), y)
+        y = checked_numbers(y, len(self._points), self)
         weights: FloatArray = _check_sample_weight(
             sample_weight, np.empty((len(y), 0)), dtype=np.float64, ensure_non_negative=True
         )

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from maxmargin._compute.design import Design, design
 from maxmargin._compute.threads import effective_threads
+from maxmargin.inputs import checked_numbers
 from maxmargin.linear._base import LinearRegressor, row_weights
 from maxmargin.linear._pieces import number_problem, survey_numbers
 from maxmargin.losses import Squared
@@ -36,7 +37,7 @@ class _Squares(LinearRegressor):
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
         )
-        return X, np.asarray(y, dtype=np.float64), row_weights(self, X, sample_weight)
+        return X, checked_numbers(y, X.shape[0], self), row_weights(self, X, sample_weight)
 
     def _store(self, table: Design, y: FloatArray, weights: FloatArray, theta: FloatArray, l2: float) -> None:
         self.coef_, self.intercept_ = theta[:-1], float(theta[-1])

@@ -258,3 +258,17 @@ def test_rows_left_out_of_the_hinge_are_looked_at_again():
         assert model.certificate_.relative_gap <= 1e-7
         other = SVC(C=C, kernel="linear", tol=1e-9).fit(X, y)
         np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-2, atol=2e-3)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "none"])
+def test_linear_program_on_the_rows_near_a_corner_is_that_of_all_rows(penalty):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(1500, 6))
+    y = np.where(X[:, 0] - X[:, 1] + 0.7 * rng.normal(size=1500) > 0.4, 1.0, -1.0)
+    weights = rng.uniform(0.0, 2.0, size=1500) * (rng.random(1500) < 0.9)
+    model = mm.LinearSVC(0.1, loss="hinge", penalty=penalty, sparsity=2.0).fit(X, y, weights)
+    assert solved(model.certificate_, 1e-8)  # a gap over all rows
+    sparse_model = mm.LinearSVC(0.1, loss="hinge", penalty=penalty, sparsity=2.0).fit(
+        sparse.csr_matrix(X), y, weights
+    )
+    assert sparse_model.certificate_.primal == pytest.approx(model.certificate_.primal, rel=1e-9)

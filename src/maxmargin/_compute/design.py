@@ -29,6 +29,7 @@ class Design(Protocol):
     X: Any
     shape: tuple[int, int]
     density: float
+    threads: int
 
     def scores(self, w: FloatArray) -> FloatArray:
         """X w, of shape (n_samples,)."""

@@ -1,7 +1,8 @@
 """T + alpha I for one symmetric tridiagonal T and many alphas: factors, solutions and quadratic forms.
 
-T + alpha I = L D L' with a unit bidiagonal L. Row k of ``lower`` and of ``weight`` (both of shape (n_alphas, m))
-holds the numbers under L's diagonal, shifted by one place (the first is 0), and 1 / D, for alphas[k].
+T + alpha I = L D L' with a unit bidiagonal L. Row k of ``lower`` and of ``weight``, both of shape
+(n_alphas, m), holds the numbers under L's diagonal, moved by one place (the first is 0), and 1 / D, for
+alphas[k].
 """
 
 from __future__ import annotations

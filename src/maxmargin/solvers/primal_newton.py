@@ -225,12 +225,12 @@ class DenseFollower:
     local: FloatArray | None = None
 
 
-def _compiled_step(problem: LossPenalty, terms: JittedTerms, state: NewtonState) -> int:
+def _compiled_step(problem: LossPenalty, terms: Any, state: NewtonState) -> int:
     """A whole step in one compiled function; `SINGULAR`, with nothing changed, where that cannot do it."""
     n, p = problem.X.shape
     if state.follower is None:
         state.follower = DenseFollower(np.zeros(n), np.zeros((p + 1, p + 1)), np.empty(p + 1))
-    local, mine = state.model(terms), state.follower  # type: ignore[arg-type]  # jitted terms are row terms
+    local, mine = state.model(terms), state.follower
     if mine.local is not local:
         mine.gradient[:p], mine.gradient[p] = problem.X.adjoint(local[0]), local[0].sum()
     state.u = np.empty(n)

@@ -247,7 +247,7 @@ X6, Y6 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"solver": "simplex"}, "solver='simplex' is unknown: use 'working_set' or 'qp'"),
+        ({"solver": "simplex"}, "solver='simplex' is unknown: use 'working_set', 'qp', .* or 'pegasos'"),
         ({"solver": 3}, "solver=3 is no solver: give a name"),
         ({"solver": mm.solvers.SMO(selection="third")}, "selection='third' is unknown"),
         ({"solver": mm.solvers.SMO(precision="half")}, "precision='half' is unknown"),

@@ -31,17 +31,18 @@ def solve_folds(
     tol: float,
     max_steps: int,
     n_machines: int,
+    scratch: FloatArray,
 ) -> tuple[FloatArray, IntArray]:
     """Solve the problem of every row of ``bounds`` (n_problems, n) from ``t``, which is overwritten.
 
     ``signs`` (n_problems, n) holds +1 and -1, and 0 for rows that have no side. Problem f has the matrix
-    K ** (1 + stretch[f]), an RBF kernel whose gamma differs by a small share; ``logs`` holds log K then.
+    K ** (1 + stretch[f]), an RBF kernel whose gamma differs by a small share; ``logs`` holds log K and
+    ``scratch`` takes the matrix then.
     A start of zeros is replaced by the solution ``n_machines`` problems before, the same machine of another
     fold. Returns the decision values of all rows, of shape (n_problems, n), and the numbers of steps
     (``max_steps``: not converged).
     """
     base = K
-    scratch = np.empty(K.shape if np.any(stretch != 0.0) else (0, 0), dtype=K.dtype)
     n_problems, n = bounds.shape
     decisions = np.empty((n_problems, n))
     steps = np.empty(n_problems, dtype=np.int64)

@@ -166,6 +166,7 @@ class MachineElimination:
             self.machine.tol,
             MAX_STEPS,
             len(self._t),
+            K,
         )
         if (steps >= MAX_STEPS).any():
             warn_not_converged(self.machine.tol)

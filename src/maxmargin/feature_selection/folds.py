@@ -81,19 +81,19 @@ class FoldErrors:
         predicted = predict_codes(
             by_row, len(self.classes.labels), self.machine.strategy, break_ties=self.machine.break_ties
         )
-        right = predicted.reshape(n_folds, n) == self.classes.codes[merged.rows]
+        right = predicted.reshape(n_folds, n) == merged.take(self.classes.codes)
         held_out = merged.sums(self._held_out)
         accuracies: FloatArray = (right * held_out).sum(axis=1) / held_out.sum(axis=1)
         return accuracies
 
     def _decisions(self, subset: Subset, merged: Merged) -> tuple[FloatArray, FloatArray]:
         """Decision values of shape (n_folds, n_machines, n_groups), and the solutions behind them."""
-        bounds, signs = merged.sums(self._bounds), self._signs[..., merged.rows]
+        bounds, signs = merged.sums(self._bounds), merged.take(self._signs)
         t = np.zeros_like(bounds)
         decisions = np.empty_like(t)
         flat = (-1, t.shape[-1])
         for folds, view, gammas in self._gammas.groups(subset):
-            K, logs, stretch = self._matrices(subset, view, gammas, merged.rows)
+            K, logs, stretch = self._matrices(subset, view, gammas, merged)
             part = t[folds].reshape(flat)
             values, steps = solve_folds(
                 K,
@@ -114,12 +114,12 @@ class FoldErrors:
         return decisions, t
 
     def _matrices(
-        self, subset: Subset, view: int, gammas: FloatArray | None, rows: IntArray
+        self, subset: Subset, view: int, gammas: FloatArray | None, merged: Merged
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The Gram matrix, its logarithm where folds need it, and by how much their gammas differ."""
         kernel = self.machine.kernel
         total, columns, factors = self._route(subset, view)
-        route = (total, np.take(columns, rows, axis=1), factors)
+        route, rows = (total, merged.take(columns), factors), merged.rows
         K = self._square("K", len(rows))
         if gammas is None:
             kernel.gram(*route, rows=rows, out=K)
@@ -252,13 +252,12 @@ class LeaveOneOutErrors(FoldErrors):
         return machine.scaler is None and machine.kernel.open_gamma != "scale" and fixed_weights
 
     def _merged(self, subset: Subset) -> Merged:
-        everyone = np.arange(len(self.classes.codes))  # each row is left out by itself
-        return Merged(everyone, everyone, everyone)
+        return Merged.nothing(len(self.classes.codes))  # each row is left out by itself
 
     def _decisions(self, subset: Subset, merged: Merged) -> tuple[FloatArray, FloatArray]:
         decisions, t = super()._decisions(subset, merged)
         _, view, gammas = self._gammas.groups(subset)[0]
-        K, logs, _ = self._matrices(subset, view, gammas, merged.rows)
+        K, logs, _ = self._matrices(subset, view, gammas, merged)
         for m, solution in enumerate(t[0]):
             support = self._to_leave_out(solution, self._bounds[0, m])
             for rows in np.array_split(support, max(1, -(-len(support) // _AT_ONCE))):

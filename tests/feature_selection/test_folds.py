@@ -163,13 +163,11 @@ def test_gamma_of_a_fold_is_bridged_exactly():
             exact = kernel.with_gamma(0.7 * (1 + stretch)).gram(
                 total, np.empty((0, 41)), out=np.empty((41, 41), dtype)
             )
-            bounds = np.ones((1, 41))
-            bridged, _ = solve_folds(
-                np.exp(logs), logs, np.array([stretch]), y, bounds, np.zeros((1, 41)), 1e-10, 10**6, 1, scratch
+            bounds, start = np.ones((1, 1, 41)), np.zeros((1, 41))
+            bridged, *_ = solve_folds(
+                np.exp(logs), logs, np.array([stretch]), y, bounds, start, 1e-10, 10**6, scratch
             )
-            direct, _ = solve_folds(
-                exact, exact, np.zeros(1), y, bounds, np.zeros((1, 41)), 1e-10, 10**6, 1, exact
-            )
+            direct, *_ = solve_folds(exact, exact, np.zeros(1), y, bounds, start, 1e-10, 10**6, exact)
             np.testing.assert_allclose(bridged, direct, atol=10 * accuracy)
 
 

@@ -1,7 +1,7 @@
 """The wrapper's inner loop for our own classifier: all folds of a subset over one Gram matrix.
 
 The statistic behind the Gram matrix is kept for one subset, the centre, and a candidate is reached from it by
-adding or removing a few columns. A fold is a mask over the same matrix, started at another fold's solution.
+adding or removing a few columns. A fold is a mask over the same matrix, started at the solution for all rows.
 Rows that the subset cannot tell apart are one variable.
 """
 
@@ -89,28 +89,17 @@ class FoldErrors:
     def _decisions(self, subset: Subset, merged: Merged) -> tuple[FloatArray, FloatArray]:
         """Decision values of shape (n_folds, n_machines, n_groups), and the solutions behind them."""
         bounds, signs = merged.sums(self._bounds), merged.take(self._signs)
-        t = np.zeros_like(bounds)
-        decisions = np.empty_like(t)
-        flat = (-1, t.shape[-1])
+        decisions, t = np.empty_like(bounds), np.empty_like(bounds)
+        start = np.zeros_like(bounds[0])
         for folds, view, gammas in self._gammas.groups(subset):
             K, logs, stretch = self._matrices(subset, view, gammas, merged)
-            part = t[folds].reshape(flat)
-            values, steps = solve_folds(
-                K,
-                logs,
-                np.repeat(stretch, t.shape[1]),
-                signs[folds].reshape(flat),
-                bounds[folds].reshape(flat),
-                part,
-                self.machine.tol,
-                MAX_STEPS,
-                t.shape[1],
-                K if logs is K else self._square("scratch", len(K)),
+            scratch = K if logs is K else self._square("scratch", len(K))
+            decisions[folds], t[folds], steps = solve_folds(
+                K, logs, stretch, signs, bounds[folds], start, self.machine.tol, MAX_STEPS, scratch
             )
             if (steps >= MAX_STEPS).any():
                 warn_not_converged(self.machine.tol)
-            t[folds] = part.reshape(t[folds].shape)
-            decisions[folds] = values.reshape(t[folds].shape)
+            start = t[folds[-1]]
         return decisions, t
 
     def _matrices(
@@ -168,11 +157,11 @@ class FoldErrors:
         self._centre = centre
 
     def _make_signs(self) -> FloatArray:
-        """Signs of shape (n_folds, n_machines, n_samples), 0 for rows of neither side."""
+        """Signs of shape (n_machines, n_samples), 0 for rows of neither side."""
         signs = np.zeros((len(self._tasks), len(self.classes.codes)))
         for m, task in enumerate(self._tasks):
             signs[m, task.rows] = task.signs
-        return np.repeat(signs[None], len(self.splits), axis=0)
+        return signs
 
     def _make_bounds(self) -> FloatArray:
         codes, labels = self.classes.codes, self.classes.labels
@@ -261,25 +250,22 @@ class LeaveOneOutErrors(FoldErrors):
         for m, solution in enumerate(t[0]):
             support = self._to_leave_out(solution, self._bounds[0, m])
             for rows in np.array_split(support, max(1, -(-len(support) // _AT_ONCE))):
-                bounds = np.repeat(self._bounds[0, m : m + 1], len(rows), axis=0)
-                bounds[np.arange(len(rows)), rows] = 0.0
-                signs = np.repeat(self._signs[0, m : m + 1], len(rows), axis=0)
-                starts = np.repeat(solution[None], len(rows), axis=0)
-                values, steps = solve_folds(
+                bounds = np.repeat(self._bounds[:1, m : m + 1], len(rows), axis=0)
+                bounds[np.arange(len(rows)), 0, rows] = 0.0
+                values, _, steps = solve_folds(
                     K,
                     logs,
                     np.zeros(len(rows)),
-                    signs,
+                    self._signs[m : m + 1],
                     bounds,
-                    starts,
+                    solution[None],
                     self.machine.tol,
                     MAX_STEPS,
-                    len(rows),
                     K,
                 )
                 if (steps >= MAX_STEPS).any():
                     warn_not_converged(self.machine.tol)
-                decisions[0, m, rows] = values[np.arange(len(rows)), rows]
+                decisions[0, m, rows] = values[np.arange(len(rows)), 0, rows]
         return decisions, t
 
     @staticmethod

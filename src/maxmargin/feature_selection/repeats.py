@@ -1,8 +1,8 @@
 """Rows that a subset of columns cannot tell apart.
 
-Counts, categories and rounded numbers repeat, the more the fewer columns are looked at. Rows of one class that
-agree in all columns of a subset have the same kernel values, so a dual problem needs one variable for them,
-with the sum of their bounds: the same optimum, found in a smaller matrix.
+Counts, categories and rounded numbers repeat, the more the fewer columns are looked at. Rows of one class
+that agree in all columns of a subset have the same kernel values, so a dual problem needs one variable for
+them, with the sum of their bounds: the same optimum, found in a smaller matrix.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import numpy as np
 from maxmargin.feature_selection.criteria import Subset
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
-
 _WORTHWHILE = 0.9  # share of different rows up to which they are merged
 
 
 @dataclass(frozen=True)
 class Merged:
-    """Groups of equal rows: one row of each, in ascending order, and all rows in the order of their groups."""
+    """Groups of equal rows: one row of each, ascending, and all rows in the order of their groups."""
 
     rows: IntArray  # (n_groups,)
     order: IntArray  # (n_samples,)

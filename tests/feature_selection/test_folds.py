@@ -157,14 +157,17 @@ def test_gamma_of_a_fold_is_bridged_exactly():
     kernel = SubsetKernel.of(kernels.RBF(gamma=0.7))
     total = kernel.statistic(np.ascontiguousarray(X.T))
     for dtype, accuracy in ((np.float32, 1e-5), (np.float64, 1e-6)):
-        logs = kernel.log_gram(total, np.empty((0, 41)), dtype=dtype)
+        logs = kernel.log_gram(total, np.empty((0, 41)), out=np.empty((41, 41), dtype))
+        scratch = np.empty_like(logs)
         for stretch in (-0.25, 0.1, 0.25):
-            exact = kernel.with_gamma(0.7 * (1 + stretch)).gram(total, np.empty((0, 41)), dtype=dtype)
-            bounds = np.ones((1, 41))
-            bridged, _ = solve_folds(
-                np.exp(logs), logs, np.array([stretch]), y, bounds, np.zeros((1, 41)), 1e-10, 10**6, 1
+            exact = kernel.with_gamma(0.7 * (1 + stretch)).gram(
+                total, np.empty((0, 41)), out=np.empty((41, 41), dtype)
             )
-            direct, _ = solve_folds(exact, exact, np.zeros(1), y, bounds, np.zeros((1, 41)), 1e-10, 10**6, 1)
+            bounds, start = np.ones((1, 1, 41)), np.zeros((1, 41))
+            bridged, *_ = solve_folds(
+                np.exp(logs), logs, np.array([stretch]), y, bounds, start, 1e-10, 10**6, scratch
+            )
+            direct, *_ = solve_folds(exact, exact, np.zeros(1), y, bounds, start, 1e-10, 10**6, exact)
             np.testing.assert_allclose(bridged, direct, atol=10 * accuracy)
 
 

@@ -1,23 +1,32 @@
-"""Many small dual problems over one Gram matrix, in one call without the interpreter.
+"""The folds of a machine: many dual problems over one Gram matrix, in one call without the interpreter.
 
 In signed variables t_i = y_i a_i the machine with hinge loss reads min 1/2 t'Kt - y't, sum t = 0, with
 0 <= y_i t_i <= bound_i. A row outside of the training set has bound 0: it never moves, and its entry of the
 maintained gradient is its decision value.
+
+The problem of all rows is solved roughly first. A fold is this problem without some rows, and starts there.
 """
 
 from __future__ import annotations
 
-from math import factorial
-
 import numpy as np
 
-from maxmargin._compute.dual import add_rows, solve_block
-from maxmargin._compute.jit import jit, jit_finite
+from maxmargin._compute.dual import (
+    BIG,
+    SMALLEST_CURVATURE,
+    _move_and_scan,
+    _partner,
+    _scan,
+    add_rows,
+    snapped,
+    solve_block,
+)
+from maxmargin._compute.jit import jit
 from maxmargin._compute.leave_one_out import multiplier
+from maxmargin._compute.powers import n_terms, power, power_sums
 from maxmargin.typing import FloatArray, IntArray
 
-_A2, _A3, _A4, _A5 = (1.0 / factorial(k) for k in (2, 3, 4, 5))
-_A6, _A7, _A8, _A9 = (1.0 / factorial(k) for k in (6, 7, 8, 9))
+_ROUGH = 10.0  # tolerance of the problem of all rows, in units of the tolerance
 
 
 @jit
@@ -27,81 +36,113 @@ def solve_folds(
     stretch: FloatArray,
     signs: FloatArray,
     bounds: FloatArray,
-    t: FloatArray,
+    start: FloatArray,
     tol: float,
     max_steps: int,
-    n_machines: int,
-) -> tuple[FloatArray, IntArray]:
-    """Solve the problem of every row of ``bounds`` (n_problems, n) from ``t``, which is overwritten.
+    scratch: FloatArray,
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Solve the problem of every row of ``bounds`` (n_folds, n_machines, n).
 
-    ``signs`` (n_problems, n) holds +1 and -1, and 0 for rows that have no side. Problem f has the matrix
-    K ** (1 + stretch[f]), an RBF kernel whose gamma differs by a small share; ``logs`` holds log K then.
-    A start of zeros is replaced by the solution ``n_machines`` problems before, the same machine of another
-    fold. Returns the decision values of all rows, of shape (n_problems, n), and the numbers of steps
-    (``max_steps``: not converged).
+    ``signs`` (n_machines, n) holds +1 and -1, and 0 for rows that have no side. Fold f has the matrix
+    K ** (1 + stretch[f]), an RBF kernel whose gamma differs by a small share; ``logs`` holds log K and
+    ``scratch`` takes the rows that are needed then. All folds of a machine start from its problem with all
+    rows, which starts from ``start`` (n_machines, n). Returns the decision values of all rows and the signed
+    variables, of the shape of ``bounds``, and the numbers of steps (``max_steps``: not converged).
     """
-    base = K
-    scratch = np.empty(K.shape if np.any(stretch != 0.0) else (0, 0), dtype=K.dtype)
-    n_problems, n = bounds.shape
-    decisions = np.empty((n_problems, n))
-    steps = np.empty(n_problems, dtype=np.int64)
-    starts, stops = np.zeros(1, dtype=np.int64), np.full(1, n, dtype=np.int64)
-    for f in range(n_problems):
-        if stretch[f] != 0.0 and (f == 0 or stretch[f] != stretch[f - 1]):
-            _stretched(base, logs, stretch[f], scratch)
-            K = scratch
-        elif stretch[f] == 0.0:
-            K = base
-        y, bound, x = signs[f], bounds[f], t[f]
-        low = np.where(y < 0.0, -bound, 0.0)
-        high = np.where(y > 0.0, bound, 0.0)
-        if f >= n_machines and not x.any():
-            x[:] = t[f - n_machines]
-        make_feasible(x, low, high)
-        g = -y
+    n_folds, n_machines, n = bounds.shape
+    decisions = np.empty(bounds.shape)
+    t = np.empty(bounds.shape)
+    steps = np.empty((n_folds, n_machines), dtype=np.int64)
+    sums = np.empty((n_terms(np.abs(stretch).max()), n))
+    for m in range(n_machines):
+        y = signs[m]
+        x = _solve_all(K, y, bounds[:, m], start[m], _ROUGH * tol, max_steps)
         used = np.flatnonzero(x)
-        add_rows(g, K, used, x[used], 0, n)
-        steps[f] = solve_block(K, g, x, low, high, starts, stops, tol, max_steps)
-        decisions[f] = g + y - multiplier(g, x, low, high)
-    return decisions, steps
+        power_sums(K, logs, used, x[used], sums)
+        for f in range(n_folds):
+            low, high = _box(y, bounds[f, m])
+            z = t[f, m]
+            z[:] = x
+            make_feasible(z, low, high)
+            plain = stretch[f] == 0.0
+            ready = np.full(n, plain)
+            rows = K if plain else scratch
+            changed = np.flatnonzero(z != x)
+            for i in changed:
+                _read(K, logs, stretch[f], i, ready, rows)
+            g = _sum_of_powers(sums, stretch[f]) - y
+            add_rows(g, rows, changed, z[changed] - x[changed], 0, n)
+            steps[f, m] = _solve(K, logs, stretch[f], g, z, low, high, ready, rows, tol, max_steps)
+            decisions[f, m] = g + y - multiplier(g, z, low, high)
+    return decisions, t, steps
 
 
-@jit_finite
-def _stretched(K: FloatArray, logs: FloatArray, stretch: float, out: FloatArray) -> None:
-    """K ** (1 + stretch) = K exp(stretch log K) by Taylor's formula, vectorised, five times faster than exp.
-
-    The remainder stays near (stretch m / e)^m / m! for every K <= 1: below 1.6e-7 with m = 10 terms for
-    |stretch| <= 1/4, below 1.8e-7 with m = 5 for |stretch| <= 1/16.
-    """
-    if abs(stretch) <= 0.0625:
-        _stretched_little(K, logs, stretch, out)
-        return
-    one = K.dtype.type(1.0)
-    s = K.dtype.type(stretch)
-    floor = K.dtype.type(-87.0)
-    a2, a3, a4, a5 = K.dtype.type(_A2), K.dtype.type(_A3), K.dtype.type(_A4), K.dtype.type(_A5)
-    a6, a7, a8, a9 = K.dtype.type(_A6), K.dtype.type(_A7), K.dtype.type(_A8), K.dtype.type(_A9)
-    for i in range(K.shape[0]):
-        row, log, new = K[i], logs[i], out[i]
-        for j in range(K.shape[1]):
-            # a kernel value below exp(-87) is 0 for us, and its power series must not overflow
-            x = s * (log[j] if log[j] > floor else floor)
-            high = a5 + x * (a6 + x * (a7 + x * (a8 + x * a9)))
-            new[j] = row[j] * (one + x * (one + x * (a2 + x * (a3 + x * (a4 + x * high)))))
+@jit
+def _box(y, bound):
+    return np.where(y < 0.0, -bound, 0.0), np.where(y > 0.0, bound, 0.0)
 
 
-@jit_finite
-def _stretched_little(K: FloatArray, logs: FloatArray, stretch: float, out: FloatArray) -> None:
-    """`_stretched` with half of the terms."""
-    one = K.dtype.type(1.0)
-    s = K.dtype.type(stretch)
-    floor = K.dtype.type(-87.0)
-    a2, a3, a4 = K.dtype.type(_A2), K.dtype.type(_A3), K.dtype.type(_A4)
-    for i in range(K.shape[0]):
-        row, log, new = K[i], logs[i], out[i]
-        for j in range(K.shape[1]):
-            x = s * (log[j] if log[j] > floor else floor)
-            new[j] = row[j] * (one + x * (one + x * (a2 + x * (a3 + x * a4))))
+@jit
+def _solve_all(K, y, bounds, start, tol, max_steps):
+    """The problem of all rows that are in any fold."""
+    n = len(y)
+    widest = bounds[0].copy()
+    for f in range(1, len(bounds)):
+        widest = np.maximum(widest, bounds[f])
+    low, high = _box(y, widest)
+    x = start.copy()
+    make_feasible(x, low, high)
+    g = -y
+    used = np.flatnonzero(x)
+    add_rows(g, K, used, x[used], 0, n)
+    solve_block(K, g, x, low, high, np.zeros(1, np.int64), np.full(1, n), tol, max_steps)
+    return x
+
+
+@jit
+def _sum_of_powers(sums, stretch):
+    """sum_k stretch^k / k! sums_k."""
+    total = sums[-1].copy()
+    for k in range(len(sums) - 1, 0, -1):
+        total = sums[k - 1] + (stretch / k) * total
+    return total
+
+
+@jit
+def _read(K, logs, stretch, i, ready, rows):
+    """Row i of the fold's matrix, the first time that it is needed."""
+    if not ready[i]:
+        power(K[i], logs[i], stretch, rows[i])
+        ready[i] = True
+
+
+@jit
+def _solve(K, logs, stretch, g, t, low, high, ready, rows, tol, max_steps):
+    """`solve_block` on a matrix whose rows are made when they are first needed."""
+    n = len(g)
+    up, down = np.empty(n), np.empty(n)
+    curvature = np.empty(n, K.dtype)
+    for k in range(n):
+        up[k] = 0.0 if t[k] < high[k] else BIG
+        down[k] = 0.0 if t[k] > low[k] else -BIG
+        curvature[k] = K[k, k]
+    i, j = _scan(g, up, down)
+    for step in range(max_steps):
+        if not g[j] + down[j] - g[i] - up[i] > tol:
+            return step
+        _read(K, logs, stretch, i, ready, rows)
+        j = _partner(g, g[i], down, rows[i], curvature, curvature[i])
+        _read(K, logs, stretch, j, ready, rows)
+        eta = np.float64(curvature[i]) + np.float64(curvature[j]) - 2.0 * np.float64(rows[i, j])
+        delta = (g[j] - g[i]) / max(eta, SMALLEST_CURVATURE)
+        delta = min(delta, min(high[i] - t[i], t[j] - low[j]))
+        t[i] = snapped(t[i] + delta, low[i], high[i])
+        t[j] = snapped(t[j] - delta, low[j], high[j])
+        for k in (i, j):
+            up[k] = 0.0 if t[k] < high[k] else BIG
+            down[k] = 0.0 if t[k] > low[k] else -BIG
+        i, j = _move_and_scan(g, delta, rows[i], rows[j], up, down)
+    return max_steps
 
 
 @jit

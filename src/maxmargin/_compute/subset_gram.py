@@ -9,18 +9,30 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._compute.jit import jit_finite
-from maxmargin.typing import FloatArray
+from maxmargin.typing import FloatArray, IntArray
 
 SQUARES, PRODUCTS, MODULI = 0, 1, 2
 
 
 @jit_finite
-def _squares(total: FloatArray, xs: FloatArray, factors: FloatArray, scale: float, out: FloatArray) -> None:
-    n = total.shape[1]
+def _scaled(source: FloatArray, rows: IntArray, scale: float, row: FloatArray) -> None:
+    """row = scale source[rows], where ``rows`` ascend; all of them need no index."""
+    if len(rows) == len(source):
+        for j in range(len(row)):
+            row[j] = scale * source[j]
+        return
+    for j in range(len(row)):
+        row[j] = scale * source[rows[j]]
+
+
+@jit_finite
+def _squares(
+    total: FloatArray, rows: IntArray, xs: FloatArray, factors: FloatArray, scale: float, out: FloatArray
+) -> None:
+    n = len(rows)
     row = np.empty(n)
     for i in range(n):
-        for j in range(n):
-            row[j] = scale * total[i, j]
+        _scaled(total[rows[i]], rows, scale, row)
         for k in range(len(xs)):
             x, value, factor = xs[k], xs[k, i], scale * factors[k]
             for j in range(n):
@@ -31,12 +43,13 @@ def _squares(total: FloatArray, xs: FloatArray, factors: FloatArray, scale: floa
 
 
 @jit_finite
-def _products(total: FloatArray, xs: FloatArray, factors: FloatArray, scale: float, out: FloatArray) -> None:
-    n = total.shape[1]
+def _products(
+    total: FloatArray, rows: IntArray, xs: FloatArray, factors: FloatArray, scale: float, out: FloatArray
+) -> None:
+    n = len(rows)
     row = np.empty(n)
     for i in range(n):
-        for j in range(n):
-            row[j] = scale * total[i, j]
+        _scaled(total[rows[i]], rows, scale, row)
         for k in range(len(xs)):
             x, value = xs[k], scale * factors[k] * xs[k, i]
             for j in range(n):
@@ -46,12 +59,13 @@ def _products(total: FloatArray, xs: FloatArray, factors: FloatArray, scale: flo
 
 
 @jit_finite
-def _moduli(total: FloatArray, xs: FloatArray, factors: FloatArray, scale: float, out: FloatArray) -> None:
-    n = total.shape[1]
+def _moduli(
+    total: FloatArray, rows: IntArray, xs: FloatArray, factors: FloatArray, scale: float, out: FloatArray
+) -> None:
+    n = len(rows)
     row = np.empty(n)
     for i in range(n):
-        for j in range(n):
-            row[j] = scale * total[i, j]
+        _scaled(total[rows[i]], rows, scale, row)
         for k in range(len(xs)):
             x, value, factor = xs[k], xs[k, i], scale * factors[k]
             for j in range(n):
@@ -64,10 +78,17 @@ _MOVED = {SQUARES: _squares, PRODUCTS: _products, MODULI: _moduli}
 
 
 def moved(
-    kind: int, total: FloatArray, xs: FloatArray, factors: FloatArray, scale: float, out: FloatArray
+    kind: int,
+    total: FloatArray,
+    rows: IntArray,
+    xs: FloatArray,
+    factors: FloatArray,
+    scale: float,
+    out: FloatArray,
 ) -> None:
-    """out = scale (total + sum_k factors_k terms of the column xs_k); ``out`` may be ``total`` itself.
+    """out = scale (total + sum_k factors_k terms of the column xs_k), for some rows of ``total``.
 
-    ``total`` and ``out`` are C-contiguous of shape (n, n), ``xs`` of shape (k, n).
+    ``total`` and ``out`` are C-contiguous, ``out`` of shape (n_rows, n_rows) and ``xs`` of shape (k, n_rows).
+    The rows ascend; with all of them ``out`` may be ``total`` itself.
     """
-    _MOVED[kind](total, xs, factors, scale, out)
+    _MOVED[kind](total, rows, xs, factors, scale, out)

@@ -147,7 +147,6 @@ class MachineElimination:
         limits = self.machine.bounds(self.classes.codes, self.classes.labels, self.train)
         self._bounds = limits * np.abs(self._signs)
         self._t = np.zeros_like(self._bounds)
-        self._no_stretch = np.zeros(len(tasks))
         self._total = self.machine.kernel.statistic(self.columns)
         self._n_summed = len(self.columns)  # columns when the statistic was last summed afresh
         self._left = np.arange(len(self.columns))  # rows of `columns` that are left
@@ -156,17 +155,10 @@ class MachineElimination:
         kernel = self._bound_kernel()
         linear = isinstance(kernel.kernel, Linear)
         K = self._total if linear else kernel.gram(self._total, self.columns[:0])
-        self._decisions, steps = solve_folds(
-            K,
-            K,
-            self._no_stretch,
-            self._signs,
-            self._bounds,
-            self._t,
-            self.machine.tol,
-            MAX_STEPS,
-            len(self._t),
+        decisions, t, steps = solve_folds(
+            K, K, np.zeros(1), self._signs, self._bounds[None], self._t, self.machine.tol, MAX_STEPS, K
         )
+        self._decisions, self._t = decisions[0], t[0]
         if (steps >= MAX_STEPS).any():
             warn_not_converged(self.machine.tol)
         return self._squared_weights() if linear else self._changes(kernel, K)

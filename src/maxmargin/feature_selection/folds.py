@@ -1,11 +1,13 @@
 """The wrapper's inner loop for our own classifier: all folds of a subset over one Gram matrix.
 
 The statistic behind the Gram matrix is kept for one subset, the centre, and a candidate is reached from it by
-adding or removing a few columns. A fold is a mask over the same matrix, started at another fold's solution.
+adding or removing a few columns. A fold is a mask over the same matrix, started at the solution for all rows.
+Rows that the subset cannot tell apart are one variable.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -17,6 +19,7 @@ from maxmargin._compute.folds import solve_folds
 from maxmargin._compute.threads import effective_threads, run
 from maxmargin.feature_selection.criteria import Subset
 from maxmargin.feature_selection.machine import MAX_STEPS, Machine, warn_not_converged
+from maxmargin.feature_selection.repeats import Merged, RepeatedRows
 from maxmargin.feature_selection.subset_kernels import SubsetKernel, exponentiate
 from maxmargin.feature_selection.table import Classes
 from maxmargin.kernels import RBF
@@ -41,9 +44,11 @@ class FoldErrors:
         self._signs = self._make_signs()
         self._bounds = self._make_bounds()
         self._gammas = _Gammas(machine.kernel, self._views, splits)
-        self._held_out = np.zeros((len(splits), len(X)), dtype=bool)
+        self._held_out = np.zeros((len(splits), len(X)), dtype=np.int64)
         for f, (_, test) in enumerate(splits):
-            self._held_out[f, test] = True
+            self._held_out[f, test] = 1
+        self._repeats = RepeatedRows(X, classes.codes)
+        self._room = threading.local()
         self._dtype = np.float32 if machine.tol >= 1e-5 else np.float64
         self._n_threads = effective_threads(machine.n_jobs)
         self._centre: Subset = ()
@@ -63,61 +68,68 @@ class FoldErrors:
         return np.array(run([partial(self._error, subset) for subset in subsets], self._n_threads))
 
     def _error(self, subset: Subset) -> float:
-        return mean_error(self._accuracies(self._decisions(subset)[0]))
+        merged = self._merged(subset)
+        return mean_error(self._accuracies(self._decisions(subset, merged)[0], merged))
 
-    def _accuracies(self, decisions: FloatArray) -> FloatArray:
+    def _merged(self, subset: Subset) -> Merged:
+        return self._repeats.groups(subset)
+
+    def _accuracies(self, decisions: FloatArray, merged: Merged) -> FloatArray:
         """Share of right predictions among the held-out rows of every fold."""
         n_folds, _, n = decisions.shape
         by_row = decisions.transpose(0, 2, 1).reshape(n_folds * n, -1)
         predicted = predict_codes(
             by_row, len(self.classes.labels), self.machine.strategy, break_ties=self.machine.break_ties
         )
-        right = predicted.reshape(n_folds, n) == self.classes.codes
-        accuracies: FloatArray = (right & self._held_out).sum(axis=1) / self._held_out.sum(axis=1)
+        right = predicted.reshape(n_folds, n) == merged.take(self.classes.codes)
+        held_out = merged.sums(self._held_out)
+        accuracies: FloatArray = (right * held_out).sum(axis=1) / held_out.sum(axis=1)
         return accuracies
 
-    def _decisions(self, subset: Subset) -> tuple[FloatArray, FloatArray]:
-        """Decision values of shape (n_folds, n_machines, n_samples), and the solutions behind them."""
-        t = np.zeros_like(self._bounds)
-        decisions = np.empty_like(t)
-        flat = (-1, t.shape[-1])
+    def _decisions(self, subset: Subset, merged: Merged) -> tuple[FloatArray, FloatArray]:
+        """Decision values of shape (n_folds, n_machines, n_groups), and the solutions behind them."""
+        bounds, signs = merged.sums(self._bounds), merged.take(self._signs)
+        decisions, t = np.empty_like(bounds), np.empty_like(bounds)
+        start = np.zeros_like(bounds[0])
         for folds, view, gammas in self._gammas.groups(subset):
-            K, logs, stretch = self._matrices(subset, view, gammas)
-            part = t[folds].reshape(flat)
-            values, steps = solve_folds(
-                K,
-                logs,
-                np.repeat(stretch, t.shape[1]),
-                self._signs[folds].reshape(flat),
-                self._bounds[folds].reshape(flat),
-                part,
-                self.machine.tol,
-                MAX_STEPS,
-                t.shape[1],
+            K, logs, stretch = self._matrices(subset, view, gammas, merged)
+            scratch = K if logs is K else self._square("scratch", len(K))
+            decisions[folds], t[folds], steps = solve_folds(
+                K, logs, stretch, signs, bounds[folds], start, self.machine.tol, MAX_STEPS, scratch
             )
             if (steps >= MAX_STEPS).any():
                 warn_not_converged(self.machine.tol)
-            t[folds] = part.reshape(t[folds].shape)
-            decisions[folds] = values.reshape(t[folds].shape)
+            start = t[folds[-1]]
         return decisions, t
 
     def _matrices(
-        self, subset: Subset, view: int, gammas: FloatArray | None
+        self, subset: Subset, view: int, gammas: FloatArray | None, merged: Merged
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The Gram matrix, its logarithm where folds need it, and by how much their gammas differ."""
         kernel = self.machine.kernel
+        total, columns, factors = self._route(subset, view)
+        route, rows = (total, merged.take(columns), factors), merged.rows
+        K = self._square("K", len(rows))
         if gammas is None:
-            K = kernel.gram(*self._route(subset, view), dtype=self._dtype)
+            kernel.gram(*route, rows=rows, out=K)
             return K, K, np.zeros(len(self.splits))
         middle = float(gammas.min() + gammas.max()) / 2
         kernel = kernel.with_gamma(middle)
         if np.ptp(gammas) == 0:
-            K = kernel.gram(*self._route(subset, view), dtype=self._dtype)
+            kernel.gram(*route, rows=rows, out=K)
             return K, K, np.zeros(len(gammas))
-        logs = kernel.log_gram(*self._route(subset, view), dtype=self._dtype)
-        K = logs.copy()
+        logs = kernel.log_gram(*route, rows=rows, out=self._square("logs", len(rows)))
+        K[:] = logs
         exponentiate(K, kernel.kernel.variance)
         return K, logs, gammas / middle - 1.0
+
+    def _square(self, name: str, size: int) -> FloatArray:
+        """A matrix in memory that the thread keeps: fresh pages cost as much as filling them."""
+        room = self._room.__dict__
+        if name not in room:
+            room[name] = np.empty(self._held_out.shape[1] ** 2, dtype=self._dtype)
+        square: FloatArray = room[name][: size * size].reshape(size, size)
+        return square
 
     def _route(self, subset: Subset, view: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """A statistic, and the columns with their factors that lead from it to the subset's."""
@@ -145,11 +157,11 @@ class FoldErrors:
         self._centre = centre
 
     def _make_signs(self) -> FloatArray:
-        """Signs of shape (n_folds, n_machines, n_samples), 0 for rows of neither side."""
+        """Signs of shape (n_machines, n_samples), 0 for rows of neither side."""
         signs = np.zeros((len(self._tasks), len(self.classes.codes)))
         for m, task in enumerate(self._tasks):
             signs[m, task.rows] = task.signs
-        return np.repeat(signs[None], len(self.splits), axis=0)
+        return signs
 
     def _make_bounds(self) -> FloatArray:
         codes, labels = self.classes.codes, self.classes.labels
@@ -228,31 +240,32 @@ class LeaveOneOutErrors(FoldErrors):
         fixed_weights = machine.class_weight is None or isinstance(machine.class_weight, dict)
         return machine.scaler is None and machine.kernel.open_gamma != "scale" and fixed_weights
 
-    def _decisions(self, subset: Subset) -> tuple[FloatArray, FloatArray]:
-        decisions, t = super()._decisions(subset)
+    def _merged(self, subset: Subset) -> Merged:
+        return Merged.nothing(len(self.classes.codes))  # each row is left out by itself
+
+    def _decisions(self, subset: Subset, merged: Merged) -> tuple[FloatArray, FloatArray]:
+        decisions, t = super()._decisions(subset, merged)
         _, view, gammas = self._gammas.groups(subset)[0]
-        K, logs, _ = self._matrices(subset, view, gammas)
+        K, logs, _ = self._matrices(subset, view, gammas, merged)
         for m, solution in enumerate(t[0]):
             support = self._to_leave_out(solution, self._bounds[0, m])
             for rows in np.array_split(support, max(1, -(-len(support) // _AT_ONCE))):
-                bounds = np.repeat(self._bounds[0, m : m + 1], len(rows), axis=0)
-                bounds[np.arange(len(rows)), rows] = 0.0
-                signs = np.repeat(self._signs[0, m : m + 1], len(rows), axis=0)
-                starts = np.repeat(solution[None], len(rows), axis=0)
-                values, steps = solve_folds(
+                bounds = np.repeat(self._bounds[:1, m : m + 1], len(rows), axis=0)
+                bounds[np.arange(len(rows)), 0, rows] = 0.0
+                values, _, steps = solve_folds(
                     K,
                     logs,
                     np.zeros(len(rows)),
-                    signs,
+                    self._signs[m : m + 1],
                     bounds,
-                    starts,
+                    solution[None],
                     self.machine.tol,
                     MAX_STEPS,
-                    len(rows),
+                    K,
                 )
                 if (steps >= MAX_STEPS).any():
                     warn_not_converged(self.machine.tol)
-                decisions[0, m, rows] = values[np.arange(len(rows)), rows]
+                decisions[0, m, rows] = values[np.arange(len(rows)), 0, rows]
         return decisions, t
 
     @staticmethod

@@ -10,7 +10,7 @@ import numpy as np
 from maxmargin._compute import elementwise
 from maxmargin._compute.subset_gram import MODULI, PRODUCTS, SQUARES, moved
 from maxmargin.kernels import RBF, Exponential, Kernel, Laplacian, Linear, Polynomial, Sigmoid
-from maxmargin.typing import FloatArray
+from maxmargin.typing import FloatArray, IntArray
 
 _KINDS: dict[type[Kernel], int] = {
     RBF: SQUARES,
@@ -63,7 +63,7 @@ class SubsetKernel:
 
     def change(self, total: FloatArray, columns: FloatArray, factors: FloatArray) -> None:
         """Add (factor 1) or remove (factor -1) columns in a statistic, in place."""
-        moved(self.kind, total, columns, factors, 1.0, total)
+        moved(self.kind, total, np.arange(len(total)), columns, factors, 1.0, total)
 
     def gram(
         self,
@@ -71,16 +71,19 @@ class SubsetKernel:
         columns: FloatArray = _NO_COLUMN,
         factors: Any = (),
         *,
-        dtype: Any = np.float64,
+        rows: IntArray | None = None,
+        out: FloatArray | None = None,
     ) -> FloatArray:
-        """Kernel values of a statistic after adding or removing ``columns``; ``total`` is left alone."""
+        """Kernel values of a statistic after adding or removing ``columns``; ``total`` is left alone.
+
+        For some ``rows`` of it, ``columns`` has shape (n_columns, n_rows). ``out`` takes the values.
+        """
         kernel = self.kernel
         if isinstance(kernel, RBF):
-            K = self.log_gram(total, columns, factors, dtype=dtype)
+            K = self.log_gram(total, columns, factors, rows=rows, out=out)
             exponentiate(K, kernel.variance)
             return K
-        K = np.empty(total.shape, dtype=dtype)
-        moved(self.kind, total, columns, np.asarray(factors, dtype=np.float64), 1.0, K)
+        K = self._statistic_of(total, columns, factors, 1.0, rows, out)
         if self.kind == PRODUCTS:
             kernel.map_norms(K)
         else:
@@ -93,13 +96,27 @@ class SubsetKernel:
         columns: FloatArray = _NO_COLUMN,
         factors: Any = (),
         *,
-        dtype: Any = np.float64,
+        rows: IntArray | None = None,
+        out: FloatArray | None = None,
     ) -> FloatArray:
         """-gamma ||x - z||^2 of an RBF kernel, as `gram`."""
-        logs = np.empty(total.shape, dtype=dtype)
-        gamma = self.kernel.number_gamma()
-        moved(self.kind, total, columns, np.asarray(factors, dtype=np.float64), -gamma, logs)
-        return logs
+        return self._statistic_of(total, columns, factors, -self.kernel.number_gamma(), rows, out)
+
+    def _statistic_of(
+        self,
+        total: FloatArray,
+        columns: FloatArray,
+        factors: Any,
+        scale: float,
+        rows: IntArray | None,
+        out: FloatArray | None,
+    ) -> FloatArray:
+        if rows is None:
+            rows = np.arange(len(total))
+        if out is None:
+            out = np.empty((len(rows), len(rows)))
+        moved(self.kind, total, rows, columns, np.asarray(factors, dtype=np.float64), scale, out)
+        return out
 
 
 def exponentiate(K: FloatArray, variance: float) -> None:

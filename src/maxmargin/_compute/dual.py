@@ -14,12 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._compute.bits import bits_f32, bits_f64
+from maxmargin._compute.bounds import snapped
 from maxmargin._compute.jit import inline, jit, jit_finite, jit_sums
+from maxmargin._compute.narrow_block import MOST, solve_narrow_block
 
 MAX_BLOCK = 4096  # variables in a block: their index travels in the last 12 bits of a float
 BIG = 1e300
 SMALLEST_CURVATURE = 1e-12
-ROUNDING = 1e-13
 
 _INDEX_BITS = np.int64(MAX_BLOCK - 1)
 _VALUE_BITS = ~_INDEX_BITS
@@ -180,17 +181,6 @@ def _partner(g, gi, down, Bi, curvature, cii):
 
 
 @jit
-def snapped(value, lo, hi):
-    """A value within rounding of a bound is on it: what rounding leaves must not count as free."""
-    slack = ROUNDING * (hi - lo) if hi - lo < np.inf else 0.0
-    if value >= hi - slack:
-        return hi
-    if value <= lo + slack:
-        return lo
-    return value
-
-
-@jit
 def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
     """Sequential minimal optimisation on one block that stays in the cache; changes ``g`` and ``t``.
 
@@ -244,6 +234,15 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
             first[k] = a + low
             violation[k] = g[a + high] + down[a + high] - g[a + low] - up[a + low]
     return max_steps
+
+
+@jit
+def solve_one_group(B, g, t, lo, hi, tol, max_steps):
+    """`solve_block` for one group, in float32 where the block is; ``g`` may be left as it was."""
+    if B.itemsize == 4 and len(t) <= MOST:
+        return solve_narrow_block(B, g, t, lo, hi, tol, max_steps)
+    starts, stops = np.zeros(1, np.int64), np.full(1, len(t))
+    return solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps)
 
 
 @jit_sums
@@ -350,7 +349,11 @@ def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q,
         scale_block(B, tau[ws], d[ws])
         t_block = t[ws]
         inner = max(0.5 * tol, 0.1 * violation)
-        taken = solve_block(B, g[ws], t_block, lo[ws], hi[ws], starts, stops, inner, max_steps - steps)
+        left = max_steps - steps
+        if n_groups == 1:
+            taken = solve_one_group(B, g[ws], t_block, lo[ws], hi[ws], inner, left)
+        else:
+            taken = solve_block(B, g[ws], t_block, lo[ws], hi[ws], starts, stops, inner, left)
         if taken == 0:
             return steps, violation
         steps += taken

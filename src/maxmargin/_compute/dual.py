@@ -70,26 +70,25 @@ def _sift_down(keys, items, root, size):
 
 
 @jit
-def smallest(values, allowed, k):
-    """Indices of the ``k`` smallest values among the allowed, in no particular order: one pass, one heap."""
-    keys = np.empty(k, np.float64)
-    items = np.empty(k, np.int64)
-    size = 0
+def smallest(values, k):
+    """Indices of the ``k`` smallest values below BIG, in no particular order: one pass, one heap."""
+    keys = np.full(k, BIG)
+    items = np.full(k, -1)
     for i in range(len(values)):
-        if not allowed[i]:
-            continue
-        if size < k:
-            keys[size] = values[i]
-            items[size] = i
-            size += 1
-            if size == k:
-                for root in range(k // 2 - 1, -1, -1):
-                    _sift_down(keys, items, root, k)
-        elif k > 0 and values[i] < keys[0]:
+        if k > 0 and values[i] < keys[0]:
             keys[0] = values[i]
             items[0] = i
             _sift_down(keys, items, 0, k)
-    return items[:size]
+    return items[items >= 0]
+
+
+@jit_finite
+def _violations(g, can_move, sign, group, middle, reach, key):
+    """Keys of those that can move and lie on the wrong side of ``reach``, from the middle; BIG for others."""
+    for i in range(len(g)):
+        k = group[i]
+        violates = can_move[i] & (sign * (g[i] - reach[k]) < 0.0)
+        key[i] = sign * (g[i] - middle[k]) if violates else BIG
 
 
 @jit
@@ -99,28 +98,17 @@ def choose(g, t, lo, hi, group, smallest_up, largest_down, kept, n_new):
     A variable violates when it could go up and lies below the largest that could go down, or the reverse.
     The distance is measured from the middle of its group, so that groups compete on equal terms.
     """
-    m = len(g)
-    n_groups = len(smallest_up)
-    middle = np.empty(n_groups)
-    for k in range(n_groups):
-        middle[k] = 0.5 * (smallest_up[k] + largest_down[k])
-    allowed = np.zeros(m, np.bool_)
-    key = np.empty(m, np.float64)
-    taken = np.zeros(m, np.bool_)
-    for i in kept:
-        taken[i] = True
-    for i in range(m):
-        k = group[i]
-        allowed[i] = (not taken[i]) and t[i] < hi[i] and g[i] < largest_down[k]
-        key[i] = g[i] - middle[k]
-    ups = smallest(key, allowed, n_new // 2)
-    for i in ups:
-        taken[i] = True
-    for i in range(m):
-        k = group[i]
-        allowed[i] = (not taken[i]) and t[i] > lo[i] and g[i] > smallest_up[k]
-        key[i] = middle[k] - g[i]
-    downs = smallest(key, allowed, n_new - len(ups))
+    middle = 0.5 * (smallest_up + largest_down)
+    key = np.empty(len(g))
+    can_move = t < hi
+    can_move[kept] = False
+    _violations(g, can_move, 1.0, group, middle, largest_down, key)
+    ups = smallest(key, n_new // 2)
+    can_move = t > lo
+    can_move[kept] = False
+    can_move[ups] = False
+    _violations(g, can_move, -1.0, group, middle, smallest_up, key)
+    downs = smallest(key, n_new - len(ups))
     return np.concatenate((kept, ups, downs))
 
 

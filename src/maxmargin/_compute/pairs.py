@@ -1,4 +1,4 @@
-"""The machines of two classes out of many: all their cells and folds in one call, on the Gram matrix of all.
+"""The machines of two classes out of many: all their cells and folds in one call, on one Gram matrix.
 
 In signed variables t_i = y_i a_i the machine reads min 1/2 t'(K + D)t - y't with sum t = 0 and
 0 <= y_i t_i <= bound_i. A row outside of the training set has bound 0. The problems of a pair differ little,
@@ -10,7 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compute.dual import add_rows, choose, extremes, gradient, smallest, solve_on_gram, solve_one_group
+from maxmargin._compute.dual import (
+    BIG,
+    add_rows,
+    choose,
+    extremes,
+    gradient,
+    smallest,
+    solve_on_gram,
+    solve_one_group,
+)
 from maxmargin._compute.folds import make_feasible
 from maxmargin._compute.jit import jit
 from maxmargin._compute.leave_one_out import multiplier
@@ -130,7 +139,8 @@ def _near_the_margin(g, y, t, level):
     """Support vectors, and the rows next to the margin beside them."""
     outside = t == 0.0
     n_support = len(t) - int(outside.sum())
-    spare = smallest(y * (g - level), outside, min(len(t) - n_support, int(_SPARE * n_support) + 32))
+    distances = np.where(outside, y * (g - level), BIG)
+    spare = smallest(distances, int(_SPARE * n_support) + 32)
     return np.sort(np.concatenate((np.flatnonzero(t), spare)))
 
 

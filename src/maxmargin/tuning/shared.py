@@ -117,7 +117,14 @@ class SharedGram:
     """
 
     def __init__(
-        self, kernel: Kernel, points: Any, layout: Layout, *, wide: bool, balanced: bool, in_parts: bool = False
+        self,
+        kernel: Kernel,
+        points: Any,
+        layout: Layout,
+        *,
+        wide: bool,
+        balanced: bool,
+        in_parts: bool = False,
     ) -> None:
         self._kernel = kernel
         self._points = points

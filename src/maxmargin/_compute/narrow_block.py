@@ -1,8 +1,8 @@
-"""Sequential minimal optimisation on a float32 block, in float32 throughout: twice the numbers per instruction.
+"""Sequential minimal optimisation on a float32 block, all in float32: twice the numbers per instruction.
 
-Gradients are kept as differences from the middle of the two extremes. The closer the block is to its solution,
-the smaller are those that matter, so float32 always resolves them; whoever calls computes exact sums from the
-answer anyway. Values and their index share 32 bits, the index in the last ten.
+Gradients are kept as differences from the middle of the two extremes. The closer the block is to its
+solution, the smaller are those that matter, so float32 always resolves them; whoever calls computes exact
+sums from the answer anyway. Values and their index share 32 bits, the index in the last ten.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _ordered(value, index):
 
 @jit_scan
 def _move_and_scan(g, change, Bi, Bj, up, down):
-    """g += change (Bi - Bj); returns who has the smallest g that can go up and the largest that can go down."""
+    """g += change (Bi - Bj). Returns the smallest g that can go up and the largest that can go down."""
     lowest = _SIGN_LESS
     highest = np.int32(-_SIGN_LESS)
     for k in range(len(g)):

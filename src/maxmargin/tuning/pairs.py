@@ -80,8 +80,9 @@ def answer_fold(
     assert targets.classes is not None
     n_classes = len(targets.classes)
     began = time.perf_counter()
-    everything = certain is None or targets.scores
-    asked = np.full(len(test), True) if everything else ~certain.all(axis=0)
+    asked = np.full(len(test), True)
+    if certain is not None and not targets.scores:
+        asked = ~certain.all(axis=0)
     found = machines.decisions(gram, targets.codes, test[asked])
     answers = []
     for cell, by_pair in zip(chain, found, strict=True):
@@ -179,7 +180,7 @@ class ClassBlocks:
 
 @dataclass(frozen=True)
 class _Solved:
-    """Rows of a pair; by cell and fold: coefficients, biases, and which rows were taken for the other class."""
+    """Rows of a pair; by cell and fold its coefficients, biases and rows taken for the other class."""
 
     rows: IntArray
     t: FloatArray

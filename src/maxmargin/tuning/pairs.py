@@ -80,9 +80,9 @@ def answer_fold(
     assert targets.classes is not None
     n_classes = len(targets.classes)
     began = time.perf_counter()
-    asked = np.full(len(test), True)
+    asked: BoolArray = np.full(len(test), True)
     if certain is not None and not targets.scores:
-        asked = ~certain.all(axis=0)
+        asked = np.any(~certain, axis=0)
     found = machines.decisions(gram, targets.codes, test[asked])
     answers = []
     for cell, by_pair in zip(chain, found, strict=True):

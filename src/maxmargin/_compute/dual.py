@@ -294,7 +294,7 @@ def scale_block(B, tau, d):
 
 
 @jit
-def _gathered(K, points):
+def gathered(K, points):
     """K[points][:, points], read below the diagonal only and mirrored in the cache."""
     size = len(points)
     B = np.empty((size, size), K.dtype)
@@ -333,7 +333,7 @@ def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q,
         order, starts, stops = group_layout(group[ws], n_groups)
         ws = ws[order]
         size = len(ws)
-        B = _gathered(K, row[ws])
+        B = gathered(K, row[ws])
         scale_block(B, tau[ws], d[ws])
         t_block = t[ws]
         inner = max(0.5 * tol, 0.1 * violation)

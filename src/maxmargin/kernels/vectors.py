@@ -6,7 +6,7 @@ import numbers
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,6 +14,8 @@ import scipy.sparse as sp
 
 from maxmargin._compute import elementwise
 from maxmargin._compute.inner import inner_products
+from maxmargin._compute.rbf_rows import WIDTH, rbf_rows
+from maxmargin._compute.threads import run, split
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.points import VectorPoints
 from maxmargin.typing import AnyArray, FloatArray
@@ -190,6 +192,10 @@ class Sigmoid(ScaledByGamma):
         np.tanh(norms, out=norms)
 
 
+def _dense_float32(*points: VectorPoints) -> bool:
+    return all(part.dtype == np.float32 and not sp.issparse(part.X) for part in points)
+
+
 @dataclass(frozen=True, repr=False)
 class RBF(ScaledByGamma):
     """K(x, z) = variance exp(-gamma ||x - z||^2), with gamma = 1 / (2 length_scale^2) if that is given.
@@ -221,6 +227,29 @@ class RBF(ScaledByGamma):
 
     def number_gamma(self) -> float:
         return super().number_gamma() if self.length_scale is None else 0.5 / self.length_scale**2
+
+    def gram(self, A: Any, B: Any = None, *, out: FloatArray | None = None, n_threads: int = 1) -> FloatArray:
+        columns = A if B is None else B
+        if not _dense_float32(A, columns):
+            return super().gram(A, B, out=out, n_threads=n_threads)
+        if out is None:
+            out = np.empty((len(A), len(columns)), dtype=np.float32)
+        fill = self._filler(A, columns, out)
+        parts = split(len(columns), n_threads, multiple=WIDTH)
+        run([partial(fill, columns=part) for part in parts], n_threads)
+        if B is None:
+            np.fill_diagonal(out, self.variance)
+        return out
+
+    def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
+        if _dense_float32(A, B):
+            self._filler(A, B, out)(columns=slice(0, len(B)))
+        else:
+            super().evaluate(A, B, out)
+
+    def _filler(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> partial[None]:
+        gamma, variance = self.number_gamma(), self.variance
+        return partial(rbf_rows, A.X, A.norms, B.panels, B.norms, gamma=gamma, variance=variance, out=out)
 
     def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
         elementwise.rbf(K, A.norms, B.norms, self.number_gamma(), self.variance)

@@ -13,9 +13,13 @@ import numpy as np
 from maxmargin._compute import dual
 from maxmargin._compute.bounds import ROUNDING
 from maxmargin.problems.box_qp import BoxQP
+from maxmargin.tuning.free_system import FreeSystem, factorise, free_variables, hand_out
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
-_STEPS_AT_ONCE = 200_000
+_STEPS_AT_ONCE = 10_000
+_PATIENCE = 30  # pairwise steps per free variable before a Newton step
+_PATIENCE_AFTER = 3  # and after one
+_FEW = 64
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,8 @@ class Signed:
 
     def solve(self, t: FloatArray, v: FloatArray, tol: float, max_iter: int) -> tuple[State, int]:
         """Solve from ``t`` with v = K weights(t); both are changed. Returns the answer and its steps."""
-        steps = 0
+        steps = waited = 0
+        patience = _PATIENCE
         while True:
             left = _STEPS_AT_ONCE if max_iter < 0 else min(_STEPS_AT_ONCE, max_iter - steps)
             made, violation = dual.solve_on_gram(
@@ -66,12 +71,41 @@ class Signed:
                 self.group, self.n_groups, t, v, block_size(len(t)), tol, left,
             )  # fmt: skip
             steps += made
+            waited += made
             if violation <= tol or made == 0 or 0 <= max_iter <= steps:
                 break
+            n_free = np.count_nonzero((t > self.lo) & (t < self.hi))
+            if n_free >= _FEW and waited >= patience * n_free:
+                patience = _PATIENCE_AFTER if self._newton_step(t, v, tol) else 4 * _PATIENCE
+                waited = 0
         g = np.empty(len(t))
         dual.gradient(v, self.point, self.tau, self.d, t, self.c, g)
         multipliers = self.problem.multipliers(g, np.abs(t))
         return State(t, v, self.lo, self.hi, self.point, self.tau, multipliers), steps
+
+    def _newton_step(self, t: FloatArray, v: FloatArray, tol: float) -> bool:
+        """Move the free variables towards the answer of their linear system; False where that failed."""
+        g = np.empty(len(t))
+        dual.gradient(v, self.point, self.tau, self.d, t, self.c, g)
+        free = free_variables(t, self.lo, self.hi, g, self.group, self.point, tol)
+        factor = factorise(self.view.K, self.point[free], self.tau[free], self.d[free])
+        if factor is None:
+            return False
+        system = FreeSystem(t[free], self.lo[free], self.hi[free], g[free], self.group[free], factor)
+        new = system.destination()
+        if new is None:
+            return False
+        step = new - t[free]
+        ahead = np.zeros_like(v)
+        self.add(ahead, self.point[free], self.tau[free] * step)
+        curvature = float((self.tau[free] * step) @ ahead[self.point[free]] + self.d[free] @ (step * step))
+        length = min(1.0, -float(g[free] @ step) / curvature) if curvature > 0 else 0.0
+        if length <= 0.0:
+            return False
+        t[free] = new if length == 1.0 else t[free] + length * step
+        t[:] = _on_bounds(t, self.lo, self.hi)
+        v += length * ahead
+        return True
 
     def add(self, v: FloatArray, point: IntArray, weights: FloatArray) -> None:
         """v += K[:, point] weights."""
@@ -189,23 +223,10 @@ def _repair(signed: Signed, t: FloatArray, arriving: AnyArray) -> bool:
         missing = float(signed.problem.delta[k] - sums[k])
         mine = signed.group == k
         for candidates in (mine & arriving, mine & free & ~arriving, mine):
-            missing = _hand_out(missing, candidates, t, signed.lo, signed.hi)
+            missing = hand_out(missing, candidates, t, signed.lo, signed.hi)
         if abs(missing) > 1e-12 * max(1.0, float(np.abs(t).sum())):
             return False
     return True
-
-
-def _hand_out(missing: float, candidates: AnyArray, t: FloatArray, lo: FloatArray, hi: FloatArray) -> float:
-    """Change the candidates in proportion to their room until ``missing`` is gone; returns what is left."""
-    chosen = np.flatnonzero(candidates)
-    room = hi[chosen] - t[chosen] if missing > 0 else t[chosen] - lo[chosen]
-    room = np.minimum(room, abs(missing))  # infinite bounds
-    total = float(room.sum())
-    if missing == 0.0 or total <= 0.0:
-        return missing
-    share = min(1.0, abs(missing) / total)
-    t[chosen] = np.clip(t[chosen] + np.sign(missing) * share * room, lo[chosen], hi[chosen])
-    return float(np.sign(missing)) * (abs(missing) - total) if share == 1.0 else 0.0
 
 
 def _best_multiple(signed: Signed, t: FloatArray, v: FloatArray) -> float:

@@ -79,23 +79,12 @@ def _follow(
     for setting, test in zip(settings, tests, strict=True):
         mine = []
         for j, cell in enumerate(chain):
-            along = _predecessor(chain, j, earlier)
+            along = earlier[j - 1] if j else None
             link, state = _solve_cell(gram, cell, setting, segments, test, wide, j, earlier[j], along)
             earlier[j] = state
             mine.append(link)
         links.append(mine)
     return links
-
-
-def _predecessor(chain: list[FastCell], j: int, states: list[State | None]) -> State | None:
-    """The answer to scale for cell j: the last C, or the same C of the last epsilon."""
-    if j == 0:
-        return None
-    machine, last = chain[j].machine, chain[j - 1].machine
-    if getattr(machine, "epsilon", None) == getattr(last, "epsilon", None):
-        return states[j - 1]
-    same = [i for i in range(j) if chain[i].machine.C == machine.C]
-    return states[same[-1]] if same else None
 
 
 def _solve_cell(
@@ -182,8 +171,25 @@ def _regress(
         rows = train[targets.weight[train] > 0]
         settings.append(_Setting(rows, targets.values[rows], targets.weight[rows]))
     tests = [test for _, test in folds]
-    links = _follow_all(gram, chain, [settings], [everything], tests, n_threads)[0]
-    return [[_read(cell, link) for cell, link in zip(chain, mine, strict=True)] for mine in links]
+    runs = _runs(len(folds), 1, n_threads)
+    parts = _by_epsilon(chain)  # one job each: with two halves of the folds alone, one thread would wait
+    jobs = [
+        partial(_follow, gram, part, settings[some], everything, tests[some]) for part in parts for some in runs
+    ]
+    done = run(jobs, n_threads)
+    answers: list[list[Answer]] = [[] for _ in folds]
+    for k, part in enumerate(parts):
+        by_fold = [mine for found in done[k * len(runs) : (k + 1) * len(runs)] for mine in found]
+        for answer, mine in zip(answers, by_fold, strict=True):
+            answer += [_read(cell, link) for cell, link in zip(part, mine, strict=True)]
+    return answers
+
+
+def _by_epsilon(chain: list[FastCell]) -> list[list[FastCell]]:
+    parts: dict[float, list[FastCell]] = {}
+    for cell in chain:
+        parts.setdefault(getattr(cell.machine, "epsilon", 0.0), []).append(cell)
+    return list(parts.values())
 
 
 def _read(cell: FastCell, link: _Link) -> Answer:
@@ -244,7 +250,7 @@ def _classify(
 def _training_weights(machine: Classifier, targets: Targets, train: IntArray) -> FloatArray:
     assert targets.classes is not None
     codes = targets.codes[train]
-    return targets.weight[train] * machine._class_factors(targets.classes, codes, targets.classes[codes])
+    return targets.weight[train] * machine._class_factors(targets.classes, codes)
 
 
 def _counted(task: BinaryTask, weight: FloatArray) -> BinaryTask:

@@ -220,5 +220,5 @@ def test_certify_refuses_other_rows_and_other_classes() -> None:
     with pytest.raises(ValueError, match="fitted on the classes"):
         mm.certify(model, X, y + 1)
     other = Ridge().fit(X, y)
-    with pytest.raises(TypeError, match="certify checks SVC, .*, not Ridge"):
+    with pytest.raises(TypeError, match=r"certify checks SVC, .*, not Ridge"):
         mm.certify(other, X, y)

@@ -14,12 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._compute.bits import bits_f32, bits_f64
+from maxmargin._compute.bounds import snapped
 from maxmargin._compute.jit import inline, jit, jit_finite, jit_sums
+from maxmargin._compute.narrow_block import MOST, solve_narrow_block
 
 MAX_BLOCK = 4096  # variables in a block: their index travels in the last 12 bits of a float
 BIG = 1e300
 SMALLEST_CURVATURE = 1e-12
-ROUNDING = 1e-13
 
 _INDEX_BITS = np.int64(MAX_BLOCK - 1)
 _VALUE_BITS = ~_INDEX_BITS
@@ -55,14 +56,14 @@ def extremes(g, t, lo, hi, group, n_groups):
 
 
 @jit
-def smallest(values, allowed, k):
-    """Indices of the ``k`` smallest values among the allowed, in no particular order: one pass, one heap."""
+def smallest(values, k):
+    """Indices of the ``k`` smallest values below BIG, in no particular order: one pass, one heap."""
     keys = np.empty(k)
     items = np.empty(k, np.int64)
-    keys[:] = np.inf  # a heap, with the largest key on top
+    keys[:] = BIG  # a heap, with the largest key on top
     items[:] = -1
     for i in range(len(values)):
-        if not allowed[i] or k == 0 or values[i] >= keys[0]:
+        if k == 0 or values[i] >= keys[0]:
             continue
         root, child = 0, 1
         while child < k:  # sink from the top to where it belongs
@@ -81,6 +82,15 @@ def smallest(values, allowed, k):
     return items[:size]
 
 
+@jit_finite
+def _violations(g, can_move, sign, group, middle, reach, key):
+    """Keys of those that can move and lie on the wrong side of ``reach``, from the middle; BIG for others."""
+    for i in range(len(g)):
+        k = group[i]
+        violates = can_move[i] & (sign * (g[i] - reach[k]) < 0.0)
+        key[i] = sign * (g[i] - middle[k]) if violates else BIG
+
+
 @jit
 def choose(g, t, lo, hi, group, smallest_up, largest_down, kept, n_new):
     """The next working set: ``kept`` and the ``n_new`` worst violators, half of each side, of all groups.
@@ -88,28 +98,17 @@ def choose(g, t, lo, hi, group, smallest_up, largest_down, kept, n_new):
     A variable violates when it could go up and lies below the largest that could go down, or the reverse.
     The distance is measured from the middle of its group, so that groups compete on equal terms.
     """
-    m = len(g)
-    n_groups = len(smallest_up)
-    middle = np.empty(n_groups)
-    for k in range(n_groups):
-        middle[k] = 0.5 * (smallest_up[k] + largest_down[k])
-    allowed = np.zeros(m, np.bool_)
-    key = np.empty(m, np.float64)
-    taken = np.zeros(m, np.bool_)
-    for i in kept:
-        taken[i] = True
-    for i in range(m):
-        k = group[i]
-        allowed[i] = (not taken[i]) and t[i] < hi[i] and g[i] < largest_down[k]
-        key[i] = g[i] - middle[k]
-    ups = smallest(key, allowed, n_new // 2)
-    for i in ups:
-        taken[i] = True
-    for i in range(m):
-        k = group[i]
-        allowed[i] = (not taken[i]) and t[i] > lo[i] and g[i] > smallest_up[k]
-        key[i] = middle[k] - g[i]
-    downs = smallest(key, allowed, n_new - len(ups))
+    middle = 0.5 * (smallest_up + largest_down)
+    key = np.empty(len(g))
+    can_move = t < hi
+    can_move[kept] = False
+    _violations(g, can_move, 1.0, group, middle, largest_down, key)
+    ups = smallest(key, n_new // 2)
+    can_move = t > lo
+    can_move[kept] = False
+    can_move[ups] = False
+    _violations(g, can_move, -1.0, group, middle, smallest_up, key)
+    downs = smallest(key, n_new - len(ups))
     return np.concatenate((kept, ups, downs))
 
 
@@ -170,17 +169,6 @@ def _partner(g, gi, down, Bi, curvature, cii):
 
 
 @jit
-def snapped(value, lo, hi):
-    """A value within rounding of a bound is on it: what rounding leaves must not count as free."""
-    slack = ROUNDING * (hi - lo) if hi - lo < np.inf else 0.0
-    if value >= hi - slack:
-        return hi
-    if value <= lo + slack:
-        return lo
-    return value
-
-
-@jit
 def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
     """Sequential minimal optimisation on one block that stays in the cache; changes ``g`` and ``t``.
 
@@ -234,6 +222,15 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
             first[k] = a + low
             violation[k] = g[a + high] + down[a + high] - g[a + low] - up[a + low]
     return max_steps
+
+
+@jit
+def solve_one_group(B, g, t, lo, hi, tol, max_steps):
+    """`solve_block` for one group, in float32 where the block is; ``g`` may be left as it was."""
+    if B.itemsize == 4 and len(t) <= MOST:
+        return solve_narrow_block(B, g, t, lo, hi, tol, max_steps)
+    starts, stops = np.zeros(1, np.int64), np.full(1, len(t))
+    return solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps)
 
 
 @jit_sums
@@ -340,7 +337,11 @@ def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q,
         scale_block(B, tau[ws], d[ws])
         t_block = t[ws]
         inner = max(0.5 * tol, 0.1 * violation)
-        taken = solve_block(B, g[ws], t_block, lo[ws], hi[ws], starts, stops, inner, max_steps - steps)
+        left = max_steps - steps
+        if n_groups == 1:
+            taken = solve_one_group(B, g[ws], t_block, lo[ws], hi[ws], inner, left)
+        else:
+            taken = solve_block(B, g[ws], t_block, lo[ws], hi[ws], starts, stops, inner, left)
         if taken == 0:
             return steps, violation
         steps += taken

@@ -36,6 +36,12 @@ def jit_finite(function: Function) -> Any:
     return numba.njit(cache=True, nogil=True, fastmath=flags)(function)
 
 
+def jit_scan(function: Function) -> Any:
+    """As `jit_finite`, expanded into its caller."""
+    flags = {"reassoc", "contract", "nnan", "nsz"}
+    return numba.njit(cache=True, nogil=True, forceinline=True, fastmath=flags)(function)
+
+
 def inline(function: Function) -> Any:
     """A small function that is always expanded into its jitted caller."""
     return numba.njit(inline="always")(function)

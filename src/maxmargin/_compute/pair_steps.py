@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compute.dual import BIG, SMALLEST_CURVATURE, snapped
+from maxmargin._compute.bounds import snapped
+from maxmargin._compute.dual import BIG, SMALLEST_CURVATURE
 from maxmargin._compute.jit import jit
 
 

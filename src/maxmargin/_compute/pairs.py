@@ -1,4 +1,4 @@
-"""The machines of two classes out of many: all their cells and folds in one call, on the Gram matrix of all.
+"""The machines of two classes out of many: all their cells and folds in one call, on one Gram matrix.
 
 In signed variables t_i = y_i a_i the machine reads min 1/2 t'(K + D)t - y't with sum t = 0 and
 0 <= y_i t_i <= bound_i. A row outside of the training set has bound 0. The problems of a pair differ little,
@@ -10,7 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compute.dual import add_rows, choose, extremes, gradient, smallest, solve_block, solve_on_gram
+from maxmargin._compute.dual import (
+    BIG,
+    add_rows,
+    choose,
+    extremes,
+    gradient,
+    smallest,
+    solve_on_gram,
+    solve_one_group,
+)
 from maxmargin._compute.folds import make_feasible
 from maxmargin._compute.jit import jit
 from maxmargin._compute.leave_one_out import multiplier
@@ -25,26 +34,27 @@ _FIRST_BLOCK = 160
 
 
 @jit
-def solve_pair(K, row, segments, y, bounds, ridges, origin, tol, max_steps):
-    """Solve the problem of every row of ``bounds`` and ``ridges`` (n_problems, n).
+def solve_pair(K, y, bounds, ridges, origin, tol, max_steps):
+    """Solve the problem of every row of ``bounds`` and ``ridges`` (n_problems, n) on the first n rows of K.
 
-    Point ``row[i]`` of ``K`` is row i; ``segments`` are the columns of ``K`` that cover all of ``row``.
     Problem p starts from the answer to problem ``origin[p]`` < p, or from nothing where that is -1. Returns
-    the signed variables (n_problems, n), the biases and the numbers of steps (n_problems,).
+    the signed variables and their kernel sums K t (n_problems, n), biases and numbers of steps (n_problems,).
     """
     n_problems, n = bounds.shape
     answers = np.zeros((n_problems, n))
+    sums = np.zeros((n_problems, n))
     biases = np.empty(n_problems)
     steps = np.zeros(n_problems, np.int64)
     ones = np.ones(n)
+    every = np.arange(n)
+    everything = np.array([[0, n]])
     group = np.zeros(n, np.int64)
     g = np.empty(n)
-    v = np.zeros(K.shape[0])
     B = np.empty((_MOST_CANDIDATES, _STRIDE), K.dtype)
     members = np.empty(_MOST_CANDIDATES, np.int64)
     size = 0
     for p in range(n_problems):
-        t = answers[p]
+        t, v = answers[p], sums[p]
         lo = np.where(y < 0.0, -bounds[p], 0.0)
         hi = np.where(y > 0.0, bounds[p], 0.0)
         if origin[p] >= 0:
@@ -52,29 +62,29 @@ def solve_pair(K, row, segments, y, bounds, ridges, origin, tol, max_steps):
             _balance(t, lo, hi)
         while size > 0 and steps[p] < max_steps:
             candidates = members[:size]
-            _set_diagonal(B, K, row, candidates, ridges[p])
+            _set_diagonal(B, K, candidates, ridges[p])
             made = _solve_candidates(B, candidates, y, lo, hi, t, tol, max_steps - steps[p])
             steps[p] += made
-            _sums(K, row, segments, t, v)
-            gradient(v, row, ones, ridges[p], t, -y, g)
+            _sums(K, t, v)
+            gradient(v, every, ones, ridges[p], t, -y, g)
             up, down = extremes(g, t, lo, hi, group, 1)
             if down[0] - up[0] <= tol:
                 break
             more = choose(g, t, lo, hi, group, up, down, candidates, _JOIN)[size:]
             stuck = made == 0 and len(more) == 0  # only rounding is left between the two gradients
-            size = 0 if stuck else _join(K, row, more, members, size, B)
+            size = 0 if stuck else _join(K, more, members, size, B)
         if size == 0:
-            _sums(K, row, segments, t, v)
+            _sums(K, t, v)
             made, _ = solve_on_gram(
-                K, row, segments, ones, ridges[p], -y, lo, hi, group, 1, t, v,
+                K, every, everything, ones, ridges[p], -y, lo, hi, group, 1, t, v,
                 min(_FIRST_BLOCK, n), tol, max_steps - steps[p],
             )  # fmt: skip
             steps[p] += made
-            gradient(v, row, ones, ridges[p], t, -y, g)
+            gradient(v, every, ones, ridges[p], t, -y, g)
             chosen = _near_the_margin(g, y, t, multiplier(g, t, lo, hi))
-            size = _join(K, row, chosen, members, 0, B)
+            size = _join(K, chosen, members, 0, B)
         biases[p] = -multiplier(g, t, lo, hi)
-    return answers, biases, steps
+    return answers, sums, biases, steps
 
 
 @jit
@@ -97,12 +107,11 @@ def _balance(t, lo, hi):
 
 
 @jit
-def _sums(K, row, segments, t, v):
-    """v = K t on all segments."""
+def _sums(K, t, v):
+    """v = K t."""
     used = np.flatnonzero(t)
-    for k in range(len(segments)):
-        v[segments[k, 0] : segments[k, 1]] = 0.0
-        add_rows(v, K, row[used], t[used], segments[k, 0], segments[k, 1])
+    v[:] = 0.0
+    add_rows(v, K, used, t[used], 0, len(v))
 
 
 @jit
@@ -113,17 +122,16 @@ def _solve_candidates(B, candidates, y, lo, hi, t, tol, max_steps):
     g = -y[candidates]
     used = np.flatnonzero(t_block)
     add_rows(g, B, used, t_block[used], 0, size)
-    starts, stops = np.zeros(1, np.int64), np.full(1, size)
-    made = solve_block(B, g, t_block, lo[candidates], hi[candidates], starts, stops, _AIM * tol, max_steps)
+    made = solve_one_group(B, g, t_block, lo[candidates], hi[candidates], _AIM * tol, max_steps)
     t[candidates] = t_block
     return made
 
 
 @jit
-def _set_diagonal(B, K, row, candidates, ridge):
+def _set_diagonal(B, K, candidates, ridge):
     for k in range(len(candidates)):
         i = candidates[k]
-        B[k, k] = K[row[i], row[i]] + ridge[i]
+        B[k, k] = K[i, i] + ridge[i]
 
 
 @jit
@@ -131,12 +139,13 @@ def _near_the_margin(g, y, t, level):
     """Support vectors, and the rows next to the margin beside them."""
     outside = t == 0.0
     n_support = len(t) - int(outside.sum())
-    spare = smallest(y * (g - level), outside, min(len(t) - n_support, int(_SPARE * n_support) + 32))
+    distances = np.where(outside, y * (g - level), BIG)
+    spare = smallest(distances, int(_SPARE * n_support) + 32)
     return np.sort(np.concatenate((np.flatnonzero(t), spare)))
 
 
 @jit
-def _join(K, row, more, members, size, B):
+def _join(K, more, members, size, B):
     """Add candidates with their kernel values. Returns how many there are, 0 where they are too many."""
     old = size
     if size + len(more) > len(members):
@@ -144,7 +153,7 @@ def _join(K, row, more, members, size, B):
     for i in more:
         members[size] = i
         for j in range(size + 1):
-            B[size, j] = K[row[i], row[members[j]]]
+            B[size, j] = K[i, members[j]]
         size += 1
     for i in range(size):
         for j in range(max(i + 1, old), size):
@@ -153,21 +162,16 @@ def _join(K, row, more, members, size, B):
 
 
 @jit
-def add_class(K, rows, weights, test, machines, decisions):
+def add_class(values, weights, machines, decisions):
     """Add what the rows of one class contribute to all machines that know it.
 
-    ``weights`` (n_columns, n_rows) holds the coefficients of ``rows`` in the machines that the rows
-    ``machines`` of ``decisions`` (n_machines, n_test) stand for. Only the few rows that it uses are added.
+    ``values`` (n_rows, n_test) are kernel values, and ``weights`` (n_columns, n_rows) the coefficients of the
+    rows in the machines that the rows ``machines`` of ``decisions`` (n_machines, n_test) stand for. Only the
+    few rows that a machine uses are added.
     """
-    n_rows, n_test = len(rows), len(test)
-    values = np.empty((n_rows, _TEST_ROWS), K.dtype)
+    n_test = values.shape[1]
     for begin in range(0, n_test, _TEST_ROWS):
         end = min(begin + _TEST_ROWS, n_test)
-        part = test[begin:end]
-        for i in range(n_rows):
-            source = K[rows[i]]
-            for j in range(end - begin):
-                values[i, j] = source[part[j]]
         for m in range(len(machines)):
             used = np.flatnonzero(weights[m])
-            add_rows(decisions[machines[m], begin:end], values, used, weights[m][used], 0, end - begin)
+            add_rows(decisions[machines[m]], values, used, weights[m][used], begin, end)

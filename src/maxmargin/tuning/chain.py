@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin._compute import dual
+from maxmargin._compute.bounds import ROUNDING
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.tuning.free_system import FreeSystem, factorise, free_variables, hand_out
 from maxmargin.typing import AnyArray, FloatArray, IntArray
@@ -240,6 +241,6 @@ def _best_multiple(signed: Signed, t: FloatArray, v: FloatArray) -> float:
 
 def _on_bounds(t: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
     """Values within rounding of a bound are put on it, so that they count as bounded."""
-    slack = dual.ROUNDING * np.minimum(hi - lo, np.abs(t).max(initial=0.0))
+    slack = ROUNDING * np.minimum(hi - lo, np.abs(t).max(initial=0.0))
     t = np.where(t >= hi - slack, hi, t)
     return np.where(t <= lo + slack, lo, t)

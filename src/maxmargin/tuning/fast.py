@@ -203,6 +203,12 @@ def _read(cell: FastCell, link: _Link) -> Answer:
 # -- classification ------------------------------------------------------------------------------------
 
 
+def asks_for_pairs(cells: list[FastCell], targets: Targets) -> bool:
+    """True for hinge machines one-versus-one, whose pairs need the values between two classes only."""
+    several = targets.classes is not None and len(targets.classes) > 2
+    return several and all(isinstance(c.machine, SVC) and c.machine.multiclass == "ovo" for c in cells)
+
+
 def _classify(
     gram: SharedGram, chain: list[FastCell], targets: Targets, folds: list[Fold], n_threads: int
 ) -> list[list[Answer]]:
@@ -216,8 +222,7 @@ def _classify(
             reason = f"{missing} of the {n_classes} classes have no training row of positive weight in a fold"
             return [[Answer(cell.index, None, None, 0.0, reason) for cell in chain] for _ in folds]
     weights = [_training_weights(machine, targets, train) for train, _ in folds]
-    pairwise = n_classes > 2 and machine.multiclass == "ovo"
-    if pairwise and isinstance(machine, SVC):
+    if asks_for_pairs(chain, targets):
         return answer_pairs(gram, chain, targets, folds, weights, n_threads)
     tasks = [
         [_counted(task, weight) for task in binary_tasks(targets.codes[train], n_classes, machine.multiclass)]

@@ -1,8 +1,15 @@
-"""One-versus-one with many classes: the machines of a pair are solved together, and all asked together."""
+"""One-versus-one with many classes: the machines of a pair are solved together, and all asked together.
+
+The machines of a pair keep the sums of all rows of their two classes up to date, held-out rows included, so
+every machine that knows the class of a row has already decided about it. Where the class wins all of these
+votes nothing can overtake it, and only the rest of the rows are shown to the other machines.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
@@ -14,7 +21,7 @@ from maxmargin.multiclass import predict_codes, summed_decisions
 from maxmargin.tuning.cells import Answer, FastCell, Targets
 from maxmargin.tuning.folds import Fold
 from maxmargin.tuning.shared import SharedGram
-from maxmargin.typing import AnyArray, FloatArray, IntArray
+from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 _NO_LIMIT = 2**62
 
@@ -36,7 +43,7 @@ class PairMachines:
         self.betas = betas
         self.biases = biases
 
-    def decisions(self, K: AnyArray, codes: IntArray, test: IntArray) -> FloatArray:
+    def decisions(self, gram: SharedGram, codes: IntArray, test: IntArray) -> FloatArray:
         """Decisions of shape (n_cells, n_pairs, n_test), class by class: a row serves its class's pairs."""
         n_pairs, n_cells = self.biases.shape
         found = np.repeat(self.biases.T.reshape(-1, 1), len(test), axis=1)
@@ -52,7 +59,8 @@ class PairMachines:
             flat = weights.reshape(n_cells * len(known), -1)
             used = np.flatnonzero(flat.any(axis=0))
             columns = (np.arange(n_cells)[:, None] * n_pairs + known).ravel()
-            compute.add_class(K, start + used, np.ascontiguousarray(flat[:, used]), test, columns, found)
+            values = gram.values(start + used, test)
+            compute.add_class(values, np.ascontiguousarray(flat[:, used]), columns, found)
         return found.reshape(n_cells, n_pairs, len(test))
 
 
@@ -63,20 +71,27 @@ def answer_fold(
     machines: PairMachines,
     test: IntArray,
     seconds: float,
+    certain: BoolArray | None = None,
 ) -> list[Answer]:
-    """Answers of all cells on the test rows of one fold; ``seconds`` is what each cell took before."""
+    """Answers of all cells on the test rows of one fold; ``seconds`` is what each cell took before.
+
+    ``certain`` (n_cells, n_test) marks rows whose own class is known to win.
+    """
     assert targets.classes is not None
     n_classes = len(targets.classes)
     began = time.perf_counter()
-    found = machines.decisions(gram.narrow, targets.codes, test)
+    asked: BoolArray = np.full(len(test), True)
+    if certain is not None and not targets.scores:
+        asked = np.any(~certain, axis=0)
+    found = machines.decisions(gram, targets.codes, test[asked])
     answers = []
     for cell, by_pair in zip(chain, found, strict=True):
         decisions = by_pair.T
-        codes = predict_codes(decisions, n_classes, "ovo", break_ties=cell.machine.break_ties)
-        if targets.scores:
-            decisions = summed_decisions(decisions, n_classes)
+        codes = targets.codes[test]
+        codes[asked] = predict_codes(decisions, n_classes, "ovo", break_ties=cell.machine.break_ties)
+        scores = summed_decisions(decisions, n_classes) if targets.scores else None
         spent = seconds + (time.perf_counter() - began) / len(chain)
-        answers.append(Answer(cell.index, targets.classes[codes], decisions, spent))
+        answers.append(Answer(cell.index, targets.classes[codes], scores, spent))
     return answers
 
 
@@ -97,43 +112,100 @@ def answer_pairs(
     spread = np.zeros((len(folds), len(targets.codes)))
     for f, (train, _) in enumerate(folds):
         spread[f, train] = weights[f]
+    blocks = ClassBlocks(gram, targets.codes)
     every_pair = combinations(range(len(targets.classes)), 2)
-    jobs = [partial(_solve, gram, chain, targets.codes, spread, pair) for pair in every_pair]
-    solved = run(jobs, n_threads)
+    jobs = [partial(_solve, blocks, chain, spread, pair) for pair in every_pair]
+    solved: list[_Solved] = run(jobs, n_threads)
+    defeats = np.zeros((len(chain) * len(folds), len(targets.codes)), dtype=np.int64)
+    for pair in solved:
+        defeats[:, pair.rows] += pair.lost
     spent = (time.perf_counter() - began) / (len(chain) * len(folds))
-    asked = [
-        partial(answer_fold, gram, chain, targets, _on_fold(solved, f, len(folds)), test, spent)
-        for f, (_, test) in enumerate(folds)
-    ]
+    asked = []
+    for f, (_, test) in enumerate(folds):
+        machines = _on_fold(solved, f, len(folds))
+        certain = defeats[f :: len(folds), test] == 0
+        asked.append(partial(answer_fold, gram, chain, targets, machines, test, spent, certain))
     answers: list[list[Answer]] = run(asked, n_threads)
     return answers
 
 
-Solved = tuple[IntArray, FloatArray, FloatArray]
+class ClassBlocks:
+    """The matrix of the rows of two classes, in memory that each thread uses again and again.
+
+    The values of the first class stay in place while pairs with the same first class follow each other.
+    """
+
+    def __init__(self, gram: SharedGram, codes: IntArray) -> None:
+        self.gram = gram
+        self.codes = codes
+        self._ranges = [class_range(codes, k) for k in range(int(codes[-1]) + 1)]
+        self._within = [threading.Lock() for _ in self._ranges]
+        self._own: dict[int, AnyArray] = {}
+        self._local = threading.local()
+
+    def rows(self, pair: tuple[int, int]) -> IntArray:
+        return np.concatenate([np.arange(*self._ranges[k]) for k in pair])
+
+    def matrix(self, pair: tuple[int, int]) -> AnyArray:
+        """A matrix whose first rows and columns are those of the pair; the next call overwrites it."""
+        a, b = (slice(*self._ranges[k]) for k in pair)
+        middle = a.stop - a.start
+        end = middle + b.stop - b.start
+        K = self._space()
+        if self._local.first != pair[0]:
+            K[:middle, :middle] = self._of_class(pair[0])
+            self._local.first = pair[0]
+        K[middle:end, middle:end] = self._of_class(pair[1])
+        self.gram.fill(K[:middle, middle:end], a, b)
+        K[middle:end, :middle] = K[:middle, middle:end].T
+        return K
+
+    def _of_class(self, k: int) -> AnyArray:
+        rows = slice(*self._ranges[k])
+        with self._within[k]:
+            if k not in self._own:
+                own = np.empty((rows.stop - rows.start,) * 2, dtype=self.gram.dtype)
+                self.gram.fill(own, rows, rows)
+                self._own[k] = own
+        return self._own[k]
+
+    def _space(self) -> AnyArray:
+        if not hasattr(self._local, "space"):
+            sizes = sorted(stop - start for start, stop in self._ranges)
+            self._local.space = np.empty((sizes[-1] + sizes[-2],) * 2, dtype=self.gram.dtype)
+            self._local.first = -1
+        space: AnyArray = self._local.space
+        return space
 
 
-def _solve(
-    gram: SharedGram, chain: list[FastCell], codes: IntArray, weights: FloatArray, pair: tuple[int, int]
-) -> Solved:
-    """Rows of a pair, and coefficients and biases of its machines by cell and fold.
+@dataclass(frozen=True)
+class _Solved:
+    """Rows of a pair; by cell and fold its coefficients, biases and rows taken for the other class."""
+
+    rows: IntArray
+    t: FloatArray
+    biases: FloatArray
+    lost: BoolArray
+
+
+def _solve(blocks: ClassBlocks, chain: list[FastCell], weights: FloatArray, pair: tuple[int, int]) -> _Solved:
+    """The machines of a pair, by cell and fold.
 
     The first cell goes from fold to fold, every other cell starts from the one before on the same fold.
     """
-    segments = np.array([class_range(codes, k) for k in pair])
-    rows = np.concatenate([np.arange(start, stop) for start, stop in segments])
-    y = np.where(codes[rows] == pair[0], 1.0, -1.0)
+    rows = blocks.rows(pair)
+    y = np.where(blocks.codes[rows] == pair[0], 1.0, -1.0)
     n_folds = len(weights)
     bounds, ridges = _limits(chain, weights[:, rows])
     origin = np.arange(len(bounds)) - n_folds
     origin[:n_folds] = np.arange(n_folds) - 1
     machine = chain[0].machine
     tol, max_steps = machine.tol, machine.max_iter if machine.max_iter >= 0 else _NO_LIMIT
-    t, biases, _ = compute.solve_pair(gram.narrow, rows, segments, y, bounds, ridges, origin, tol, max_steps)
-    if gram.too_coarse(rows, t, tol):
-        t, biases, _ = compute.solve_pair(
-            gram.wide(), rows, segments, y, bounds, ridges, origin, tol, max_steps
-        )
-    return rows, t, biases
+    problems = (y, bounds, ridges, origin, tol, max_steps)
+    t, sums, biases, _ = compute.solve_pair(blocks.matrix(pair), *problems)
+    if blocks.gram.too_coarse(rows, t, tol):
+        t, sums, biases, _ = compute.solve_pair(blocks.gram.wide_part(rows), *problems)
+    return _Solved(rows, t, biases, (sums + biases[:, None] > 0) != (y > 0))
 
 
 def _limits(chain: list[FastCell], weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -148,9 +220,9 @@ def _limits(chain: list[FastCell], weights: FloatArray) -> tuple[FloatArray, Flo
     return bounds.reshape(-1, shape[-1]), ridges.reshape(-1, shape[-1])
 
 
-def _on_fold(solved: list[Solved], f: int, n_folds: int) -> PairMachines:
+def _on_fold(solved: list[_Solved], f: int, n_folds: int) -> PairMachines:
     return PairMachines(
-        [rows for rows, _, _ in solved],
-        [t[f::n_folds] for _, t, _ in solved],
-        np.array([biases[f::n_folds] for _, _, biases in solved]),
+        [pair.rows for pair in solved],
+        [pair.t[f::n_folds] for pair in solved],
+        np.array([pair.biases[f::n_folds] for pair in solved]),
     )

@@ -18,7 +18,7 @@ from maxmargin._compute.threads import effective_threads
 from maxmargin.svm import OneClassSVM
 from maxmargin.tuning.cells import Answer, FastCell, Targets
 from maxmargin.tuning.errors import ErrorMeasure
-from maxmargin.tuning.fast import answer_folds
+from maxmargin.tuning.fast import answer_folds, asks_for_pairs
 from maxmargin.tuning.folds import (
     Fold,
     as_numbers,
@@ -366,14 +366,14 @@ class SharedTask:
             kernel = kernel.bind(rows)
         wide = getattr(machine, "tol", 0.0) < 1e-5 or kernel.whole  # costly values are not computed twice
         balanced = isinstance(machine, DUAL) and not isinstance(machine, OneClassSVM)
-        return SharedGram(kernel, kernel.prepare(rows), layout, wide=wide, balanced=balanced)
+        points, in_parts = kernel.prepare(rows), asks_for_pairs(self.cells, data.targets)
+        return SharedGram(kernel, points, layout, wide=wide, balanced=balanced, in_parts=in_parts)
 
     def _entry(self, fold: int, answer: Answer) -> Entry:
         data = self.data
         if answer.failure:
             return answer.index, fold, np.nan, answer.seconds, answer.failure
         assert answer.predicted is not None
-        assert answer.decisions is not None
         test = data.folds[fold][1]
         if data.measure.scorer is None:
             error = data.measure.of_predictions(data.y[test], answer.predicted)
@@ -382,6 +382,7 @@ class SharedTask:
             if data.targets.classes is not None:
                 model.classes_ = data.targets.classes
             X_test, y_test = _safe_indexing(data.X, test), None if data.y is None else data.y[test]
+            assert answer.decisions is not None
             error = data.measure.of_stored(model, X_test, y_test, answer.predicted, answer.decisions)
         return answer.index, fold, error, answer.seconds, ""
 

@@ -111,25 +111,59 @@ class SharedGram:
     ``balanced`` says that the coefficients of every machine sum to zero. A constant can then be taken from
     all values without changing anything, and a wide kernel, whose values are all near one, keeps in float32
     the digits that matter.
+
+    ``in_parts`` says that nobody needs the matrix as a whole. Where its values would not come from shared
+    inner products, it is then never made: `fill`, `values` and `wide_part` compute what they are asked for.
     """
 
-    def __init__(self, kernel: Kernel, points: Any, layout: Layout, *, wide: bool, balanced: bool) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        points: Any,
+        layout: Layout,
+        *,
+        wide: bool,
+        balanced: bool,
+        in_parts: bool = False,
+    ) -> None:
         self._kernel = kernel
         self._points = points
         self._layout = layout
         self._lock = threading.Lock()
         self._wide: AnyArray | None = None
         self._error: FloatArray | None = None
+        self._parts: Any = None
+        self.dtype = np.dtype(np.float64 if wide else np.float32)
         if wide:
             self.narrow = self._wide = layout.gram(kernel, points, np.float64)
         else:
             probe = np.random.default_rng(0).permutation(len(points))[:_PROBE]
             exact = points.astype(np.float64)
             true = kernel.gram(exact.take(probe), exact)
-            shift = float(true.mean()) if balanced and layout.rounds_once(kernel, points) else 0.0
-            self.narrow = layout.gram(kernel, points, np.float32, shift)
-            self._error = (true - shift - self.narrow[probe]).astype(np.float32)
+            shared = layout.rounds_once(kernel, points)
+            shift = float(true.mean()) if balanced and shared else 0.0
+            if in_parts and not shared:
+                self._parts = for_engine(points, np.float32)
+                probed = kernel.gram(self._parts.take(probe), self._parts)
+            else:
+                self.narrow = layout.gram(kernel, points, np.float32, shift)
+                probed = self.narrow[probe]
+            self._error = (true - shift - probed).astype(np.float32)
         self._largest_error = 0.0 if self._error is None else float(np.abs(self._error).max(initial=0.0))
+
+    def fill(self, out: AnyArray, rows: slice, columns: slice) -> None:
+        """Fill ``out`` with the values between rows and columns."""
+        if self._parts is None:
+            out[:] = self.narrow[rows, columns]
+        else:
+            others = None if rows == columns else self._parts.take(columns)
+            self._kernel.gram(self._parts.take(rows), others, out=out)
+
+    def values(self, rows: IntArray, columns: IntArray) -> AnyArray:
+        """Values between any rows and any columns."""
+        if self._parts is None:
+            return self.narrow[np.ix_(rows, columns)]
+        return self._kernel.gram(self._parts.take(rows), self._parts.take(columns))
 
     def too_coarse(self, rows: IntArray, weights: FloatArray, tol: float) -> bool:
         """True when float32 values put an error above tol / 4 on the kernel sums with these weights.
@@ -149,3 +183,9 @@ class SharedGram:
             if self._wide is None:
                 self._wide = self._layout.gram(self._kernel, self._points, np.float64)
             return self._wide
+
+    def wide_part(self, rows: IntArray) -> AnyArray:
+        """The values between some rows in float64."""
+        if self._parts is None:
+            return self.wide()[np.ix_(rows, rows)]
+        return self._kernel.gram(self._points.take(rows).astype(np.float64))

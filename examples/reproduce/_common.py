@@ -41,24 +41,39 @@ def load(name: str, source: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _openml(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and labels, these as text; the pandas parser fails on labels that look like numbers."""
     bunch = fetch_openml(data_id=OPENML[name], as_frame=False, parser="liac-arff")
-    return np.asarray(bunch.data, dtype=float), np.asarray(bunch.target)
+    return np.asarray(bunch.data, dtype=float), np.asarray(bunch.target).astype(str)
 
 
 def _openml_spambase() -> tuple[np.ndarray, np.ndarray]:
     X, y = _openml("spambase")
-    return X, np.where(y == "1", "spam", "nonspam")
+    y = np.where(y == "1", "spam", "nonspam")
+    published = np.repeat(["spam", "nonspam"], [1813, 2788])  # the split draws row numbers of this file
+    _expect(len(y) == len(published) and bool((y == published).all()), "spambase")
+    return X, y
 
 
 def _openml_usps() -> tuple[np.ndarray, np.ndarray]:
-    X, y = _openml("usps")  # training rows first; digit d has the label d + 1
-    return X[:7291], y[:7291].astype(int) - 1
+    X, y = _openml("usps")  # the 7291 training rows first; digit d has the label d + 1
+    digits = y[:7291].astype(float).astype(int) - 1
+    _expect(np.sum(digits == 5) == 556 and np.sum(digits == 8) == 542, "usps")
+    return X[:7291], digits
 
 
 def _openml_vertebral() -> tuple[np.ndarray, np.ndarray]:
     X, y = _openml("vertebral")
     labels, counts = np.unique(y, return_counts=True)
+    _expect(sorted(counts) == [100, 210], "vertebral")  # 1523 is the same with three classes
     return X, np.where(y == labels[np.argmax(counts)], "AB", "NO")
+
+
+def _expect(right: bool, name: str) -> None:
+    if not right:
+        raise SystemExit(
+            f"OpenML's data set {OPENML[name]} does not have the rows of the published {name} file in their "
+            "order, so the text's experiment cannot be repeated with it: use --data DIR."
+        )
 
 
 _READERS: dict[str, tuple[str, Callable[[], tuple[np.ndarray, np.ndarray]]]] = {
@@ -80,10 +95,10 @@ def heading(text: str) -> None:
     print(f"\n{text}\n{'-' * len(text)}")
 
 
-def side_by_side(rows: dict[str, dict[str, object]], index: str) -> pd.DataFrame:
+def side_by_side(rows: dict[str, dict[str, object]], index: str, digits: int = 4) -> pd.DataFrame:
     """A frame with a row per item; printed without cutting anything."""
     frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis(index)
-    print(frame.to_string(float_format=lambda v: f"{v:.4f}"))
+    print(frame.to_string(float_format=lambda v: f"{v:.{digits}f}"))
     return frame
 
 

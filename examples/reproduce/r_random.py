@@ -12,6 +12,7 @@ from math import ceil, log2
 
 import numpy as np
 
+Folds = list[tuple[np.ndarray, np.ndarray]]
 _WORDS = 624
 
 
@@ -61,7 +62,7 @@ def _scrambled(seed: int) -> np.ndarray:
     return np.array(words, dtype=np.uint32)
 
 
-def e1071_folds(n: int, seed: int, cross: int = 10) -> list[tuple[np.ndarray, np.ndarray]]:
+def e1071_folds(n: int, seed: int, cross: int = 10) -> Folds:
     """The folds that ``set.seed(seed); e1071::tune(...)`` makes: pairs of training and test rows."""
     order = RRandom(seed).sample(n)
     edges = np.linspace(1, n, cross + 1)[1:-1]  # cut(1:n, breaks = cross): equal widths, closed on the right

@@ -274,11 +274,13 @@ def _cut_points(values: FloatArray, codes: IntArray, weights: FloatArray, n_clas
     blocks = np.diff(cumulative[edges], axis=0)
     kept = np.r_[0, np.flatnonzero(_is_boundary(blocks)) + 1, len(blocks)]
     chosen = kept[1:-1][_accepted_cuts(cumulative[edges[kept]])]
-    below, above = ordered[starts[chosen - 1]], ordered[starts[chosen]]
+    return cuts_between(ordered[starts[chosen - 1]], ordered[starts[chosen]])
+
+
+def cuts_between(below: FloatArray, above: FloatArray) -> FloatArray:
+    """Cuts between neighbouring values: their middle, or the lower one where no float lies between."""
     middle = below + (above - below) / 2
-    # neighbouring floats have no middle, and an interval holds its upper end
-    cuts: FloatArray = np.where(middle < above, middle, below)
-    return cuts
+    return np.where(middle < above, middle, below)
 
 
 def _is_boundary(blocks: FloatArray) -> BoolArray:

@@ -30,13 +30,24 @@ def check_not_negative(name: str, value: Any) -> None:
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}={value!r} is unknown: use {' or '.join(map(repr, choices))}.")
+    if not isinstance(value, str) or value not in choices:
+        *others, last = map(repr, choices)
+        raise ValueError(f"{name}={value!r} is unknown: use {', '.join(others)} or {last}.")
+
+
+def check_count(name: str, value: Any) -> int:
+    if not _is_whole(value) or value < 1:
+        raise ValueError(f"{name}={value!r} must be a whole number >= 1.")
+    return int(value)
 
 
 def check_max_iter(value: Any) -> None:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < -1 or value == 0:
+    if not _is_whole(value) or value < -1 or value == 0:
         raise ValueError(f"max_iter={value!r} must be a whole number >= 1, or -1 for no limit.")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def check_time_limit(value: Any) -> None:

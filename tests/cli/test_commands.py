@@ -154,6 +154,7 @@ def test_formats_agree(folder: Path) -> None:
     Path("a.csv.gz").write_bytes(gzip.compress(Path("a.csv").read_bytes()))
     codes = pd.Categorical(table["species"]).codes
     dump_svmlight_file(table.drop(columns="species").to_numpy(), codes, "a.libsvm", zero_based=False)
+    Path("a.libsvm.gz").write_bytes(gzip.compress(Path("a.libsvm").read_bytes()))
     errors = {
         name: answer("tune", name, *words, *SMALL)["tuning"]["error"]
         for name, *words in [
@@ -162,6 +163,7 @@ def test_formats_agree(folder: Path) -> None:
             ("a.parquet", "--guess-target"),
             ("a.csv.gz", "-t", "species"),
             ("a.libsvm",),
+            ("a.libsvm.gz",),
         ]
     }
     assert len(set(errors.values())) == 1, errors
@@ -208,6 +210,26 @@ def test_select(folder: Path) -> None:
     assert 0 <= found["error"]["chosen"] < 0.1
     assert len(pd.read_csv("ranks.csv")) == 4
     assert "more than the 4 columns" in refusal("select", "iris.csv", "-t", "species", "--keep", "9", code=2)
+
+
+def test_the_seed_of_select_makes_its_folds(folder: Path) -> None:
+    credit().to_csv("credit.csv", index=False)
+    words = [
+        "select",
+        "credit.csv",
+        "-t",
+        "default",
+        "--drop",
+        "id",
+        "--method",
+        "su",
+        "--folds",
+        "3",
+        "--seed",
+    ]
+    errors = [answer(*words, seed)["error"]["all"] for seed in (0, 0, 1, 2, 3)]
+    assert errors[0] == errors[1]
+    assert len(set(errors)) > 1
 
 
 def test_scorecard(folder: Path) -> None:
@@ -353,6 +375,9 @@ def test_wrong_wishes(folder: Path) -> None:
     assert "there are en and es" in refusal(*fit, "--language", "fr", code=2)
     assert "does not exist" in refusal(*fit, "-o", "no/where/m.mm", code=2)
     assert "holds text" in refusal(*fit, "--task", "regression")
+    iris().assign(species="setosa").to_csv("one.csv", index=False)
+    words = ["-t", "species", "--task", "classification"]
+    assert "one class only ('setosa'): two are needed" in refusal("fit", "one.csv", *words)
     assert "linear-svm has no kernel" in refusal(*fit, "--model", "linear-svm", "--kernel", "RBF()", code=2)
     assert "C=-1" in refusal(*fit, "--grid", "C=-1", "--folds", "3", "--no-report", code=1)
     assert "has no column 'nothing'" in refusal(*fit, "--drop", "nothing")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,17 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
 from maxmargin.displays import MarginDisplay
-from maxmargin.displays._support import crossings
-
-mpl.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
+from maxmargin.displays.support import crossings
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from maxmargin import displays
 from maxmargin.metrics import evaluate
 from maxmargin.scoring import Binning, IVSelector, Scorecard, WOEEncoder
 
-mpl.use("Agg")
 SCORED = ["RocDisplay", "KsDisplay", "CalibrationDisplay", "ScoreDisplay"]
 
 
@@ -31,14 +30,6 @@ def table():
 @pytest.fixture(scope="module")
 def card(table):
     return Scorecard(positive="bad").fit(*table)
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,6 @@ from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
 StepDisplay = mm.displays.StepDisplay
 
 
@@ -23,14 +21,6 @@ def table() -> tuple[pd.DataFrame, Any]:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(50, 2)), columns=["height", "weight"])
     return X, np.where(X["height"] + 0.5 * X["weight"] ** 2 > 0.3, "tall", "short")
-
-
-@pytest.fixture(autouse=True)
-def close_figures() -> Any:
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 @pytest.mark.parametrize("solver", ["smo", "working_set", "chunking", "decomposition", "qp"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,17 +13,7 @@ import maxmargin as mm
 from maxmargin import displays
 from maxmargin.displays.feature_map import plane_in_box
 from maxmargin.kernels import RBF, Linear, Polynomial, Sigmoid, Spectrum
-from maxmargin.svm.replay import replay
-
-mpl.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
+from maxmargin.svm.stages import solve_in_stages
 
 
 @pytest.fixture(scope="module")
@@ -165,10 +154,10 @@ def test_every_machine_can_be_told_again(kind, iris):
         "OneClassSVM": (mm.OneClassSVM(), None),
         "NuSVC": (mm.NuSVC(nu=0.1), y),
     }[kind]
-    found = replay(model.fit(X, target), X, target)
+    found = solve_in_stages(model.fit(X, target), X, target)
     assert found.kkt[-1] <= model.tol
     with pytest.raises(ValueError, match="machine=9"):
-        replay(model, X, target, machine=9)
+        solve_in_stages(model, X, target, machine=9)
 
 
 # -- feature maps ----------------------------------------------------------------------------------

@@ -173,3 +173,13 @@ def test_negative_coef0_warns() -> None:
 def test_rows_of_another_width_are_refused() -> None:
     with pytest.raises(ValueError, match="rows of 4 and of 2 columns"):
         RBF(gamma=1.0)(X, Z[:, :2])
+
+
+def test_equal_rows_are_found_and_near_ones_are_not() -> None:
+    rows = np.concatenate([X, X[[7, 3]], -X[[3]], X[[7]], np.nextafter(X[[5]], 9.0)])
+    points = RBF(gamma=1.0).prepare(rows)
+    expected = np.arange(len(rows))
+    expected[[40, 41, 43]] = [7, 3, 7]
+    np.testing.assert_array_equal(points.first_equals(), expected)
+    sparse = RBF(gamma=1.0).prepare(sp.csr_array(rows))
+    np.testing.assert_array_equal(sparse.first_equals(), np.arange(len(rows)))

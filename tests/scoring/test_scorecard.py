@@ -180,7 +180,7 @@ def test_unknown_values(table, card):
 def test_settings_are_checked(table):
     X, y = table
     for options in ({"pdo": 0}, {"base_odds": -1}):
-        with pytest.raises(ValueError, match="must be positive"):
+        with pytest.raises(ValueError, match="must be a number > 0"):
             Scorecard(**options).fit(X, y)
     with pytest.raises(ValueError, match="intercept"):
         Scorecard(intercept="none").fit(X, y)

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import svm as sk
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -139,6 +140,27 @@ def test_a_small_cache_forgets_the_oldest_row(blobs: Any) -> None:
     assert small.solution_.kernel_values > large.solution_.kernel_values
 
 
+@pytest.mark.filterwarnings("ignore:the sigmoid kernel")
+def test_smo_takes_the_steps_of_libsvm(blobs: Any) -> None:
+    """Where the problem is not convex another path leads to another answer; this one is LIBSVM's."""
+    X, y = blobs
+    options: dict[str, Any] = {
+        "C": 10.0,
+        "kernel": "sigmoid",
+        "gamma": 0.3,
+        "coef0": -1.0,
+        "shrinking": False,
+    }
+    peer = sk.SVC(**options).fit(X, y)
+    model = mm.SVC(solver=mm.solvers.SMO(precision="float32"), **options)
+    model.fit(X, y == peer.classes_[0])  # scikit-learn's first class is LIBSVM's +1
+    alpha = np.zeros(len(X))
+    alpha[peer.support_] = np.abs(peer.dual_coef_[0])
+    assert model.n_iter_[0] == peer.n_iter_[0]
+    np.testing.assert_allclose(model.alpha_, alpha, atol=1e-9)  # rows in float64 end 0.01 away
+    assert model.certificate_.kkt <= model.tol
+
+
 def test_a_trace_tells_the_story(blobs: Any) -> None:
     X, y = blobs
     model = mm.SVC(solver="smo", shrinking=False, trace=True).fit(X, y)
@@ -228,6 +250,7 @@ X6, Y6 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
         ({"solver": "simplex"}, "solver='simplex' is unknown: use 'working_set' or 'qp'"),
         ({"solver": 3}, "solver=3 is no solver: give a name"),
         ({"solver": mm.solvers.SMO(selection="third")}, "selection='third' is unknown"),
+        ({"solver": mm.solvers.SMO(precision="half")}, "precision='half' is unknown"),
         ({"solver": mm.solvers.SMO(shrinking=False)}, "shrinking=False of SMO belongs to the machine"),
         ({"solver": mm.solvers.SMO(tol=1e-5)}, "tol=1e-05 of SMO belongs to the machine: set tol there"),
         ({"solver": mm.solvers.Decomposition(size=1)}, "size=1 must be a whole number from 2"),
@@ -276,7 +299,7 @@ def test_solver_objects_are_parameters(blobs: Any) -> None:
     assert repr(model.solver) == "SMO(selection='first')"
     model.set_params(solver__selection="second")
     assert model.solver == mm.solvers.SMO()
-    with pytest.raises(ValueError, match="'size' is no option of SMO: it has selection, cache"):
+    with pytest.raises(ValueError, match="'size' is no option of SMO: it has selection, cache, precision"):
         model.set_params(solver__size=3)
     search = GridSearchCV(model, {"solver__selection": ["first", "second"]}, cv=2).fit(X, y)
     assert search.best_params_["solver__selection"] in ("first", "second")

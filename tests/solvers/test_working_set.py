@@ -15,6 +15,7 @@ from maxmargin.solvers import working_set
 from maxmargin.solvers.certified import solve_certified
 from maxmargin.solvers.progress import Budget, Progress
 from maxmargin.solvers.working_set import WorkingSet
+from maxmargin.typing import FloatArray
 from tests.strategies import make_problem
 
 
@@ -56,6 +57,24 @@ def test_shrinking_sets_rows_aside_and_brings_them_back(monkeypatch: pytest.Monk
     solution = solver.solve(problem, callback=lambda progress: active.append(progress.n_active))
     assert min(active) < 1500
     assert problem.certify(solution.x, full=True).kkt <= 1e-6
+
+
+def test_equal_rows_share_their_kernel_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row three times, with labels that differ: each value is computed once, and all rows are right."""
+    monkeypatch.setattr(working_set, "_SMALL", 0)
+    data = make_problem("overlapping", 300, 3, 0, "equal")
+    X, y = np.tile(data.X, (3, 1)), np.concatenate([data.y, data.y, -data.y])
+    kernel = RBF(gamma=0.5)
+
+    def build(X: FloatArray, y: FloatArray) -> BoxQP:
+        return Classification(C=10.0).build(kernel, kernel.prepare(X), y, np.ones(len(y)))
+
+    problem = build(X, y)
+    solution = WorkingSet(tol=1e-4).solve(problem)
+    apart = X + 1e-5 * np.random.default_rng(0).normal(size=X.shape)
+    assert solution.kernel_values < 0.5 * WorkingSet(tol=1e-4).solve(build(apart, y)).kernel_values
+    assert problem.certify(solution.x, full=True).kkt <= 1e-4
+    assert len(solution.x) == len(y)
 
 
 def test_the_believed_gradient_is_the_true_one() -> None:

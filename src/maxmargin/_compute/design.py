@@ -19,6 +19,7 @@ from maxmargin._compute.threads import effective_threads, run, split
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _BLOCK = 1 << 17  # numbers in a block: one megabyte of float64, which stays in the second-level cache
+_SMALL = 4 * _BLOCK  # numbers in a table that is taken as one block, on one thread
 _THREADED_ENTRIES = 1_000_000  # below, a product takes less time than waking a thread
 
 
@@ -62,6 +63,12 @@ def design(X: Any, n_jobs: int | None = None) -> Design:
     return SparseDesign(X.tocsr(), threads)
 
 
+def small_and_dense(X: Design) -> bool:
+    """Whether X is a float64 array that stays in the cache."""
+    n, p = X.shape
+    return isinstance(X, DenseDesign) and X.X.dtype == np.float64 and n * p <= _SMALL
+
+
 def _each(work: Callable[[slice], Any], parts: list[slice], threads: int) -> list[Any]:
     """The results of ``work`` on every part of the rows, on threads."""
     return run([partial(work, part) for part in parts], threads)
@@ -81,7 +88,8 @@ class DenseDesign:
         return self.X[rows].astype(np.float64, copy=False)
 
     def _rows_per_block(self) -> int:
-        return max(32, _BLOCK // max(1, self.shape[1]))
+        n, p = self.shape
+        return n if n * p <= _SMALL else max(32, _BLOCK // max(1, p))
 
     def _each_block(self, part: slice) -> list[slice]:
         step = self._rows_per_block()
@@ -89,7 +97,7 @@ class DenseDesign:
 
     def _parts(self) -> list[slice]:
         n, p = self.shape
-        return split(n, self.threads if n * p > 4 * _BLOCK else 1) or [slice(0, 0)]
+        return split(n, self.threads) if n * p > _SMALL else [slice(0, n)]
 
     def scores(self, w: FloatArray) -> FloatArray:
         out = np.empty(self.shape[0])

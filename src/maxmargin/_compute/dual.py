@@ -41,8 +41,10 @@ def gradient(v, row, tau, d, t, c, g):
 @jit
 def extremes(g, t, lo, hi, group, n_groups):
     """Smallest g that can go up and largest g that can go down, for every group."""
-    smallest_up = np.full(n_groups, BIG)
-    largest_down = np.full(n_groups, -BIG)
+    smallest_up = np.empty(n_groups)
+    largest_down = np.empty(n_groups)
+    smallest_up[:] = BIG
+    largest_down[:] = -BIG
     for i in range(len(g)):
         k = group[i]
         if t[i] < hi[i] and g[i] < smallest_up[k]:
@@ -53,41 +55,29 @@ def extremes(g, t, lo, hi, group, n_groups):
 
 
 @jit
-def _sift_down(keys, items, root, size):
-    """Restore the heap (largest key on top) below ``root``."""
-    while True:
-        child = 2 * root + 1
-        if child >= size:
-            return
-        if child + 1 < size and keys[child + 1] > keys[child]:
-            child += 1
-        if keys[root] >= keys[child]:
-            return
-        keys[root], keys[child] = keys[child], keys[root]
-        items[root], items[child] = items[child], items[root]
-        root = child
-
-
-@jit
 def smallest(values, allowed, k):
     """Indices of the ``k`` smallest values among the allowed, in no particular order: one pass, one heap."""
-    keys = np.empty(k, np.float64)
+    keys = np.empty(k)
     items = np.empty(k, np.int64)
-    size = 0
+    keys[:] = np.inf  # a heap, with the largest key on top
+    items[:] = -1
     for i in range(len(values)):
-        if not allowed[i]:
+        if not allowed[i] or k == 0 or values[i] >= keys[0]:
             continue
-        if size < k:
-            keys[size] = values[i]
+        root, child = 0, 1
+        while child < k:  # sink from the top to where it belongs
+            if child + 1 < k and keys[child + 1] > keys[child]:
+                child += 1
+            if values[i] >= keys[child]:
+                break
+            keys[root], items[root] = keys[child], items[child]
+            root, child = child, 2 * child + 1
+        keys[root], items[root] = values[i], i
+    size = 0
+    for i in items:
+        if i >= 0:
             items[size] = i
             size += 1
-            if size == k:
-                for root in range(k // 2 - 1, -1, -1):
-                    _sift_down(keys, items, root, k)
-        elif k > 0 and values[i] < keys[0]:
-            keys[0] = values[i]
-            items[0] = i
-            _sift_down(keys, items, 0, k)
     return items[:size]
 
 

@@ -29,7 +29,7 @@ _B7, _B8, _B9 = (1 / x for x in (5040.0, 40320.0, 362880.0))
 _B10, _B11, _B12 = (1 / x for x in (3628800.0, 39916800.0, 479001600.0))
 
 
-def _flat(K: FloatArray) -> tuple[FloatArray, int]:
+def flat(K: FloatArray) -> tuple[FloatArray, int]:
     """A tile as one contiguous array and the step between its rows: only then do the loops vectorise."""
     step = K.strides[0] // K.itemsize
     length = (K.shape[0] - 1) * step + K.shape[1] if K.size else 0
@@ -37,7 +37,8 @@ def _flat(K: FloatArray) -> tuple[FloatArray, int]:
 
 
 @jit_finite
-def _rbf_32(K, step, row_norms, column_norms, gamma, variance):
+def rbf_values_32(K, step, row_norms, column_norms, gamma, variance):
+    """Products in a tile, given flat, become variance * exp(-gamma ||x - z||^2)."""
     for i in range(len(row_norms)):
         norm = row_norms[i]
         row = K[i * step :]
@@ -80,18 +81,18 @@ def _squared_distances(K, step, row_norms, column_norms):
 
 def squared_distances(K: FloatArray, row_norms: FloatArray, column_norms: FloatArray) -> None:
     """Inner products in ``K`` become squared distances, never negative."""
-    _squared_distances(*_flat(K), row_norms, column_norms)
+    _squared_distances(*flat(K), row_norms, column_norms)
 
 
 def rbf(
     K: FloatArray, row_norms: FloatArray, column_norms: FloatArray, gamma: float, variance: float
 ) -> None:
     """Inner products in ``K`` become variance * exp(-gamma ||x - z||^2), in the dtype of ``K``."""
-    flat, step = _flat(K)
+    values, step = flat(K)
     if K.dtype == np.float32:
-        _rbf_32(flat, step, row_norms, column_norms, np.float32(gamma), np.float32(variance))
+        rbf_values_32(values, step, row_norms, column_norms, np.float32(gamma), np.float32(variance))
     else:
-        _rbf_64(flat, step, row_norms, column_norms, gamma, variance)
+        _rbf_64(values, step, row_norms, column_norms, gamma, variance)
 
 
 @jit_finite

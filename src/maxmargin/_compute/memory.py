@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from numbers import Real
 
 _LEAST = 32 << 20
 _MEGABYTE = 1 << 20
@@ -24,6 +25,6 @@ def cache_bytes(cache_size: float | None) -> int:
     """Bytes for kernel rows: ``cache_size`` in MB, or half of the free memory."""
     if cache_size is None:
         return max(_LEAST, available_bytes() // 2)
-    if cache_size <= 0:
+    if not isinstance(cache_size, Real) or not cache_size > 0:
         raise ValueError(f"cache_size={cache_size!r} must be a number of MB > 0, or None for a choice.")
     return int(cache_size * _MEGABYTE)

@@ -10,16 +10,19 @@ from maxmargin._compute.jit import jit
 
 @jit
 def worst_pair(g, t, lo, hi, group, n_groups):
-    """The pair of one group that violates most: i can rise and has the smallest g, j can fall."""
+    """The pair of one group that violates most: i can rise and has the smallest g, j can fall.
+
+    Of equals the last one is taken, as in LIBSVM: where Q is not convex the answer hangs on it.
+    """
     ups = np.full(n_groups, -1, np.int64)
     downs = np.full(n_groups, -1, np.int64)
     smallest = np.full(n_groups, BIG)
     largest = np.full(n_groups, -BIG)
     for k in range(len(g)):
         q = group[k]
-        if t[k] < hi[k] and g[k] < smallest[q]:
+        if t[k] < hi[k] and g[k] <= smallest[q]:
             smallest[q], ups[q] = g[k], k
-        if t[k] > lo[k] and g[k] > largest[q]:
+        if t[k] > lo[k] and g[k] >= largest[q]:
             largest[q], downs[q] = g[k], k
     worst = 0
     for q in range(1, n_groups):
@@ -30,7 +33,7 @@ def worst_pair(g, t, lo, hi, group, n_groups):
 
 @jit
 def best_partner(g, t, lo, group, row, tau, curvature, Ki, i):
-    """The variable that can fall and promises the largest decrease with i: (g_j - g_i)^2 / eta."""
+    """Who can fall and promises the largest decrease with i, (g_j - g_i)^2 / eta; last of equals."""
     best, chosen = -1.0, -1
     for k in range(len(g)):
         difference = g[k] - g[i]
@@ -38,7 +41,7 @@ def best_partner(g, t, lo, group, row, tau, curvature, Ki, i):
             continue
         eta = curvature[i] + curvature[k] - 2.0 * tau[i] * tau[k] * Ki[row[k]]
         gain = difference * difference / max(eta, SMALLEST_CURVATURE)
-        if gain > best:
+        if gain >= best:
             best, chosen = gain, k
     return chosen
 

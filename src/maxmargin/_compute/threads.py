@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from numbers import Integral
 from typing import Any
 
 import joblib
@@ -21,15 +22,22 @@ def effective_threads(n_jobs: int | None) -> int:
     ``n_jobs`` counts as in joblib (-1 all cores, -2 all but one); ``None`` means "as many as are free",
     which is every core in a plain program and one core where somebody else already runs in parallel.
     """
-    cores: int = joblib.cpu_count()
+    cores = _cores()
     if n_jobs is not None:
-        if n_jobs == 0:
-            raise ValueError("n_jobs=0 has no meaning: use None, 1, 2, ... or -1 for all cores.")
+        if not isinstance(n_jobs, Integral) or n_jobs == 0:
+            raise ValueError(f"n_jobs={n_jobs!r} has no meaning: use None, 1, 2, ... or -1 for all cores.")
         return max(1, n_jobs if n_jobs > 0 else cores + 1 + n_jobs)
     if get_active_backend()[0].nesting_level:
         return 1
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+
+
+@cache
+def _cores() -> int:
+    """The cores that this process may use; asking takes as long as a small product."""
+    cores: int = joblib.cpu_count()
+    return cores
 
 
 @cache
@@ -83,7 +91,7 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-_SMALL_MATRIX = 1500
+_SMALL_MATRIX = 700
 _blas_lock = threading.RLock()
 _blas_depth = 0
 _blas_limiter: Any = None

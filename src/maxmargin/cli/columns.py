@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from maxmargin.cli.options import Format, Task
-from maxmargin.cli.reading import LABEL, Reading, as_numbers, described, read_table
+from maxmargin.cli.reading import LABEL, Reading, as_numbers, described, format_of, read_table
 from maxmargin.cli.refusal import Code, Refusal
 from maxmargin.cli.screen import Screen
 
@@ -99,10 +99,7 @@ FILLED = "numbers get the median of the training rows, categories one of their o
 
 def prepare(wish: Wish, screen: Screen, gaps: str = FILLED) -> Prepared:
     """Read the table and sort out its columns; everything that is left out or filled is said."""
-    said: list[str] = []
-    table = read_table(wish.path, wish.reading, said)
-    for text in said:
-        screen.note(text)
+    table = read_table(wish.path, wish.reading, screen.note)
     target = _target_name(wish, table, screen)
     for name in (*wish.drop, *wish.categorical):
         known_column(name, table, wish.path)
@@ -110,7 +107,10 @@ def prepare(wish: Wish, screen: Screen, gaps: str = FILLED) -> Prepared:
     rows = table.drop(columns=[target, *wish.drop], errors="ignore")
     X, numbers, categories = _sorted_out(rows, wish, screen)
     if not X.shape[1]:
-        raise Refusal(f"{wish.path}: no column is left to learn from.")
+        raise Refusal(
+            f"{wish.path}: no column is left to learn from; the notes say why. --categorical keeps a "
+            "column of text."
+        )
     schema = Schema(target, task.value, numbers, categories, list(wish.reading.missing))
     data = Prepared(X, y, schema, str(wish.path))
     _say(data, screen, gaps)
@@ -124,17 +124,13 @@ def _target_name(wish: Wish, table: pd.DataFrame, screen: Screen) -> str:
     if wish.target is not None:
         known_column(wish.target, table, wish.path)
         return wish.target
-    if table.columns[0] == LABEL and _is_libsvm(wish):
+    if format_of(wish.path, wish.reading.form) is Format.LIBSVM:
         return LABEL
     if wish.guess:
         screen.note(f"guessed target: the last column, {table.columns[-1]!r}.")
         return str(table.columns[-1])
     names = ", ".join(map(repr, table.columns[:8])) + (", ..." if len(table.columns) > 8 else "")
     raise Refusal(f"say which column to predict with --target ({names}), or --guess-target.", Code.USAGE)
-
-
-def _is_libsvm(wish: Wish) -> bool:
-    return wish.reading.form is Format.LIBSVM or wish.path.suffix.lower() in (".libsvm", ".svm", ".svmlight")
 
 
 def known_column(name: str, table: pd.DataFrame, path: Path) -> None:
@@ -155,14 +151,15 @@ def _target(
     """The table without rows of unknown target, the target, and the task."""
     known = table[name].notna()
     if not known.any():
-        raise Refusal(f"the target {name!r} is missing in every row.")
+        raise Refusal(f"the target {name!r} is missing in every row: choose another with --target.")
     if not known.all():
         screen.note(f"{int((~known).sum())} rows without a target are left out.")
         table = table[known].reset_index(drop=True)
     column = table[name]
-    if wish.task is Task.CLASSIFICATION and not pd.api.types.is_numeric_dtype(column):
-        return table, _labels(column), Task.CLASSIFICATION
-    numbers = as_numbers(column) if not pd.api.types.is_bool_dtype(column) else None
+    words = pd.api.types.is_bool_dtype(column) or (
+        wish.task is Task.CLASSIFICATION and not pd.api.types.is_numeric_dtype(column)
+    )
+    numbers = None if words else as_numbers(column)
     task = wish.task if wish.task is not Task.AUTO else _guessed_task(numbers)
     if task is Task.REGRESSION:
         if numbers is None:
@@ -317,7 +314,8 @@ def rows_for(
         values = as_numbers(table[name]) if table[name].notna().any() else table[name].astype(float)
         if values is None:
             raise Refusal(
-                f"column {name!r} holds text ({table[name].dropna().iloc[0]!r}), and the model needs numbers."
+                f"column {name!r} holds text ({table[name].dropna().iloc[0]!r}), and the model needs "
+                "numbers: correct it, or fit again with --categorical."
             )
         columns[name] = values
     for name in schema.categories:

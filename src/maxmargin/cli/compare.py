@@ -7,8 +7,6 @@ import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from maxmargin.cli import options as o
 
 NAME = "compare"
@@ -30,12 +28,7 @@ def run(
     task: o.TaskKind = o.Task.AUTO,
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            "--only",
-            help="Family to run (repeat for more); all by default.",
-            rich_help_panel="Work",
-            show_default=False,
-        ),
+        o.optional("--only", help="Family to run (repeat for more); all by default.", panel=o.WORK),
     ] = None,
     categories: o.Categories = o.Encoding.ONEHOT,
     folds: o.Folds = 5,
@@ -43,14 +36,7 @@ def run(
     jobs: o.Jobs = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Table as CSV.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.written("--output", "-o", help="Table as CSV."),
     ] = None,
     json: o.Json = False,
 ) -> None:
@@ -121,11 +107,8 @@ def _one(
     from collections import Counter
 
     import numpy as np
-    from sklearn.base import clone
 
-    import maxmargin as mm
     from maxmargin.cli.models import grid_of, pipeline
-    from maxmargin.cli.screen import shown
 
     estimator, grid = pipeline(table, family, encoding), grid_of(family, None, small=True)
     errors, settings = [], Counter[str]()
@@ -134,22 +117,12 @@ def _one(
         step(f"comparing: {family.name}")
         X, y = table.X.iloc[train], table.y.iloc[train]
         try:
-            if grid is None:
-                model = clone(estimator).fit(X, y)
-            else:
-                result = mm.tune(estimator, X, y, grid, cv=5, random_state=seed, n_jobs=jobs, verbose=-1)
-                if result.interrupted:
-                    raise KeyboardInterrupt
-                model = result.best_estimator
-                settings[
-                    ", ".join(
-                        f"{k.removeprefix('model__')}={shown(v)}" for k, v in result.best_params.items()
-                    )
-                ] += 1
+            model, chosen = _tuned(estimator, grid, X, y, seed, jobs)
         except ValueError as refused:
             screen.note(f"{family.name} cannot be fitted: {refused}")
             errors.append(float("nan"))
             break
+        settings[chosen] += 1
         truth, predicted = table.y.iloc[test].to_numpy(), model.predict(table.X.iloc[test])
         wrong = predicted != truth if table.classifies else (predicted - truth) ** 2
         errors.append(float(np.mean(wrong)))
@@ -161,3 +134,19 @@ def _one(
         "settings": settings.most_common(1)[0][0] if settings else "",
         "folds": errors,
     }
+
+
+def _tuned(estimator: Any, grid: Any, X: Any, y: Any, seed: int, jobs: int | None) -> tuple[Any, str]:
+    """The best model of a grid on these rows, and its settings in words; "" where nothing is tuned."""
+    from sklearn.base import clone
+
+    import maxmargin as mm
+    from maxmargin.cli.screen import shown
+
+    if grid is None:
+        return clone(estimator).fit(X, y), ""
+    result = mm.tune(estimator, X, y, grid, cv=5, random_state=seed, n_jobs=jobs, verbose=-1)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    chosen = (f"{k.removeprefix('model__')}={shown(v)}" for k, v in result.best_params.items())
+    return result.best_estimator, ", ".join(chosen)

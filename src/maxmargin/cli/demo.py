@@ -52,7 +52,7 @@ def run(
             screen=screen,
             where="held-out rows",
         )
-        select.selected(parts.X, parts.y, select.Method.RFE, 10, 10, classifies=True, screen=screen)
+        select.selected(parts.X, parts.y, select.Method.RFE, 10, 10, seed, classifies=True, screen=screen)
         model_path, report_path = folder / "breast_cancer.mm", folder / "report.html"
         fit.write_results(
             fitted, subject, table, parts, model_path, report_path, language, "malignant", seed, screen

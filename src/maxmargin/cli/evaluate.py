@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from maxmargin.cli import options as o
 
 NAME = "evaluate"
@@ -25,23 +23,12 @@ def run(
     positive: o.Positive = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
-            "--threshold",
-            help="Score from which a row is called positive.",
-            rich_help_panel="Work",
-            show_default=False,
-        ),
+        o.optional("--threshold", help="Score from which a row is called positive.", panel=o.WORK),
     ] = None,
     seed: o.Seed = 0,
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write a report here.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.written("--report", help="Write a report here."),
     ] = None,
     language: o.Language = "en",
     json: o.Json = False,
@@ -50,7 +37,6 @@ def run(
     from maxmargin.cli.screen import running
 
     with running(NAME, as_json=json) as screen:
-        import maxmargin as mm
         from maxmargin.cli import work
         from maxmargin.cli.columns import target_for
         from maxmargin.cli.models import match_class
@@ -87,18 +73,5 @@ def run(
             threshold=threshold,
         )
         if report is not None:
-            with screen.working("writing the report"):
-                mm.report(
-                    saved.model,
-                    rows,
-                    y,
-                    report,
-                    held_out=True,
-                    language=language,
-                    target=name,
-                    positive=wanted,
-                    random_state=seed,
-                    command=work.command_line(),
-                )
-            screen.line("report", str(report))
-            screen.tell(report=report)
+            options = {"held_out": True, "language": language, "target": name, "positive": wanted}
+            work.write_report(saved.model, rows, y, report, screen, seed=seed, **options)

@@ -46,24 +46,11 @@ def run(
     jobs: o.Jobs = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Model file; DATA.mm by default.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.written("--output", "-o", help="Model file; DATA.mm by default."),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Report; DATA.html by default.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.written("--report", help="Report; DATA.html by default."),
     ] = None,
     no_report: Annotated[
         bool, typer.Option("--no-report", help="Write no report.", rich_help_panel="Output")
@@ -142,7 +129,6 @@ def write_results(
     seed: int,
     screen: Any,
 ) -> None:
-    import maxmargin as mm
     from maxmargin.cli import work
 
     work.save(fitted, table, model_path)
@@ -150,17 +136,15 @@ def write_results(
     screen.tell(model=model_path, report=report_path)
     if report_path is None:
         return
-    with screen.working("writing the report"):
-        mm.report(
-            subject,
-            parts.X_test,
-            parts.y_test,
-            report_path,
-            training=(parts.X, parts.y),
-            language=language,
-            target=table.schema.target,
-            positive=positive,
-            random_state=seed,
-            command=work.command_line(),
-        )
-    screen.line("report", str(report_path))
+    work.write_report(
+        subject,
+        parts.X_test,
+        parts.y_test,
+        report_path,
+        screen,
+        seed=seed,
+        training=(parts.X, parts.y),
+        language=language,
+        target=table.schema.target,
+        positive=positive,
+    )

@@ -38,13 +38,7 @@ def run(
     seed: o.Seed = 0,
     picture: Annotated[
         Path | None,
-        typer.Option(
-            "--picture",
-            metavar="FILE",
-            help="Gram matrix and spectrum as .png or .svg.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.written("--picture", help="Gram matrix and spectrum as .png or .svg."),
     ] = None,
     json: o.Json = False,
 ) -> None:
@@ -62,10 +56,7 @@ def run(
 
         work.check_folder(picture)
         kernel = parse(expression)
-        said: list[str] = []
-        table = read_table(data, Reading(file_format, encoding, tuple(na or ())), said)
-        for text in said:
-            screen.note(text)
+        table = read_table(data, Reading(file_format, encoding, tuple(na or ())), screen.note)
         points = _points(kernel, table, tuple(drop or ()), raw=raw, path=data, screen=screen)
         if len(points) > rows:
             chosen = np.sort(np.random.default_rng(seed).choice(len(points), rows, replace=False))

@@ -35,28 +35,36 @@ class Family:
 
 def families(data: Prepared) -> dict[str, Family]:
     """All families for the task of the data, the first one being the default."""
+    found = _classifiers() if data.classifies else _regressors(float(np.std(data.y)) or 1.0)
+    return {family.name: family for family in found}
+
+
+def _classifiers() -> list[Family]:
     import maxmargin as mm
 
-    if data.classifies:
-        found = [
-            Family("svm", mm.SVC, {"C": _C, "gamma": _GAMMA}, {"C": _C_FEW, "gamma": _GAMMA_FEW}),
-            Family(
-                "nu-svm",
-                mm.NuSVC,
-                {"nu": [0.05, 0.1, 0.2, 0.3], "gamma": _GAMMA},
-                {"nu": [0.1, 0.2], "gamma": _GAMMA_FEW},
-            ),
-            Family("linear-svm", mm.LinearSVC, {"C": _DECADES[:7]}, {"C": _DECADES[1:7:2]}),
-            Family("logistic", mm.LogisticRegression, {"C": _DECADES[:8]}, {"C": _DECADES[1:7:2]}),
-            Family("fisher", mm.FisherDiscriminant),
-            Family("perceptron", mm.Perceptron),
-        ]
-        return {family.name: family for family in found}
-    spread = float(np.std(data.y)) or 1.0
+    return [
+        Family("svm", mm.SVC, {"C": _C, "gamma": _GAMMA}, {"C": _C_FEW, "gamma": _GAMMA_FEW}),
+        Family(
+            "nu-svm",
+            mm.NuSVC,
+            {"nu": [0.05, 0.1, 0.2, 0.3], "gamma": _GAMMA},
+            {"nu": [0.1, 0.2], "gamma": _GAMMA_FEW},
+        ),
+        Family("linear-svm", mm.LinearSVC, {"C": _DECADES[:7]}, {"C": _DECADES[1:7:2]}),
+        Family("logistic", mm.LogisticRegression, {"C": _DECADES[:8]}, {"C": _DECADES[1:7:2]}),
+        Family("fisher", mm.FisherDiscriminant),
+        Family("perceptron", mm.Perceptron),
+    ]
+
+
+def _regressors(spread: float) -> list[Family]:
+    """Families for a quantity of this standard deviation."""
+    import maxmargin as mm
+
     C, C_few = [c * spread for c in _C[1:9]], [c * spread for c in _C[2:9:2]]
     tol = 1e-3 * spread  # in units of the target, as the dual's violations are
     epsilons = [e * spread for e in _EPSILONS]
-    found = [
+    return [
         Family(
             "svm",
             lambda: mm.SVR(tol=tol),
@@ -84,7 +92,6 @@ def families(data: Prepared) -> dict[str, Family]:
         Family("ridge", mm.Ridge, {"alpha": _DECADES}, {"alpha": _DECADES[::2]}),
         Family("least-squares", mm.LeastSquares),
     ]
-    return {family.name: family for family in found}
 
 
 def chosen_family(data: Prepared, name: str) -> Family:

@@ -27,23 +27,11 @@ def run(
     ] = False,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            "--keep",
-            help="Column of DATA to repeat (repeat for more).",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.optional("--keep", help="Column of DATA to repeat (repeat for more).", panel=o.OUTPUT),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="CSV file; standard output by default.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.written("--output", "-o", help="CSV file; standard output by default."),
     ] = None,
     json: o.Json = False,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -30,6 +31,8 @@ _SUFFIXES = {
 _LARGEST_CELLS = 200_000_000
 _WHOLE = 2**53  # beyond, a float64 skips whole numbers
 
+Note = Callable[[str], None]
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -40,27 +43,28 @@ class Reading:
     missing: tuple[str, ...] = ()
 
 
-def read_table(path: Path, reading: Reading, notes: list[str]) -> pd.DataFrame:
+def read_table(path: Path, reading: Reading, note: Note) -> pd.DataFrame:
     """The table in a file; every column has its own name, and there is at least one row."""
-    form = _format(path, reading.form)
+    form = format_of(path, reading.form)
     if not path.exists():
         raise Refusal(f"{path}: there is no such file.")
     if path.is_dir():
         raise Refusal(f"{path} is a folder: give a file.")
     if path.stat().st_size == 0:
-        raise Refusal(f"{path} is empty.")
+        raise Refusal(f"{path} is empty: give a table with a line of names and at least one row.")
     if form is Format.PARQUET:
         table = _read_parquet(path)
     elif form is Format.LIBSVM:
         table = _read_libsvm(path)
     else:
-        table = _read_text(path, form, reading, notes)
+        table = _read_text(path, form, reading, note)
     if not len(table):
-        raise Refusal(f"{path} has a header and no rows.")
+        raise Refusal(f"{path} has a header and no rows: give at least one.")
     return table
 
 
-def _format(path: Path, form: Format) -> Format:
+def format_of(path: Path, form: Format) -> Format:
+    """How a file is written: as the user says, or by its name."""
     if form is not Format.AUTO:
         return form
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz",)]
@@ -74,14 +78,14 @@ def _format(path: Path, form: Format) -> Format:
 # -- text ----------------------------------------------------------------------------------------------------
 
 
-def _read_text(path: Path, form: Format, reading: Reading, notes: list[str]) -> pd.DataFrame:
+def _read_text(path: Path, form: Format, reading: Reading, note: Note) -> pd.DataFrame:
     text = _decoded(path, reading.encoding)
     if not text.strip():
         raise Refusal(f"{path} is empty.")
     first = next(line for line in text.splitlines() if line.strip())
     separator = "\t" if form is Format.TSV else _separator(first)
     if separator == ";":
-        notes.append(f"{path.name} separates its columns by ';', and decimals by ',' where there are any.")
+        note(f"{path.name} separates its columns by ';', and decimals by ',' where there are any.")
     names = next(csv.reader([first], delimiter=separator))
     _check_names(path, names)
     try:
@@ -96,9 +100,12 @@ def _read_text(path: Path, form: Format, reading: Reading, notes: list[str]) -> 
         said = str(wrong).strip().splitlines()[-1].replace("C error: ", "")
         raise Refusal(f"{path} is not a table: {said}") from None
     if len(table.columns) != len(names) or not isinstance(table.index, pd.RangeIndex):
-        raise Refusal(f"{path}: rows have more entries than the header, which names {len(names)} columns.")
+        raise Refusal(
+            f"{path}: rows have more entries than the header, which names {len(names)} columns: name all, "
+            "and put values that hold the separator in quotes."
+        )
     table.columns = pd.Index([str(name).strip() for name in names])
-    return _without_row_numbers(table, notes)
+    return _without_row_numbers(table, note)
 
 
 def _decoded(path: Path, encoding: str) -> str:
@@ -135,7 +142,7 @@ def _check_names(path: Path, names: list[str]) -> None:
             f"{path}: the column {twice!r} appears twice in the header: give every column its own name."
         )
     if "" in clean[1:]:
-        raise Refusal(f"{path}: column {clean.index('', 1) + 1} has no name in the header.")
+        raise Refusal(f"{path}: column {clean.index('', 1) + 1} has no name in the header: give it one.")
     if len(clean) > 1 and all(_is_number(name) for name in clean if name):
         raise Refusal(
             f"{path}: the first line holds numbers: add a line with the names of the columns above it."
@@ -150,16 +157,16 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _without_row_numbers(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+def _without_row_numbers(table: pd.DataFrame, note: Note) -> pd.DataFrame:
     """Without the nameless first column of row numbers that R and pandas write."""
     if table.columns[0] != "":
         return table
     first = table.iloc[:, 0]
     steps = pd.api.types.is_integer_dtype(first) and bool((first.diff().dropna() == 1).all())
     if steps:
-        notes.append("the first column has no name and counts the rows: left out.")
+        note("the first column has no name and counts the rows: left out.")
         return table.iloc[:, 1:]
-    notes.append("the first column has no name: called 'column 1'.")
+    note("the first column has no name: called 'column 1'.")
     return table.rename(columns={"": "column 1"})
 
 

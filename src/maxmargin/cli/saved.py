@@ -28,10 +28,7 @@ class Saved:
         self, data: Path, form: Format, encoding: str, screen: Screen
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
         """A new table, and its columns that the model needs."""
-        notes: list[str] = []
-        table = read_table(data, Reading(form, encoding, tuple(self.schema.missing)), notes)
-        for text in notes:
-            screen.note(text)
+        table = read_table(data, Reading(form, encoding, tuple(self.schema.missing)), screen.note)
         rows = rows_for(self.path, self.schema, table, data, screen)
         if not _fills_gaps(self.model):
             _check_gaps(rows[self.schema.numbers], data)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,11 +28,10 @@ def run(
     encoding: o.TextEncoding = "utf-8",
     positive: Annotated[
         str | None,
-        typer.Option(
+        o.optional(
             "--positive",
             help="The event, such as a default; the second of the sorted labels by default.",
-            rich_help_panel="Work",
-            show_default=False,
+            panel=o.WORK,
         ),
     ] = None,
     base_score: Annotated[
@@ -56,30 +56,15 @@ def run(
     seed: o.Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Model file; DATA.mm by default.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.written("--output", "-o", help="Model file; DATA.mm by default."),
     ] = None,
     points: Annotated[
         Path | None,
-        typer.Option(
-            "--points", metavar="FILE", help="The card as CSV.", rich_help_panel="Output", show_default=False
-        ),
+        o.written("--points", help="The card as CSV."),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write a report here.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.written("--report", help="Write a report here."),
     ] = None,
     language: o.Language = "en",
     json: o.Json = False,
@@ -118,28 +103,7 @@ def run(
         )
         with screen.working("making bins and points"):
             card.fit(parts.X, parts.y)
-        screen.line("event", f"{card.binning_.event_}; more points mean fewer events")
-        if len(card.dropped_):
-            names = ", ".join(f"{r.variable} (IV {r.iv:.3f})" for r in card.dropped_.itertuples())
-            screen.note(f"left out: {names}.")
-        summary = card.summary()
-        summary = summary[summary["used"]].sort_values("iv", ascending=False)
-        rows = [
-            [str(n), float(r.iv), str(r.reading), int(r.bins), float(r.coefficient), str(r.sign)]
-            for n, r in zip(summary.index, summary.itertuples(), strict=True)
-        ]
-        screen.table(["variable", "IV", "reading", "bins", "coefficient", "sign"], rows, title="variables")
-        body = [
-            [
-                r.variable,
-                r.bin,
-                int(r.count_) if r.count_ == r.count_ else "",
-                float(r.event_rate),
-                float(r.points),
-            ]
-            for r in card.points_.rename(columns={"count": "count_"}).itertuples()
-        ]
-        screen.table(["variable", "bin", "rows", "event rate", "points"], body, title="the card")
+        _say(card, screen)
         work.evaluated(
             card,
             parts.X_test,
@@ -152,27 +116,44 @@ def run(
         )
         work.save(card, table, model_path)
         screen.line("saved", str(model_path))
-        screen.tell(
-            card=card.points_.to_dict(orient="records"),
-            model=model_path,
-            variables=summary.reset_index().to_dict(orient="records"),
-        )
+        screen.tell(model=model_path)
         if points is not None:
             card.points_.to_csv(points, index=False)
             screen.line("points", str(points))
         if report is not None:
-            with screen.working("writing the report"):
-                mm.report(
-                    card,
-                    parts.X_test,
-                    parts.y_test,
-                    report,
-                    training=(parts.X, parts.y),
-                    language=language,
-                    target=table.schema.target,
-                    positive=card.binning_.event_,
-                    random_state=seed,
-                    command=work.command_line(),
-                )
-            screen.line("report", str(report))
-            screen.tell(report=report)
+            work.write_report(
+                card,
+                parts.X_test,
+                parts.y_test,
+                report,
+                screen,
+                seed=seed,
+                training=(parts.X, parts.y),
+                language=language,
+                target=table.schema.target,
+                positive=card.binning_.event_,
+            )
+
+
+def _say(card: Any, screen: Any) -> None:
+    """What was left out, what the variables are worth, and the points."""
+    screen.line("event", f"{card.binning_.event_}; more points mean fewer events")
+    if len(card.dropped_):
+        names = ", ".join(f"{r.variable} (IV {r.iv:.3f})" for r in card.dropped_.itertuples())
+        screen.note(f"left out: {names}.")
+    summary = card.summary()
+    summary = summary[summary["used"]].sort_values("iv", ascending=False)
+    rows = [
+        [str(n), float(r.iv), str(r.reading), int(r.bins), float(r.coefficient), str(r.sign)]
+        for n, r in zip(summary.index, summary.itertuples(), strict=True)
+    ]
+    screen.table(["variable", "IV", "reading", "bins", "coefficient", "sign"], rows, title="variables")
+    body = [
+        [r.variable, r.bin, "" if isnan(r.rows) else int(r.rows), float(r.event_rate), float(r.points)]
+        for r in card.points_.rename(columns={"count": "rows"}).itertuples()
+    ]
+    screen.table(["variable", "bin", "rows", "event rate", "points"], body, title="the card")
+    screen.tell(
+        card=card.points_.to_dict(orient="records"),
+        variables=summary.reset_index().to_dict(orient="records"),
+    )

@@ -65,14 +65,7 @@ def run(
     seed: o.Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Ranks as CSV.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.written("--output", "-o", help="Ranks as CSV."),
     ] = None,
     json: o.Json = False,
 ) -> None:
@@ -99,7 +92,9 @@ def run(
         if method is Method.COMPARE:
             ranks, interrupted = _compared(X, table.y, n_keep, n_folds, seed, screen)
         else:
-            ranks = selected(X, table.y, method, n_keep, n_folds, classifies=table.classifies, screen=screen)
+            ranks = selected(
+                X, table.y, method, n_keep, n_folds, seed, classifies=table.classifies, screen=screen
+            )
         if output is not None:
             ranks.to_csv(output, index_label="column")
             screen.line("saved", str(output))
@@ -120,15 +115,19 @@ def encoded(table: Any) -> Any:
     return pd.concat(parts, axis=1)
 
 
-def selected(X: Any, y: Any, method: Method, keep: int, folds: int, *, classifies: bool, screen: Any) -> Any:
+def selected(
+    X: Any, y: Any, method: Method, keep: int, folds: int, seed: int, *, classifies: bool, screen: Any
+) -> Any:
     """Run one method and show ranks, choice, and the error with and without the rest."""
     import numpy as np
     import pandas as pd
+    from sklearn.model_selection import StratifiedKFold
 
     from maxmargin.feature_selection import CrossValidatedError
     from maxmargin.feature_selection.comparison import variable_ranks
 
-    selector, estimator = _selector(method, keep, folds, classifies=classifies)
+    cv = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    selector, estimator = _selector(method, keep, cv, classifies=classifies)
     with screen.working(f"selecting by {method.value}"):
         selector.fit(X, np.asarray(y))
         found = pd.DataFrame(
@@ -139,7 +138,7 @@ def selected(X: Any, y: Any, method: Method, keep: int, folds: int, *, classifie
         errors = None
         if classifies:
             subsets = [tuple(range(X.shape[1])), tuple(np.flatnonzero(selector.support_).tolist())]
-            errors = CrossValidatedError(estimator, cv=folds).prepare(X, np.asarray(y))(subsets)
+            errors = CrossValidatedError(estimator, cv=cv).prepare(X, np.asarray(y))(subsets)
     found = found.sort_values("rank", kind="stable")
     shown = found.head(max(20, int(found["chosen"].sum())))
     marks = ["yes" if chosen else "" for chosen in shown["chosen"]]
@@ -164,7 +163,7 @@ def selected(X: Any, y: Any, method: Method, keep: int, folds: int, *, classifie
     return found
 
 
-def _selector(method: Method, keep: int, folds: int, *, classifies: bool) -> tuple[Any, Any]:
+def _selector(method: Method, keep: int, cv: Any, *, classifies: bool) -> tuple[Any, Any]:
     """The selector, and the model whose error is told."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -184,8 +183,8 @@ def _selector(method: Method, keep: int, folds: int, *, classifies: bool) -> tup
         Method.FISHER: (fs.FisherScore(n_features=keep), machine),
         Method.SU: (fs.SymmetricalUncertainty(n_features=keep), machine),
         Method.CFS: (fs.SubsetSelector(fs.BestFirst(), fs.CFSMerit()), machine),
-        Method.SFS: (fs.SFS(machine, keep, cv=folds), machine),
-        Method.SBS: (fs.SBS(machine, keep, cv=folds), machine),
+        Method.SFS: (fs.SFS(machine, keep, cv=cv), machine),
+        Method.SBS: (fs.SBS(machine, keep, cv=cv), machine),
         Method.L1: (fs.SparseSVMSelector("l1", keep), linear),
     }
     return made[method]
@@ -194,7 +193,6 @@ def _selector(method: Method, keep: int, folds: int, *, classifies: bool) -> tup
 def _compared(X: Any, y: Any, keep: int, folds: int, seed: int, screen: Any) -> tuple[Any, bool]:
     """Ranks by all methods, one after the other, and whether Ctrl-C ended it: finished ones are kept."""
     import numpy as np
-    import pandas as pd
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -223,6 +221,13 @@ def _compared(X: Any, y: Any, keep: int, folds: int, seed: int, screen: Any) -> 
             interrupted = True
     if not found:
         raise KeyboardInterrupt("no method was finished")
+    return _say_comparison(found, screen), interrupted
+
+
+def _say_comparison(found: dict[str, Any], screen: Any) -> Any:
+    """Ranks of the columns and figures of the methods; returns the ranks."""
+    import pandas as pd
+
     ranks = pd.concat([result.ranks for result in found.values()], axis=1)
     chosen = pd.concat([result.chosen for result in found.values()], axis=1)
     figures = pd.concat([result.methods for result in found.values()])
@@ -246,4 +251,4 @@ def _compared(X: Any, y: Any, keep: int, folds: int, seed: int, screen: Any) -> 
         chosen={name: [str(v) for v in chosen.index[chosen[name]]] for name in chosen},
         methods=figures.to_dict(orient="index"),
     )
-    return ranks, interrupted
+    return ranks

@@ -38,24 +38,11 @@ def run(
     top: Annotated[int, typer.Option("--top", min=1, help="Cells to show.", rich_help_panel="Output")] = 10,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="All cells as CSV.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.written("--output", "-o", help="All cells as CSV."),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(
-            "--picture",
-            metavar="FILE",
-            help="Errors as .png or .svg.",
-            rich_help_panel="Output",
-            show_default=False,
-        ),
+        o.written("--picture", help="Errors as .png or .svg."),
     ] = None,
     json: o.Json = False,
 ) -> None:

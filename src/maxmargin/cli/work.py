@@ -168,6 +168,18 @@ def evaluated(
     )
 
 
+def write_report(
+    subject: Any, X: Any, y: Any, path: Path, screen: Screen, *, seed: int, **options: Any
+) -> None:
+    """mm.report with the command above it; ``options`` are those of mm.report."""
+    import maxmargin as mm
+
+    with screen.working("writing the report"):
+        mm.report(subject, X, y, path, random_state=seed, command=command_line(), **options)
+    screen.line("report", str(path))
+    screen.tell(report=path)
+
+
 def save(model: Any, data: Prepared, path: Path) -> None:
     """A model file that knows its columns, its data and its command."""
     import maxmargin as mm
@@ -192,11 +204,13 @@ def default_path(path: Path, suffix: str) -> Path:
 def check_folder(path: Path | None) -> None:
     """Refuse a place that cannot be written to before the work begins."""
     if path is not None and not path.parent.is_dir():
-        raise Refusal(f"the folder {path.parent} does not exist.", Code.USAGE)
+        raise Refusal(f"the folder {path.parent} does not exist: make it first.", Code.USAGE)
     if path is not None and path.is_dir():
         raise Refusal(f"{path} is a folder: give the name of a file.", Code.USAGE)
 
 
 def check_language(language: str) -> None:
-    if language not in ("en", "es"):
-        raise Refusal(f"--language {language}: there are en and es.", Code.USAGE)
+    from maxmargin.report.words import LANGUAGES
+
+    if language not in LANGUAGES:
+        raise Refusal(f"--language {language}: there are {' and '.join(LANGUAGES)}.", Code.USAGE)

@@ -15,7 +15,7 @@ from maxmargin.displays._style import (
     shortened,
     tint,
 )
-from maxmargin.displays._support import crossings
+from maxmargin.displays.support import crossings
 from maxmargin.typing import AnyArray, FloatArray
 
 _LABELS = {

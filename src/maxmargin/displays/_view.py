@@ -62,12 +62,19 @@ class View:
 
     def lattice(self, resolution: int) -> list[FloatArray]:
         """Values along each axis, a little beyond the rows."""
-        found = []
-        for values in self.positions.T:
-            low, high = float(values.min()), float(values.max())
-            border = _BORDER * (high - low) or 1.0
-            found.append(np.linspace(low - border, high + border, resolution))
-        return found
+        return [np.linspace(*range_around(axis, _BORDER), resolution) for axis in self.positions.T]
+
+
+def range_around(values: FloatArray, share: float) -> tuple[float, float]:
+    """From the smallest to the largest value, and a share of that beyond on both sides."""
+    low, high = float(values.min()), float(values.max())
+    border = share * (high - low) or 1.0
+    return low - border, high + border
+
+
+def final_step(model: Any, X: Any) -> tuple[Any, Any]:
+    """The last step of a pipeline and the rows as it sees them; else the model itself and X."""
+    return (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
 
 
 def view_of(model: Any, X: Any, features: Features = None) -> View:
@@ -98,8 +105,10 @@ def view_of(model: Any, X: Any, features: Features = None) -> View:
 
 
 def _pca_view(model: Any, X: Any) -> View:
-    last, seen = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
+    last, seen = final_step(model, X)
     table, as_frame = _table(seen)
+    if table.shape[1] < 2:
+        raise ValueError("features='pca' needs two columns or more, and the model sees one: name that one.")
     values = np.column_stack([_numbers(table, j) for j in range(table.shape[1])])
     centre = values.mean(axis=0)
     _, sizes, directions = np.linalg.svd(values - centre, full_matrices=False)

@@ -10,7 +10,8 @@ import pandas as pd
 
 from maxmargin.displays._roles import NEUTRAL, POSITIVE
 from maxmargin.displays._style import axes, shortened
-from maxmargin.scoring import Binning
+from maxmargin.parameters import check_choice
+from maxmargin.scoring.binning import binning_of
 
 _LINES = {"event_rate": "event rate", "woe": "weight of evidence"}
 
@@ -38,9 +39,8 @@ class BinDisplay:
     @classmethod
     def from_estimator(cls, model: Any, variable: str | int, *, line: str = "event_rate") -> Self:
         """From a fitted `Binning` or a model with one (WOEEncoder, Scorecard); empty bins are left out."""
-        if line not in _LINES:
-            raise ValueError(f"line={line!r} is not known: use one of {', '.join(_LINES)}.")
-        binning: Binning = model if isinstance(model, Binning) else model.binning_
+        check_choice("line", line, tuple(_LINES))
+        binning = binning_of(model)
         table = binning.table(variable)
         name = str(table["variable"][0])
         filled = table["count"] > 0

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.pipeline import Pipeline
 
 from maxmargin.displays._style import GREY, OKABE_ITO, axes, legend_below
-from maxmargin.svm.replay import replay
+from maxmargin.displays._view import final_step
+from maxmargin.svm.stages import solve_in_stages
 from maxmargin.typing import FloatArray
 
 _FLOOR = 1e-16
@@ -73,8 +73,8 @@ class ConvergenceDisplay:
 
         ``machine`` is the number of the binary machine when there are several classes.
         """
-        last, seen = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
-        found = replay(last, seen, y, sample_weight, machine=machine)
+        last, seen = final_step(model, X)
+        found = solve_in_stages(last, seen, y, sample_weight, machine=machine)
         gap = None if np.isnan(found.gap).all() else found.gap
         return cls(
             steps=found.steps,

@@ -7,11 +7,11 @@ from math import ceil, isqrt
 from typing import Any, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 
 from maxmargin.displays._style import GREY, OKABE_ITO, axes
-from maxmargin.displays._support import fitted_on
+from maxmargin.displays._view import final_step
+from maxmargin.displays.support import fitted_on
 from maxmargin.typing import FloatArray
 
 
@@ -50,7 +50,7 @@ class DigitsDisplay:
         first.
         """
         values = np.asarray(X, dtype=np.float64)
-        last, seen = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
+        last, seen = final_step(model, X)
         if not hasattr(last, "support_vectors_"):
             raise TypeError(f"{type(last).__name__} has no support vectors.")
         if not fitted_on(last, seen):

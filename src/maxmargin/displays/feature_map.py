@@ -8,10 +8,10 @@ from itertools import product
 from typing import Any, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, column_or_1d
 
 from maxmargin.displays._style import class_colour, class_marker
+from maxmargin.displays._view import final_step
 from maxmargin.kernels import Polynomial
 from maxmargin.kernels.maps import polynomial_map
 from maxmargin.svm import SVC
@@ -66,8 +66,7 @@ class FeatureMapDisplay:
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, *, names: Any = None) -> Self:
         """From a fitted SVC with the kernel (gamma <x, z>)^2 on two variables: its own plane, exactly."""
-        if isinstance(model, Pipeline):
-            X, model = model[:-1].transform(X), model[-1]
+        model, X = final_step(model, X)
         kernel = getattr(model, "kernel_", None)
         square = isinstance(kernel, Polynomial) and kernel.degree == 2 and kernel.coef0 == 0
         if kernel is None or not square or np.shape(X)[1] != 2 or len(getattr(model, "classes_", ())) != 2:

@@ -46,17 +46,9 @@ class ImportanceDisplay:
         cls, model: Any, X: Any, y: Any, *, n_repeats: int = 5, random_state: Any = 0, most: int = 20
     ) -> Self:
         """From a fitted model and rows it was not fitted on; costs n_features * n_repeats predictions."""
-        found = permutation_importance(model, X, y, n_repeats=n_repeats, random_state=random_state)
-        n = len(found.importances_mean)
+        n = np.shape(X)[1]
         names = [str(c) for c in X.columns] if hasattr(X, "columns") else [f"x{j}" for j in range(n)]
-        columns = {
-            "variable": names,
-            "importance": found.importances_mean,
-            "deviation": found.importances_std,
-        }
-        table = pd.DataFrame(columns).sort_values(
-            "importance", ascending=False, kind="stable", ignore_index=True
-        )
+        table = importance_table(model, X, y, names, n_repeats=n_repeats, random_state=random_state)
         return cls(table=table, measure="accuracy" if hasattr(model, "classes_") else "R2", most=most)
 
     def plot(self, ax: Any = None) -> Self:
@@ -76,3 +68,16 @@ class ImportanceDisplay:
             ax.set_title(f"{left} further variables are not shown", fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def importance_table(
+    model: Any, X: Any, y: Any, names: list[str], *, n_repeats: int, random_state: Any
+) -> pd.DataFrame:
+    """What shuffling each column costs: variable, importance (mean) and deviation, best first.
+
+    Breiman (2001), as in scikit-learn's permutation_importance.
+    """
+    found = permutation_importance(model, X, y, n_repeats=n_repeats, random_state=random_state)
+    columns = {"variable": names, "importance": found.importances_mean, "deviation": found.importances_std}
+    table = pd.DataFrame(columns)
+    return table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)

@@ -10,7 +10,8 @@ import pandas as pd
 
 from maxmargin.displays._roles import READING
 from maxmargin.displays._style import axes, shortened
-from maxmargin.scoring import Binning, iv_table
+from maxmargin.scoring import iv_table
+from maxmargin.scoring.binning import binning_of
 
 
 @dataclass
@@ -37,7 +38,7 @@ class IVDisplay:
     @classmethod
     def from_estimator(cls, model: Any) -> Self:
         """From a fitted `Binning` or a model that holds one (WOEEncoder, IVSelector, Scorecard)."""
-        return cls(table=iv_table(model if isinstance(model, Binning) else model.binning_))
+        return cls(table=iv_table(binning_of(model)))
 
     def plot(self, ax: Any = None, *, max_variables: int = 30) -> Self:
         """Draw the best ``max_variables`` on ``ax``, or on a new figure; the Axes are then in ``ax_``."""

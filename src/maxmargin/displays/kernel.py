@@ -9,12 +9,13 @@ from typing import Any, Literal, Self
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, column_or_1d
 
 from maxmargin.displays._style import GREY, OKABE_ITO, axes, legend_below, shortened
+from maxmargin.displays._view import final_step, range_around
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.checks import MercerCheck, mercer_check
+from maxmargin.parameters import check_choice
 from maxmargin.typing import AnyArray, FloatArray
 
 Part = Literal["gram", "spectrum", "section"]
@@ -100,8 +101,8 @@ class KernelDisplay:
         ``ax`` is None (a new figure), a sequence of three Axes, or one Axes together with ``part`` ("gram",
         "spectrum" or "section"; "gram" by default). The Axes are then in ``axes_``.
         """
-        if part is not None and part not in PARTS:
-            raise ValueError(f"part={part!r} is not known: use one of {', '.join(PARTS)}.")
+        if part is not None:
+            check_choice("part", part, PARTS)
         drawn = (
             PARTS
             if part is None and (ax is None or isinstance(ax, (Sequence, np.ndarray)))
@@ -168,7 +169,7 @@ class KernelDisplay:
 def _kernel_and_rows(kernel: Any, X: Any) -> tuple[Kernel, Any]:
     if isinstance(kernel, Kernel):
         return kernel.bind(X), X
-    last, seen = (kernel[-1], kernel[:-1].transform(X)) if isinstance(kernel, Pipeline) else (kernel, X)
+    last, seen = final_step(kernel, X)
     if not isinstance(getattr(last, "kernel_", None), Kernel):
         raise TypeError(f"{type(last).__name__} has no kernel_: pass a Kernel, or a fitted kernel machine.")
     return last.kernel_, seen
@@ -219,7 +220,9 @@ def _section(
         return [], np.sort(np.ravel(kernel(shown, centre)))[::-1], ()
     columns = list(rows.columns) if hasattr(rows, "columns") else [f"x{j}" for j in range(values.shape[1])]
     chosen = _chosen(values, columns, feature)
-    lines = [np.linspace(*_ends(values[:, j]), _LINE if len(chosen) == 1 else _PLANE) for j in chosen]
+    lines = [
+        np.linspace(*range_around(values[:, j], 0.1), _LINE if len(chosen) == 1 else _PLANE) for j in chosen
+    ]
     crossings = np.stack(np.meshgrid(*lines), axis=-1)
     points = np.repeat(np.asarray(centre, dtype=np.float64), crossings[..., 0].size, axis=0)
     points[:, chosen] = crossings.reshape(-1, len(chosen))
@@ -236,9 +239,3 @@ def _chosen(values: FloatArray, columns: list[Any], feature: str | int | None) -
             return [feature]
         raise ValueError(f"feature={feature!r} is no variable of the table; it has {columns}.")
     return list(range(values.shape[1])) if values.shape[1] <= 2 else [int(values.std(axis=0).argmax())]
-
-
-def _ends(values: FloatArray) -> tuple[float, float]:
-    low, high = float(values.min()), float(values.max())
-    border = 0.1 * (high - low) or 1.0
-    return low - border, high + border

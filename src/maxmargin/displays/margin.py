@@ -12,8 +12,8 @@ from sklearn.utils import column_or_1d
 
 from maxmargin.displays._margin_drawing import draw_line, draw_plane, draw_surface, draw_tube
 from maxmargin.displays._style import axes
-from maxmargin.displays._support import Kinds, kinds_of, slack_segments
 from maxmargin.displays._view import Features, View, view_of
+from maxmargin.displays.support import Kinds, kinds_of, slack_segments
 from maxmargin.linear import LinearSVC, PassiveAggressive, Pegasos
 from maxmargin.typing import AnyArray, FloatArray
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -51,10 +51,9 @@ class SelectionDisplay:
     ylabel: str
     spread: FloatArray | None = None
     columns: list[str] = field(default_factory=list)
-    ax_: Any = None
 
     @classmethod
-    def from_estimator(cls, selector: Selector) -> SelectionDisplay:
+    def from_estimator(cls, selector: Selector) -> Self:
         """The arrays of a fitted selector."""
         if isinstance(selector, Ranker):
             return cls._from_scores(selector)
@@ -65,7 +64,7 @@ class SelectionDisplay:
         return cls._from_path(selector)
 
     @classmethod
-    def from_result(cls, comparison: Comparison) -> SelectionDisplay:
+    def from_result(cls, comparison: Comparison) -> Self:
         """How often each variable was chosen by each method of a comparison."""
         return cls(
             kind="matrix",
@@ -79,7 +78,7 @@ class SelectionDisplay:
         )
 
     @classmethod
-    def _from_scores(cls, ranker: Ranker) -> SelectionDisplay:
+    def _from_scores(cls, ranker: Ranker) -> Self:
         history = ranker.history_
         return cls(
             kind="bars",
@@ -92,7 +91,7 @@ class SelectionDisplay:
         )
 
     @classmethod
-    def _from_rounds(cls, rfe: RFE) -> SelectionDisplay:
+    def _from_rounds(cls, rfe: RFE) -> Self:
         history = rfe.history_
         with_error = "error" in history
         if with_error:
@@ -117,7 +116,7 @@ class SelectionDisplay:
         )
 
     @classmethod
-    def _from_path(cls, selector: Any) -> SelectionDisplay:
+    def _from_path(cls, selector: Any) -> Self:
         path = selector.path_
         signs = path["action"].map({"add": "+", "remove": "-"}).fillna("")
         names = path["variable"].astype(object).where(path["variable"].notna(), "")
@@ -135,7 +134,7 @@ class SelectionDisplay:
         )
 
     @classmethod
-    def _from_coefficients(cls, selector: Any) -> SelectionDisplay:
+    def _from_coefficients(cls, selector: Any) -> Self:
         return cls(
             kind="paths",
             x=np.asarray(selector.lambdas_),
@@ -146,9 +145,10 @@ class SelectionDisplay:
             ylabel="coefficient",
         )
 
-    def plot(self, ax: Any = None) -> SelectionDisplay:
-        """Draw on ``ax`` (a new figure when None); the axes are kept in ``ax_``."""
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
         self.ax_ = axes(ax)
+        self.figure_ = self.ax_.figure
         draw = {"bars": self._bars, "curve": self._curve, "paths": self._paths, "matrix": self._matrix}
         draw[self.kind]()
         return self
@@ -185,7 +185,7 @@ class SelectionDisplay:
             colour = OKABE_ITO[k % len(OKABE_ITO)] if self.chosen[k] else GREY
             ax.plot(self.x, self.y[:, k], color=colour, linewidth=1.5 if self.chosen[k] else 0.5)
             if self.chosen[k] and self.chosen.sum() <= MANY_LABELS:
-                ax.annotate(self.labels[k], (self.x[-1], self.y[-1, k]), fontsize=7)
+                ax.annotate(shortened(self.labels[k]), (self.x[-1], self.y[-1, k]), fontsize=7)
         ax.set_xscale("log")
         ax.set_xlabel(self.xlabel)
         ax.set_ylabel(self.ylabel)
@@ -194,7 +194,7 @@ class SelectionDisplay:
         ax = self.ax_
         ax.imshow(self.y, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
         ax.set_xticks(self.x, self.columns, rotation=45, ha="right")
-        ax.set_yticks(np.arange(len(self.labels)), self.labels)
+        ax.set_yticks(np.arange(len(self.labels)), [shortened(label) for label in self.labels])
         for i, j in zip(*np.nonzero(self.chosen), strict=True):
             ax.text(j, i, "x", ha="center", va="center", color=OKABE_ITO[1])
         ax.set_title(f"{self.ylabel} (x: chosen on all rows)", fontsize=9)

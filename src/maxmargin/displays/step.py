@@ -14,6 +14,8 @@ from sklearn.pipeline import Pipeline
 from maxmargin.displays._iterates import Iterate, iterates_of
 from maxmargin.displays._roles import NEGATIVE, POSITIVE
 from maxmargin.displays._style import OKABE_ITO, axes
+from maxmargin.displays._view import range_around
+from maxmargin.multiclass import class_pairs
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _CHOSEN = OKABE_ITO[1]
@@ -80,7 +82,7 @@ class StepDisplay:
         trace = last.trace_[last.trace_["machine"] == machine]
         if not len(trace):
             raise ValueError(f"machine={machine} has no steps: there are {last.trace_['machine'].nunique()}.")
-        grid = tuple(_spread(rows[:, j], size) for j in range(2))
+        grid = tuple(np.linspace(*range_around(rows[:, j], 0.1), size) for j in range(2))
         corners = np.column_stack([axis.ravel() for axis in np.meshgrid(*grid)])
         labels = np.full(len(rows), "") if y is None else np.asarray(y)
         classes = _classes_of(last, machine)
@@ -186,11 +188,6 @@ def _table(X: Any) -> tuple[FloatArray, list[str]]:
     return rows, names
 
 
-def _spread(values: FloatArray, size: int) -> FloatArray:
-    margin = 0.1 * float(np.ptp(values)) or 1.0
-    return np.linspace(values.min() - margin, values.max() + margin, size)
-
-
 def _through(front: Any, rows: FloatArray, X: Any) -> Any:
     """Rows as the machine sees them."""
     table: Any = pd.DataFrame(rows, columns=X.columns) if hasattr(X, "columns") else rows
@@ -209,13 +206,8 @@ def _classes_of(model: Any, machine: int) -> list[Any]:
     if not is_classifier(model):
         return ["row"]
     classes = model.classes_
-    if len(classes) == 2:
-        return list(classes)
-    if model.multiclass == "ovr":
-        return ["the rest", classes[machine]]
-    pairs = [(i, j) for i in range(len(classes)) for j in range(i + 1, len(classes))]
-    first, second = pairs[machine]
-    return [classes[second], classes[first]]
+    positive, negative = class_pairs(len(classes), model.multiclass)[machine]
+    return ["the rest" if negative < 0 else classes[negative], classes[positive]]
 
 
 def _signs(labels: AnyArray, classes: list[Any], n: int) -> FloatArray:

@@ -78,7 +78,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
     body = _archive({"about.json": _json(_describe(model, notes)), "model.skops": payload})
     digest = hashlib.sha256(body).hexdigest().encode()
     header = b" ".join([_MAGIC, str(_FORMAT).encode(), str(len(body)).encode(), digest]) + b"\n"
-    return _write_whole(Path(path), header + body)
+    return write_whole(Path(path), header + body)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -182,8 +182,12 @@ def _grows(content: bytes) -> bool:
     return len(content) > _ALWAYS_FINE and len(content) > _LARGEST_RATIO * len(zlib.compress(content))
 
 
-def _write_whole(path: Path, content: bytes) -> Path:
+def write_whole(path: Path, content: bytes) -> Path:
     """Write beside the place and rename: an interrupted save leaves the old file, or none."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"the folder {path.parent} does not exist: make it before saving {path.name}."
+        )
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -217,10 +221,12 @@ def _members(path: Path) -> dict[str, bytes]:
     if words[2] != str(len(body)).encode():
         raise ModelFileError(
             f"{path} is truncated or was added to: it has {len(body)} bytes after its first line, and "
-            f"{words[2].decode(errors='replace')} were written."
+            f"{words[2].decode(errors='replace')} were written. Copy or save it again."
         )
     if hashlib.sha256(body).hexdigest().encode() != words[3]:
-        raise ModelFileError(f"{path} was changed after it was saved: its checksum does not match.")
+        raise ModelFileError(
+            f"{path} was changed after it was saved, its checksum does not match: copy or save it again."
+        )
     try:
         return _extract(body)
     except Exception as broken:  # zipfile and zlib have many errors of their own

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.io.files import ModelFileError, _write_whole
+from maxmargin.io.files import ModelFileError, write_whole
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Scaled, Sigmoid
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
@@ -78,7 +78,7 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, labels: Any = None
     rows = _rows(model)
     for k in range(coefficients.shape[1]):
         lines.append(" ".join([*(_digits(c) for c in coefficients[:, k]), *rows(k)]) + " ")
-    return _write_whole(Path(path), ("\n".join(lines) + "\n").encode())
+    return write_whole(Path(path), ("\n".join(lines) + "\n").encode())
 
 
 def _type_name(model: Any) -> str:
@@ -355,8 +355,8 @@ def _set_classes(
     owners = np.repeat(np.arange(n_classes), counts)
     full = np.zeros((len(intercepts), coefficients.shape[1]))
     rho = np.empty(len(intercepts))
-    numbers = {pair: k for k, pair in enumerate(_pairs(n_classes))}
-    for k, (i, j) in enumerate(_pairs(n_classes)):
+    numbers = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
+    for (i, j), k in numbers.items():
         a, b = int(place[i]), int(place[j])
         sign = 1.0 if a < b else -1.0
         target = numbers[(min(a, b), max(a, b))]
@@ -377,7 +377,3 @@ def _set_classes(
         full[:, by_class], np.repeat(np.arange(n_classes), counts[order]), n_classes
     )
     machine.intercept_ = rho
-
-
-def _pairs(n_classes: int) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]

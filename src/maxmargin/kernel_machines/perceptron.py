@@ -11,11 +11,11 @@ import pandas as pd
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin._compute.jit import jit_sums
 from maxmargin._compute.threads import effective_threads
+from maxmargin.inputs import checked_labels, class_codes
 from maxmargin.kernel_machines._base import KernelExpansion
 from maxmargin.kernel_machines._rows import stack_rows, take_rows
 from maxmargin.kernels.products import kernel_times
@@ -121,13 +121,8 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPerceptron:
         """Fit to rows X and labels y of shape (n_samples,)."""
         self._check()
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
         self.kernel_, points = self._prepare(X)
-        y = self._labels(points, y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"KernelPerceptron needs two classes or more; y holds one class, {y[0]!r}.")
+        self.classes_, codes = class_codes(y, len(points), self)
         machines = self._machines(points, codes, self._weights(codes, sample_weight), 0)
         self._begin(len(machines))
         self._run(machines)
@@ -153,10 +148,10 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         if past is None:
             known = stream_classes(classes)
             self.kernel_, fresh = self._prepare(X)
-            y, self.classes_ = self._labels(fresh, y), known
+            y, self.classes_ = checked_labels(y, len(fresh), self), known
         else:
             fresh = self._points_like(X, self._points)
-            y = self._labels(fresh, y)
+            y = checked_labels(y, len(fresh), self)
         codes = stream_codes(y, self.classes_)
         held = 0 if past is None else len(past.positions)
         rows = X if not held or past is None else stack_rows(past.rows, X)
@@ -219,12 +214,6 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
             raise ValueError(f"budget={self.budget} must be at least 1, or None.")
         if self.budget is not None and self.average:
             raise ValueError("budget and average exclude each other: an average keeps every support vector.")
-
-    def _labels(self, points: Any, y: Any) -> AnyArray:
-        y = _check_y(y, y_numeric=False, estimator=self)
-        check_classification_targets(y)
-        check_consistent_length(np.empty(len(points)), y)
-        return np.asarray(y)
 
     def _weights(self, codes: IntArray, sample_weight: Any) -> FloatArray:
         weights: FloatArray = _check_sample_weight(

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin._compute.threads import blas_threads_for, effective_threads
+from maxmargin.inputs import checked_numbers
 from maxmargin.kernel_machines._base import KernelExpansion
 from maxmargin.solvers.ridge_path import RidgePath, kernel_path, kernel_ridge
 from maxmargin.typing import FloatArray
@@ -22,8 +23,8 @@ class KernelRidge(RegressorMixin, KernelExpansion):
 
     alpha is n lambda in the notation of [1], rho in that of [4], and scikit-learn's alpha. There is no
     intercept; add a constant kernel for one. One alpha costs a Cholesky factorisation and, for the exact
-    leave-one-out residuals, its inverse (n^3 together); a path costs one eigendecomposition (about 10 n^3)
-    and then n^2 for each alpha.
+    leave-one-out residuals, its inverse (n^3 together); a path costs one tridiagonal reduction
+    (8/3 n^3) and then n^2 for each alpha.
 
     Parameters
     ----------
@@ -72,19 +73,14 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         alphas = np.atleast_1d(np.asarray(self.alpha if self.alphas is None else self.alphas, dtype=float))
         if alphas.ndim != 1 or len(alphas) == 0 or not np.all(alphas > 0):
             raise ValueError(f"alpha and alphas must be positive, got {self.alpha!r} and {self.alphas!r}.")
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
         self.kernel_, self._points = self._prepare(X)
-        y = np.asarray(_check_y(y, y_numeric=True, estimator=self), dtype=np.float64)
-        check_consistent_length(np.empty(len(self._points)), y)
+        y = checked_numbers(y, len(self._points), self)
         weights: FloatArray = _check_sample_weight(
             sample_weight, np.empty((len(y), 0)), dtype=np.float64, ensure_non_negative=True
         )
-        K = np.asarray(
-            self.kernel_.gram(self._points, n_threads=effective_threads(self.n_jobs)), dtype=np.float64
-        )
-        with blas_threads_for(len(y)):
-            self.path_: RidgePath = self._solve(K, y, weights, alphas)
+        threads = effective_threads(self.n_jobs)
+        K = np.asarray(self.kernel_.gram(self._points, n_threads=threads), dtype=np.float64)
+        self.path_ = self._solve(K, y, weights, alphas)
         best = self.path_.best if len(alphas) > 1 else 0
         self.alpha_ = float(alphas[best])
         self.dual_coef_ = self.path_.coef[best]
@@ -93,10 +89,11 @@ class KernelRidge(RegressorMixin, KernelExpansion):
     def _solve(self, K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> RidgePath:
         if len(alphas) == 1 and np.all(weights > 0):
             try:
-                return kernel_ridge(K, y, weights, alphas)
+                with blas_threads_for(len(y)):
+                    return kernel_ridge(K, y, weights, alphas)
             except linalg.LinAlgError:  # K is not positive semidefinite: the eigenvalues below zero are cut
                 pass
-        return kernel_path(K, y, weights, alphas)
+        return kernel_path(K, y, weights, alphas, overwrite=True)
 
     def predict(self, X: Any) -> FloatArray:
         """Predicted values of shape (n_samples,)."""

@@ -8,11 +8,12 @@ from dataclasses import MISSING, fields, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import _safe_indexing
 
 from maxmargin._compute.threads import effective_threads
 from maxmargin._compute.tiles import fill_by_tiles, fill_dear
-from maxmargin.kernels.points import Rows, work_order
+from maxmargin.inputs import checked_table
+from maxmargin.kernels.points import work_order
 from maxmargin.typing import FloatArray, IntArray
 
 
@@ -210,7 +211,7 @@ def validated_columns(X: Any, features: Any) -> Any:
     """The chosen columns of a table, array or sparse matrix as finite floats (float32 is kept)."""
     if features is not None:
         X = choose_columns(X, features)
-    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    return checked_table(X, accept_sparse="csr", dtype=[np.float64, np.float32])
 
 
 def choose_columns(X: Any, features: Any) -> Any:
@@ -226,7 +227,3 @@ def choose_columns(X: Any, features: Any) -> Any:
         if missing:
             raise ValueError(f"X has no column {missing[0]!r}: its columns are {list(columns)}.")
     return _safe_indexing(X, names, axis=1)
-
-
-def take_rows(points: Any, rows: Rows) -> Any:
-    return points.take(rows)

@@ -16,6 +16,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
+from maxmargin._compute.inner import squared_norms
 from maxmargin._compute.threads import run, single_threaded_blas
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.landmarks import CHOOSERS, METHODS
@@ -133,12 +134,12 @@ def nystrom_map(
     if method not in METHODS:
         raise ValueError(f"method={method!r} is unknown: use one of {', '.join(map(repr, METHODS))}.")
     if method == "kmeans":
-        return NystromMap.on(kernel, _centres(kernel, X, points, m, rng, n_threads), None, n_threads)
+        return NystromMap.on(kernel, _centres(kernel, X, points, m, rng), None, n_threads)
     rows = CHOOSERS[method](kernel, points, m, rng, n_threads)
     return NystromMap.on(kernel, points.take(rows), rows, n_threads)
 
 
-def _centres(kernel: Kernel, X: Any, points: Any, m: int, rng: np.random.Generator, n_threads: int) -> Any:
+def _centres(kernel: Kernel, X: Any, points: Any, m: int, rng: np.random.Generator) -> Any:
     """Centres of k-means as landmarks: the error is bounded by how far rows are from them.
 
     Zhang, Tsang & Kwok (2008).
@@ -212,11 +213,6 @@ def transform(
 def residuals(map_: FeatureMap, points: Any, features: FloatArray) -> FloatArray:
     """K(x, x) - |phi(x)|^2 of shape (n,), in float64."""
     return np.asarray(map_.kernel.diagonal(points), dtype=np.float64) - squared_norms(features)
-
-
-def squared_norms(features: FloatArray) -> FloatArray:
-    norms: FloatArray = np.einsum("ij,ij->i", features, features, dtype=np.float64)
-    return norms
 
 
 def measure(map_: FeatureMap, X: Any, n: int, *, complete: bool) -> MapError:

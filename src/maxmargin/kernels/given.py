@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
+from maxmargin.inputs import checked_table
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import IndexedPoints, RawPoints
 from maxmargin.typing import FloatArray
@@ -23,7 +23,7 @@ class Precomputed(Kernel):
         return None
 
     def prepare(self, X: Any, like: Any = None) -> IndexedPoints:
-        K = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        K = checked_table(X, dtype=[np.float64, np.float32])
         if like is None and K.shape[0] != K.shape[1]:
             raise ValueError(
                 f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix."
@@ -70,7 +70,7 @@ class Function(Kernel):
         return None
 
     def prepare(self, X: Any, like: Any = None) -> RawPoints:
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+        X = checked_table(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         return RawPoints(X, X.dtype)
 
     def evaluate(self, A: RawPoints, B: RawPoints, out: FloatArray) -> None:

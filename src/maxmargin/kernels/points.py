@@ -6,7 +6,6 @@ it and the kernel that made it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -15,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._compute.inner import squared_norms
+from maxmargin._compute.rbf_rows import panels_of
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 Rows = slice | IntArray
@@ -57,6 +57,15 @@ class VectorPoints:
         dtype: np.dtype[Any] = self.X.dtype
         return dtype
 
+    @cached_property
+    def panels(self) -> FloatArray:
+        """Dense rows packed as columns for `rbf_rows`."""
+        return panels_of(self.X)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the panels, whose width is that of the processor."""
+        return {name: value for name, value in self.__dict__.items() if name != "panels"}
+
     def take(self, rows: Rows) -> VectorPoints:
         return VectorPoints(self.X[rows], self.norms[rows], self.shift)
 
@@ -76,6 +85,36 @@ class VectorPoints:
     def _cheaper_dense(self) -> bool:
         n, p = self.X.shape
         return self.X.nnz * _DENSE_COLUMNS_PER_ENTRY >= n * p and n * p * 4 <= _DENSE_BYTES
+
+    def first_equals(self) -> IntArray:
+        """For every row the position of a row equal to it, the same for all that are found equal.
+
+        Equal rows have equal norms and equal products with a random direction, so that two short sorts
+        propose the pairs; each is then compared in full. Sparse rows count as different.
+        """
+        first = np.arange(len(self))
+        if sp.issparse(self.X):
+            return first
+        rows = _sharing(self.norms, first)
+        direction = np.random.default_rng(0).normal(size=self.X.shape[1]).astype(self.dtype)
+        rows, leader = _leaders(self.X[rows] @ direction, rows)
+        equal = (self.X[rows] == self.X[leader]).all(axis=1)
+        first[rows[equal]] = leader[equal]
+        return first
+
+
+def _sharing(keys: FloatArray, rows: IntArray) -> IntArray:
+    """The rows whose key occurs more than once."""
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return rows[counts[inverse] > 1]
+
+
+def _leaders(keys: FloatArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """The rows whose key an earlier row has too, and that row."""
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    leader = rows[first[inverse]]
+    later = leader != rows
+    return rows[later], leader[later]
 
 
 @dataclass(frozen=True)
@@ -189,7 +228,3 @@ def work_order(points: Any) -> IntArray:
         return work_order((uneven or points.distinct)[0])
     lengths = getattr(points, "lengths", None)
     return np.arange(len(points)) if lengths is None else np.argsort(lengths, kind="stable")
-
-
-def column_names(features: Sequence[Any] | None) -> tuple[Any, ...] | None:
-    return None if features is None else tuple(features)

@@ -31,17 +31,18 @@ def kernel_times(kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threa
     dtype = np.result_type(A.dtype, B.dtype)
     narrow = np.ascontiguousarray(wide, dtype=dtype)
     starts = range(0, len(A), _ROWS)
+    slices = [slice(begin, min(begin + _COLUMNS, len(B))) for begin in range(0, len(B), _COLUMNS)]
+    blocks = [(columns, B.take(columns)) for columns in slices]
 
     def share(first: int) -> None:
         buffer = np.empty(_ROWS * min(_COLUMNS, max(len(B), 1)), dtype=dtype)
         for start in starts[first::n_threads]:
             rows = slice(start, min(start + _ROWS, len(A)))
             left = A.take(rows)
-            for begin in range(0, len(B), _COLUMNS):
-                columns = slice(begin, min(begin + _COLUMNS, len(B)))
+            for columns, right in blocks:
                 shape = (rows.stop - rows.start, columns.stop - columns.start)
                 tile = buffer[: shape[0] * shape[1]].reshape(shape)
-                kernel.evaluate(left, B.take(columns), tile)
+                kernel.evaluate(left, right, tile)
                 out[rows] += tile @ narrow[columns]
 
     with single_threaded_blas():

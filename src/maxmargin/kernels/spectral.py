@@ -18,8 +18,6 @@ from maxmargin.kernels.points import CombinedPoints
 from maxmargin.kernels.vectors import RBF, Constant, Exponential, Laplacian
 from maxmargin.typing import FloatArray
 
-_ATOMS = (RBF, Laplacian, Exponential)
-
 
 @dataclass(frozen=True)
 class Term:

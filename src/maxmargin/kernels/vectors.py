@@ -6,7 +6,7 @@ import numbers
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,6 +14,9 @@ import scipy.sparse as sp
 
 from maxmargin._compute import elementwise
 from maxmargin._compute.inner import inner_products
+from maxmargin._compute.panel_tile import ROWS, WIDTH
+from maxmargin._compute.rbf_rows import rbf_rows
+from maxmargin._compute.threads import run, split
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.points import VectorPoints
 from maxmargin.typing import AnyArray, FloatArray
@@ -190,6 +193,12 @@ class Sigmoid(ScaledByGamma):
         np.tanh(norms, out=norms)
 
 
+def _fit_for_panels(A: VectorPoints, B: VectorPoints, out: FloatArray) -> bool:
+    """Are both sides dense, and everything float32?"""
+    dense = not sp.issparse(A.X) and not sp.issparse(B.X)
+    return dense and bool(A.dtype == B.dtype == out.dtype == np.float32)
+
+
 @dataclass(frozen=True, repr=False)
 class RBF(ScaledByGamma):
     """K(x, z) = variance exp(-gamma ||x - z||^2), with gamma = 1 / (2 length_scale^2) if that is given.
@@ -221,6 +230,29 @@ class RBF(ScaledByGamma):
 
     def number_gamma(self) -> float:
         return super().number_gamma() if self.length_scale is None else 0.5 / self.length_scale**2
+
+    def gram(self, A: Any, B: Any = None, *, out: FloatArray | None = None, n_threads: int = 1) -> FloatArray:
+        columns = A if B is None else B
+        if out is None:
+            out = np.empty((len(A), len(columns)), dtype=np.result_type(A.dtype, columns.dtype))
+        if not _fit_for_panels(A, columns, out):
+            return super().gram(A, B, out=out, n_threads=n_threads)
+        fill = self._filler(A, columns, out)
+        parts = split(len(columns), n_threads, multiple=WIDTH)
+        run([partial(fill, columns=part) for part in parts], n_threads)
+        if B is None:
+            np.fill_diagonal(out, self.variance)
+        return out
+
+    def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
+        if len(A) >= ROWS and _fit_for_panels(A, B, out):  # packing does not pay for a few rows
+            self._filler(A, B, out)(columns=slice(0, len(B)))
+        else:
+            super().evaluate(A, B, out)
+
+    def _filler(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> partial[None]:
+        gamma, variance = self.number_gamma(), self.variance
+        return partial(rbf_rows, A.X, A.norms, B.panels, B.norms, gamma=gamma, variance=variance, out=out)
 
     def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
         elementwise.rbf(K, A.norms, B.norms, self.number_gamma(), self.variance)

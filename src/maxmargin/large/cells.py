@@ -13,12 +13,13 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import effective_threads, run
+from maxmargin.inputs import class_codes
 from maxmargin.kernels.base import validated_columns
 from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.feature_maps import blocks, cut, kmeans_centres
-from maxmargin.large.rows import check_count, class_codes, generator, opened, weights_per_class
+from maxmargin.large.rows import generator, opened, weights_per_class
 from maxmargin.linear._base import row_weights
-from maxmargin.parameters import check_not_negative
+from maxmargin.parameters import check_choice, check_count, check_not_negative, check_positive
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.svm import SVC
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -118,10 +119,13 @@ class CellSVC(ClassifierMixin, TakesKernel):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CellSVC:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
+        check_positive("C", self.C, infinite=True)
+        check_positive("tol", self.tol)
+        check_choice("loss", self.loss, ("hinge", "squared_hinge"))
         check_not_negative("softness", self.softness)
         size = check_count("cell_size", self.cell_size)
         rows = opened(self, X)
-        codes = class_codes(self, y, rows.X)
+        self.classes_, codes = class_codes(y, rows.n, self)
         weights = row_weights(self, np.empty((rows.n, 0)), sample_weight)
         weights = weights * weights_per_class(self.class_weight, self.classes_, codes)[codes]
         kernel = self._kernel()

@@ -10,13 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import losses
 from maxmargin._compute.design import Design
-from maxmargin._compute.threads import effective_threads
-from maxmargin.large.approximation import Answer, Approximation, worst_approximation
+from maxmargin.inputs import class_codes
+from maxmargin.large.approximation import Answer, Approximation
 from maxmargin.large.machine import LargeMachine, Mapped
-from maxmargin.large.polish import PolishedSVC, dual_start, snapped, warn_if_long
-from maxmargin.large.rows import class_codes, opened, weights_per_class
-from maxmargin.linear._base import row_weights, warn_unsolved, worst_gap
-from maxmargin.linear._fit import solve_primal
+from maxmargin.large.polish import PolishedSVC, dual_start, snapped
+from maxmargin.large.rows import opened, weights_per_class
+from maxmargin.linear._base import row_weights, worst_gap
 from maxmargin.linear._pieces import binary_problems, check_newton, survey_classes
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
 from maxmargin.parameters import check_positive
@@ -25,7 +24,6 @@ from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution
-from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
 from maxmargin.svm import SVC
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
@@ -153,7 +151,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any, loss: losses.Loss) -> None:
         rows = opened(self, X)
-        codes = class_codes(self, y, rows.X)
+        self.classes_, codes = class_codes(y, rows.n, self)
         mapped = self._mapped(rows)
         weights = row_weights(self, np.empty((rows.n, 0)), sample_weight)
         c = self.C * weights * self._class_weights(codes)[codes]
@@ -167,9 +165,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
             Answer(-beta, mapped.design.adjoint(-beta), certificate)
             for beta, (_, certificate) in zip(betas, fits, strict=True)
         ]
-        threads = effective_threads(self.n_jobs)
-        near = worst_approximation(mapped.error, mapped.map, mapped.rows.X, answers, threads)
-        self._store(mapped.map, fits, near)
+        self._store(mapped.map, fits, self._near(mapped, answers))
         if self.polish:
             starts = [snapped(beta, c) for beta in betas] if self.loss == "hinge" else betas
             self._polish(X, y, sample_weight, starts, mapped)
@@ -184,30 +180,18 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         whole = len(task.rows) == table.shape[0]
         design = table if whole else table.take(task.rows)
         problem = self._problem(design, task.signs, c[task.rows], loss)
-        solution, certificate = solve_primal(
-            problem,
-            "auto",
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-            callback=self._report if self.verbose else None,
-        )
+        solution, certificate = self._solve(problem)
         beta = np.zeros(table.shape[0])
         beta[task.rows] = dual_start(problem, solution)
         return solution, certificate, beta
 
     def _polish(self, X: Any, y: Any, sample_weight: Any, betas: list[FloatArray], mapped: Mapped) -> None:
-        warn_if_long(mapped.rows.n, "LargeSVC")
         exact = PolishedSVC(
             self.C,
-            kernel=mapped.map.kernel,
             loss="hinge" if self.loss == "hinge" else "squared_hinge",
             multiclass=self.multiclass,
             class_weight=self.class_weight,
-            tol=min(self.tol, 1e-3),
-            cache_size=self.memory,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
+            **self._exact_settings(mapped),
         )
         self.exact_ = exact.begin_at(betas).fit(X, y, sample_weight)
         self.certificate_ = exact.certificate_
@@ -221,10 +205,8 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         penalty = Penalty(l2=1.0)
         check_newton(self, loss, penalty, "loss='squared_hinge' or 'logistic'")
         mapped = self._mapped_pieces(pieces, survey_classes(self, pieces))
-        solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
-        callback = self._report if self.verbose else None
         problems = binary_problems(self, mapped.pieces, mapped.seen, C=self.C, loss=loss, penalty=penalty)
-        fits = [solve_pieces(problem, solver, callback=callback)[:2] for problem in problems]
+        fits = [self._solve_pieces(problem) for problem in problems]
         self._store(mapped.map, fits, Approximation(map=mapped.error))
 
     # -- what stays ----------------------------------------------------------------------------------
@@ -238,8 +220,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         self.certificates_ = [certificate for _, certificate in fits]
         self.low_rank_certificate_ = self.certificate_ = worst_gap(self.certificates_)
         self.approximation_ = near
-        remedy = f"raise max_iter={self.max_iter}, lower C or scale X"
-        warn_unsolved(self.certificate_, self.tol, type(self).__name__, remedy)
+        self._warn_unsolved(self.certificate_)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Signed scores: of shape (n_samples,) for two classes, else (n_samples, n_classes).

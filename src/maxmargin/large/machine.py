@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design, design
+from maxmargin._compute.inner import squared_norms
 from maxmargin._compute.threads import effective_threads
 from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.feature_maps import (
@@ -18,21 +19,27 @@ from maxmargin.kernels.feature_maps import (
     blocks,
     cut,
     measure,
-    squared_norms,
     transform,
 )
 from maxmargin.kernels.landmarks import METHODS
 from maxmargin.kernels.products import kernel_times
-from maxmargin.large.approximation import Approximation
+from maxmargin.large.approximation import Answer, Approximation, worst_approximation
 from maxmargin.large.design import MappedDesign, piece_design
+from maxmargin.large.polish import warn_if_long
 from maxmargin.large.rows import Rows, feature_map, generator, opened, sample_numbers
 from maxmargin.large.sizing import plan
+from maxmargin.linear._base import warn_unsolved
+from maxmargin.linear._fit import solve_primal
 from maxmargin.losses import Loss
+from maxmargin.parameters import check_choice, check_count, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.survey import Survey
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.pieces import LossPenaltyPieces
+from maxmargin.problems.solution import Solution
+from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
 from maxmargin.typing import FloatArray
 
 _PREDICTED_ROWS = 8192  # rows that are prepared at a time
@@ -80,12 +87,9 @@ class LargeMachine(TakesKernel):
     # -- fit -----------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        for name in ("tol", "max_iter"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be > 0.")
-        if self.method not in (*METHODS, "fourier"):
-            names = ", ".join(map(repr, (*METHODS, "fourier")))
-            raise ValueError(f"method={self.method!r} is unknown: use one of {names}.")
+        check_positive("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+        check_choice("method", self.method, (*METHODS, "fourier"))
 
     def _mapped(self, rows: Rows) -> Mapped:
         """Learn the map from a sample and apply it to all rows, within ``memory``."""
@@ -118,6 +122,44 @@ class LargeMachine(TakesKernel):
         error = measure(map_, X, len(numbers), complete=len(numbers) == seen.n_rows)
         features = replace(seen, n_features=map_.n_components)
         return MappedPieces(pieces.mapped(piece_design, map_), features, map_, error)
+
+    @property
+    def _callback(self) -> Any:
+        return self._report if self.verbose else None
+
+    def _solve(self, problem: LossPenalty) -> tuple[Solution, Certificate]:
+        return solve_primal(
+            problem,
+            "auto",
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+            callback=self._callback,
+        )
+
+    def _solve_pieces(self, problem: LossPenaltyPieces) -> tuple[Solution, Certificate]:
+        solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
+        return solve_pieces(problem, solver, callback=self._callback)[:2]
+
+    def _near(self, mapped: Mapped, answers: list[Answer]) -> Approximation:
+        """What the answers are worth for the exact kernel."""
+        threads = effective_threads(self.n_jobs)
+        return worst_approximation(mapped.error, mapped.map, mapped.rows.X, answers, threads)
+
+    def _warn_unsolved(self, certificate: Certificate) -> None:
+        remedy = f"raise max_iter={self.max_iter}, lower C or scale X"
+        warn_unsolved(certificate, self.tol, type(self).__name__, remedy)
+
+    def _exact_settings(self, mapped: Mapped) -> dict[str, Any]:
+        """Settings of the machine that polishes the answer with the exact kernel."""
+        warn_if_long(mapped.rows.n, type(self).__name__)
+        return {
+            "kernel": mapped.map.kernel,
+            "tol": min(self.tol, 1e-3),
+            "cache_size": self.memory,
+            "n_jobs": self.n_jobs,
+            "verbose": self.verbose,
+        }
 
     def _problem(
         self, X: Design, y: FloatArray, c: FloatArray, loss: Loss, *, l2: float = 1.0, intercept: bool = True

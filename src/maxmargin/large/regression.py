@@ -6,16 +6,15 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import losses
-from maxmargin._compute.threads import effective_threads
-from maxmargin.large.approximation import Answer, Approximation, worst_approximation
+from maxmargin.inputs import checked_numbers
+from maxmargin.large.approximation import Answer, Approximation
 from maxmargin.large.machine import LargeMachine
-from maxmargin.large.polish import PolishedSVR, dual_start, snapped, warn_if_long
+from maxmargin.large.polish import PolishedSVR, dual_start, snapped
 from maxmargin.large.rows import opened
-from maxmargin.linear._base import row_weights, warn_unsolved
-from maxmargin.linear._fit import solve_primal
+from maxmargin.linear._base import row_weights
 from maxmargin.linear._pieces import check_newton, number_problem, survey_numbers
 from maxmargin.parameters import check_not_negative, check_positive
 from maxmargin.penalties import Penalty
@@ -23,20 +22,10 @@ from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution
-from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
 from maxmargin.svm import SVR
 from maxmargin.typing import FloatArray
 
 _LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
-
-
-def regression_target(y: Any, X: Any, estimator: Any) -> FloatArray:
-    """Targets of shape (n_samples,) in float64."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None.")
-    target: FloatArray = np.asarray(_check_y(y, y_numeric=True, estimator=estimator), dtype=np.float64)
-    check_consistent_length(X, target)
-    return target
 
 
 class LargeSVR(RegressorMixin, LargeMachine):
@@ -123,35 +112,17 @@ class LargeSVR(RegressorMixin, LargeMachine):
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any, loss: losses.Loss) -> None:
         rows = opened(self, X)
-        target = regression_target(y, rows.X, self)
+        target = checked_numbers(y, rows.n, self)
         mapped = self._mapped(rows)
         weights = row_weights(self, np.empty((rows.n, 0)), sample_weight)
         problem = self._problem(mapped.design, target, self.C * weights, loss)
-        solution, certificate = solve_primal(
-            problem,
-            "auto",
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-            callback=self._report if self.verbose else None,
-        )
+        solution, certificate = self._solve(problem)
         beta = dual_start(problem, solution)
         answer = Answer(-beta, mapped.design.adjoint(-beta), certificate)
-        threads = effective_threads(self.n_jobs)
-        near = worst_approximation(mapped.error, mapped.map, rows.X, [answer], threads)
-        self._store(mapped.map, solution, certificate, near)
+        self._store(mapped.map, solution, certificate, self._near(mapped, [answer]))
         if self.polish:
-            warn_if_long(mapped.rows.n, "LargeSVR")
-            exact = PolishedSVR(
-                self.C,
-                epsilon=self.epsilon,
-                kernel=mapped.map.kernel,
-                loss=self.loss,
-                tol=min(self.tol, 1e-3),
-                cache_size=self.memory,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
+            settings = self._exact_settings(mapped)
+            exact = PolishedSVR(self.C, epsilon=self.epsilon, loss=self.loss, **settings)
             bounded = self.loss == "epsilon_insensitive"
             start = snapped(beta, self.C * weights) if bounded else beta
             self.exact_ = exact.begin_at(start).fit(X, y, sample_weight)
@@ -162,9 +133,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         check_newton(self, loss, penalty, "loss='squared_epsilon_insensitive'")
         mapped = self._mapped_pieces(pieces, survey_numbers(self, pieces))
         problem = number_problem(self, mapped.pieces, mapped.seen, C=self.C, loss=loss, penalty=penalty)
-        solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
-        callback = self._report if self.verbose else None
-        solution, certificate, _ = solve_pieces(problem, solver, callback=callback)
+        solution, certificate = self._solve_pieces(problem)
         self._store(mapped.map, solution, certificate, Approximation(map=mapped.error))
 
     def _store(self, map_: Any, solution: Solution, certificate: Certificate, near: Approximation) -> None:
@@ -174,8 +143,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         self.solution_ = solution
         self.low_rank_certificate_ = self.certificate_ = certificate
         self.approximation_ = near
-        remedy = f"raise max_iter={self.max_iter}, lower C or scale X"
-        warn_unsolved(certificate, self.tol, type(self).__name__, remedy)
+        self._warn_unsolved(certificate)
 
     def predict(self, X: Any) -> FloatArray:
         """Predicted values of shape (n_samples,)."""

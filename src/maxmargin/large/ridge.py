@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design
 from maxmargin._compute.threads import effective_threads
+from maxmargin.inputs import checked_numbers
 from maxmargin.kernels.products import kernel_times
-from maxmargin.large.approximation import Answer, Approximation, worst_approximation
+from maxmargin.large.approximation import Answer, Approximation
 from maxmargin.large.machine import LargeMachine, Mapped
 from maxmargin.large.polish import warn_if_long
-from maxmargin.large.regression import regression_target
 from maxmargin.large.rows import opened
 from maxmargin.linear._base import row_weights, warn_unsolved
 from maxmargin.linear._pieces import number_problem, survey_numbers
@@ -28,7 +28,6 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.kernel_ridge import KernelRidgeProblem
 from maxmargin.solvers.preconditioned import PreconditionedGradients
 from maxmargin.solvers.primal_newton import solve_symmetric
-from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
 from maxmargin.typing import FloatArray
 
 
@@ -47,7 +46,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
     polish : solve the exact problem (K + alpha S^-1) a = y by conjugate gradients, with the low-rank kernel
         as preconditioner: n^2 p for each of a few dozen products, and the matrix is never stored.
     tol : relative residual of the polished system; relative duality gap otherwise.
-    max_iter : products with the exact kernel at most.
+    max_iter : products with the exact kernel at most; Newton steps, for rows in pieces.
 
     Attributes
     ----------
@@ -117,7 +116,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = opened(self, X)
-        target = regression_target(y, rows.X, self)
+        target = checked_numbers(y, rows.n, self)
         mapped = self._mapped(rows)
         weights = row_weights(self, np.empty((rows.n, 0)), sample_weight)
         features: Design = mapped.design
@@ -130,9 +129,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         # the penalty is l2 / 2 |w|^2 with l2 = 2 alpha, so the dual's quadratic form is divided by it
         scaled = u / np.sqrt(2.0 * self.alpha)
         answer = Answer(scaled, features.adjoint(scaled), certificate)
-        threads = effective_threads(self.n_jobs)
-        near = worst_approximation(mapped.error, mapped.map, rows.X, [answer], threads)
-        self._store(mapped.map, w, certificate, near, 1)
+        self._store(mapped.map, w, certificate, self._near(mapped, [answer]), 1)
         if self.polish:
             self._polish(mapped, target, weights)
 
@@ -140,7 +137,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         mapped = self._mapped_pieces(pieces, survey_numbers(self, pieces))
         penalty = Penalty(l2=2.0 * self.alpha)
         problem = number_problem(self, mapped.pieces, mapped.seen, C=1.0, loss=Squared(), penalty=penalty)
-        solution, certificate, _ = solve_pieces(problem, PiecesNewton(tol=self.tol))
+        solution, certificate = self._solve_pieces(problem)
         near = Approximation(map=mapped.error)
         self._store(mapped.map, solution.x[:-1], certificate, near, solution.n_iter)
 
@@ -160,7 +157,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         )
         solver = PreconditionedGradients(tol=self.tol, max_iter=self.max_iter)
         features = mapped.design if everything else mapped.design.take(used)
-        solution = solver.solve(problem, features, callback=self._report if self.verbose else None)
+        solution = solver.solve(problem, features, callback=self._callback)
         self._points = points
         self.dual_coef_ = solution.x
         self.n_iter_ = 1 + solution.n_iter  # the preconditioner alone is the first answer

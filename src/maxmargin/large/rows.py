@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing, check_array, check_random_state, compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
+from sklearn.utils.validation import _num_samples, validate_data
 
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.feature_maps import FeatureMap, nystrom_map
 from maxmargin.kernels.given import Precomputed
 from maxmargin.kernels.spectral import FourierMap
+from maxmargin.parameters import check_count
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _SAMPLE = 10_000
@@ -81,21 +79,6 @@ def precision(X: Any) -> Any:
     return np.dtype(np.float32 if str(getattr(X, "dtype", "")) == "float32" else np.float64)
 
 
-def class_codes(estimator: Any, y: Any, X: Any) -> IntArray:
-    """Labels as 0 ... n_classes - 1; the estimator learns its ``classes_``."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None.")
-    labels = _check_y(y, estimator=estimator)
-    check_classification_targets(labels)
-    check_consistent_length(X, labels)
-    codes, classes = pd.factorize(labels, sort=True)
-    if len(classes) < 2:
-        name = type(estimator).__name__
-        raise ValueError(f"{name} needs two classes or more; y holds one class, {classes[0]!r}.")
-    estimator.classes_ = classes
-    return np.asarray(codes)
-
-
 def weights_per_class(class_weight: Any, classes: AnyArray, codes: IntArray) -> FloatArray:
     """The factors that ``class_weight`` gives to the classes, of shape (n_classes,)."""
     factors = compute_class_weight(class_weight, classes=classes, y=classes[codes])
@@ -106,12 +89,6 @@ def generator(random_state: Any) -> np.random.Generator:
     """A generator from scikit-learn's random_state."""
     seed = check_random_state(random_state).randint(2**31 - 1)
     return np.random.default_rng(seed)
-
-
-def check_count(name: str, value: Any) -> int:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number >= 1.")
-    return int(value)
 
 
 def feature_map(

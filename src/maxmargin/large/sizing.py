@@ -7,7 +7,7 @@ from math import ceil, sqrt
 from typing import Any
 
 from maxmargin._compute.memory import cache_bytes
-from maxmargin.large.rows import check_count
+from maxmargin.parameters import check_count, check_positive
 
 _MEGABYTE = 1 << 20
 _FEWEST = 200
@@ -57,15 +57,15 @@ def plan(
 
 
 def memory_bytes(memory: float | None) -> int:
-    if memory is not None and not memory > 0:
-        raise ValueError(f"memory={memory!r} must be a number of MB > 0, or None for half of what is free.")
+    if memory is not None:
+        check_positive("memory", memory)
     return cache_bytes(memory)
 
 
 def _refuse_beyond(needed: int, limit: int, m: int) -> None:
     if needed > limit:
         raise MemoryError(
-            f"{m} components need {needed / _MEGABYTE:.0f} MB, but memory={limit / _MEGABYTE:.0f} MB: "
+            f"{m} components need {needed / _MEGABYTE:.0f} MB, but memory={limit / _MEGABYTE:.3g} MB: "
             "raise memory, lower n_components, or give the rows in pieces."
         )
 

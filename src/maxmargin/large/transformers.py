@@ -8,14 +8,16 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._compute.inner import squared_norms
 from maxmargin._compute.threads import effective_threads
 from maxmargin.kernels.estimator import TakesKernel
-from maxmargin.kernels.feature_maps import FeatureMap, MapError, NystromMap, measure, squared_norms, transform
-from maxmargin.large.rows import Rows, check_count, feature_map, generator, opened
+from maxmargin.kernels.feature_maps import FeatureMap, MapError, NystromMap, measure, transform
+from maxmargin.large.rows import Rows, feature_map, generator, opened
+from maxmargin.parameters import check_count
 from maxmargin.typing import FloatArray
 
 
-class _Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesKernel):
+class _MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesKernel):
     """Fit a map on a sample of the rows, apply it in blocks."""
 
     n_components: int
@@ -59,7 +61,7 @@ class _Approximation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesKer
         return tags
 
 
-class LowRank(_Approximation):
+class LowRank(_MapTransformer):
     """The Nystrom approximation of any kernel: phi(x) with <phi(x), phi(z)> close to K(x, z).
 
         phi(x) = S^-1/2 U' k(x),   k(x)_j = K(z_j, x),   K(Z, Z) = U S U'
@@ -148,7 +150,7 @@ class LowRank(_Approximation):
         return features
 
 
-class RandomFourier(_Approximation):
+class RandomFourier(_MapTransformer):
     """Random Fourier features of kernels of differences: <phi(x), phi(z)> is K(x, z) in the mean.
 
         phi(x) = sqrt(2 / m) (cos <w_k, x>, sin <w_k, x>)_k,   w_k from the spectral measure of the kernel

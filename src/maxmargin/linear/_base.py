@@ -82,9 +82,10 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=False
         )
-        check_classification_targets(y)
         weights = row_weights(self, X, sample_weight)
         codes, self.classes_ = pd.factorize(y, sort=True)
+        # the few classes tell as much as all labels; many classes are judged beside the number of rows
+        check_classification_targets(self.classes_ if len(self.classes_) <= 20 else y)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs two classes or more; y holds one class, {self.classes_[0]!r}."
@@ -96,6 +97,8 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
         return X, codes, weights * self._class_weights(codes)[codes]
 
     def _class_weights(self, codes: IntArray) -> FloatArray:
+        if self.class_weight is None:
+            return np.ones(len(self.classes_))
         by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
         return np.asarray(by_class, dtype=np.float64)
 

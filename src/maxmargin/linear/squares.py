@@ -10,7 +10,8 @@ from scipy import linalg
 from sklearn.utils.validation import validate_data
 
 from maxmargin._compute.design import Design, design
-from maxmargin._compute.threads import blas_threads_for
+from maxmargin._compute.threads import effective_threads
+from maxmargin.inputs import checked_numbers
 from maxmargin.linear._base import LinearRegressor, row_weights
 from maxmargin.linear._pieces import number_problem, survey_numbers
 from maxmargin.losses import Squared
@@ -36,7 +37,7 @@ class _Squares(LinearRegressor):
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
         )
-        return X, np.asarray(y, dtype=np.float64), row_weights(self, X, sample_weight)
+        return X, checked_numbers(y, X.shape[0], self), row_weights(self, X, sample_weight)
 
     def _store(self, table: Design, y: FloatArray, weights: FloatArray, theta: FloatArray, l2: float) -> None:
         self.coef_, self.intercept_ = theta[:-1], float(theta[-1])
@@ -187,8 +188,8 @@ class Ridge(_Squares):
         if self.solver == "sgd":
             theta = self._descend(X, y, weights, alphas)
         else:
-            with blas_threads_for(min(table.shape)):
-                theta = self._choose(linear_path(table, y, weights, alphas, self.fit_intercept))
+            threads = effective_threads(self.n_jobs)
+            theta = self._choose(linear_path(table, y, weights, alphas, self.fit_intercept, threads))
         self._store(table, y, weights, theta, 2.0 * self.alpha_)
         return self
 

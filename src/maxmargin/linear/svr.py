@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from maxmargin import losses
 from maxmargin._compute.design import design
+from maxmargin.inputs import checked_numbers
 from maxmargin.linear._base import LinearRegressor, row_weights, warn_unsolved
 from maxmargin.linear._fit import primal_penalty, solve_primal
 from maxmargin.linear._pieces import check_newton, number_problem, survey_numbers
@@ -108,7 +109,7 @@ class LinearSVR(LinearRegressor):
         )
         problem = LossPenalty(
             X=design(X, self.n_jobs),
-            y=np.asarray(y, dtype=np.float64),
+            y=checked_numbers(y, X.shape[0], self),
             c=self.C * row_weights(self, X, sample_weight),
             loss=self._loss(),
             penalty=self._penalty(),

@@ -50,10 +50,7 @@ class ConfusionTable:
     @property
     def recalls(self) -> FloatArray:
         """Share of each true class that was predicted as such, of shape (n_classes,); NaN without rows."""
-        truth = self.counts.sum(axis=0)
-        return np.array(
-            [_ratio(float(c), float(t)) for c, t in zip(np.diag(self.counts), truth, strict=True)]
-        )
+        return _ratios(np.diag(self.counts), self.counts.sum(axis=0))
 
     @property
     def precisions(self) -> FloatArray:

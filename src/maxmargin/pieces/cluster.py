@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -174,7 +174,7 @@ def _make_piece(index: int, X: Any, y: Any, weight: Any) -> Piece:
 
 def _frame_piece(index: int, frame: Any, target: str | None, weight: str | None) -> Piece:
     piece = split_frame(frame, target, weight)
-    return replace(_make_piece(index, piece.X, piece.y, piece.weight))
+    return _make_piece(index, piece.X, piece.y, piece.weight)
 
 
 def _vector(name: str, values: Any, n_blocks: int, sizes: Any, X: Any) -> list[Any]:
@@ -184,9 +184,11 @@ def _vector(name: str, values: Any, n_blocks: int, sizes: Any, X: Any) -> list[A
     if not is_dask(values):
         import dask.array as da
 
-        known = _known_sizes(sizes, X, name)
+        known = _known_sizes(sizes, X)
         if sum(known) != len(values):
-            raise ValueError(f"X has {sum(known)} rows and {name} has {len(values)}.")
+            raise ValueError(
+                f"X has {sum(known)} rows and {name} has {len(values)}: give the same number of both."
+            )
         values = da.from_array(np.asarray(values), chunks=(known,))
     elif hasattr(values, "chunks"):
         values = values.ravel() if values.ndim > 1 else values
@@ -201,7 +203,7 @@ def _vector(name: str, values: Any, n_blocks: int, sizes: Any, X: Any) -> list[A
     return parts
 
 
-def _known_sizes(sizes: Any, X: Any, name: str) -> tuple[int, ...]:
+def _known_sizes(sizes: Any, X: Any) -> tuple[int, ...]:
     if sizes is None or np.isnan(np.sum(sizes)):
         dask = _dask()
         lengths = dask.compute(*[dask.delayed(len)(part) for part in np.ravel(X.to_delayed())])

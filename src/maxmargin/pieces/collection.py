@@ -131,17 +131,20 @@ Draw = tuple[FloatArray, Any, Any, Any]
 def _draw(piece: Piece, n_rows: int, seed: int) -> Draw:
     keys = np.random.default_rng([seed, piece.index]).random(len(piece))
     kept = np.sort(np.argsort(keys, kind="stable")[:n_rows])
-    y = None if piece.y is None else np.asarray(piece.y)[kept]
-    weight = None if piece.weight is None else np.asarray(piece.weight)[kept]
-    return keys[kept], _rows(piece.X, kept), y, weight
+    return keys[kept], *_parts(piece, kept)
 
 
 def _pick(piece: Piece, numbers: IntArray, starts: IntArray) -> Draw:
     first, last = np.searchsorted(numbers, starts[piece.index : piece.index + 2])
     kept = numbers[first:last] - starts[piece.index]
+    return kept, *_parts(piece, kept)
+
+
+def _parts(piece: Piece, kept: IntArray) -> tuple[Any, Any, Any]:
+    """X, y and weights of some rows of a piece."""
     y = None if piece.y is None else np.asarray(piece.y)[kept]
     weight = None if piece.weight is None else np.asarray(piece.weight)[kept]
-    return kept, _rows(piece.X, kept), y, weight
+    return _rows(piece.X, kept), y, weight
 
 
 def _join(left: Draw, right: Draw) -> Draw:

@@ -274,19 +274,11 @@ def from_csv(
     files = _files(path, ".csv")
 
     def loaders() -> Iterator[Loader]:
+        how = csv.ReadOptions(block_size=PIECE_BYTES), csv.ParseOptions(delimiter=delimiter)
         for file in files:
-            names = csv.open_csv(
-                file,
-                csv.ReadOptions(block_size=PIECE_BYTES),
-                csv.ParseOptions(delimiter=delimiter),
-            ).schema.names
-            wanted = _wanted(names, target, columns, weight)
-            reader = csv.open_csv(
-                file,
-                csv.ReadOptions(block_size=PIECE_BYTES),
-                csv.ParseOptions(delimiter=delimiter),
-                csv.ConvertOptions(include_columns=wanted, column_types=dtypes or {}),
-            )
+            wanted = _wanted(csv.open_csv(file, *how).schema.names, target, columns, weight)
+            types = csv.ConvertOptions(include_columns=wanted, column_types=dtypes or {})
+            reader = csv.open_csv(file, *how, types)
             yield from (partial(_arrow_piece, batch, columns, target, weight) for batch in _batches(reader))
 
     return LocalPieces(loaders, n_jobs, streaming=True)

@@ -206,11 +206,7 @@ class BoxQP:
         }
         if not self.convex:
             return Certificate(convex=False, **fields)
-        primal, dual = self.values(a, v, multipliers)
-        gap = primal - dual
-        return Certificate(
-            primal=primal, dual=dual, gap=gap, relative_gap=gap / max(abs(dual), 1e-300), **fields
-        )
+        return Certificate.between(*self.values(a, v, multipliers), **fields)
 
     def _primal(self, quadratic: float, v: FloatArray, multipliers: FloatArray) -> float:
         """Value of the primal at the point that ``a`` stands for: 1/2 ||w||^2 plus the conjugates.

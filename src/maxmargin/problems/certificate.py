@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
+from typing import Any, Self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,12 @@ class Certificate:
     convex: bool = True
     n_checked: int = 0
 
+    @classmethod
+    def between(cls, primal: float, dual: float, **figures: Any) -> Self:
+        """From the values of the two problems; ``figures`` are the other attributes."""
+        gap = primal - dual
+        return cls(primal=primal, dual=dual, gap=gap, relative_gap=gap / max(abs(dual), 1e-300), **figures)
+
     def holds(self, tol: float) -> bool:
         """True when the conditions that were checked are met to ``tol``."""
         return bool(self.kkt <= tol) and self.infeasibility <= max(tol, 1e-9)
@@ -57,5 +64,4 @@ class Certificate:
 def worst(certificates: list[Certificate]) -> Certificate:
     """The certificate with the largest KKT violation, marked complete only if all are."""
     chosen = max(certificates, key=lambda c: c.kkt)
-    fields = {**chosen.__dict__, "complete": all(c.complete for c in certificates)}
-    return Certificate(**fields)
+    return replace(chosen, complete=all(c.complete for c in certificates))

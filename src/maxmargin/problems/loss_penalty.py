@@ -93,11 +93,9 @@ class LossPenalty:
         dual, u, adjoint = self.dual_value(u)
         free = self.penalty.smooth and self.penalty.l2 == 0
         hidden = float(np.abs(adjoint) @ np.abs(w)) / max(abs(dual), 1e-300) if free else 0.0
-        return Certificate(
-            primal=primal,
-            dual=dual,
-            gap=primal - dual,
-            relative_gap=(primal - dual) / max(1e-300, abs(dual)),
+        return Certificate.between(
+            primal,
+            dual,
             kkt=max(self._row_residual(f, u), self._column_residual(w, adjoint)),
             infeasibility=hidden,
             n_checked=len(f),

@@ -106,11 +106,9 @@ class RowChecks:
             dual -= float(np.sum(balance[:, :-1] ** 2)) / (2.0 * l2)
             balance[:, :-1] = 0.0
         hidden = float(np.sum(balance * np.abs(theta))) / max(abs(dual), 1e-300)
-        return Certificate(
-            primal=primal,
-            dual=dual,
-            gap=primal - dual,
-            relative_gap=(primal - dual) / max(1e-300, abs(dual)),
+        return Certificate.between(
+            primal,
+            dual,
             kkt=float(np.max(np.abs(gradient))) / self.weight,
             infeasibility=max(hidden, self.outside),
             n_checked=self.n_rows,

@@ -159,15 +159,8 @@ class LossPenaltyPieces:
         if self.penalty.l2 == 0:
             hidden = float(np.abs(adjoint) @ np.abs(w)) / max(abs(dual), 1e-300)
         stationarity = float(np.max(np.abs(self.penalty.stationarity(w, adjoint)), initial=0.0))
-        return Certificate(
-            primal=primal,
-            dual=dual,
-            gap=primal - dual,
-            relative_gap=(primal - dual) / max(1e-300, abs(dual)),
-            kkt=max(residual, stationarity),
-            infeasibility=hidden,
-            n_checked=self.n_rows,
-        )
+        kkt = max(residual, stationarity)
+        return Certificate.between(primal, dual, kkt=kkt, infeasibility=hidden, n_checked=self.n_rows)
 
 
 def _add_and_max(left: tuple[float, float], right: tuple[float, float]) -> tuple[float, float]:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.inspection import permutation_importance
 
+from maxmargin.displays.importance import importance_table
 from maxmargin.feature_selection.machine import machine_of, numbers_of
 from maxmargin.feature_selection.rfe import RFE
 from maxmargin.report.study import Study
@@ -25,10 +25,7 @@ _REFITTED_COLUMNS = 40  # a fit of its own for every round
 
 
 def permutation_table(study: Study) -> pd.DataFrame | None:
-    """Loss of accuracy (or of R2) when a column is shuffled: mean and deviation, best first.
-
-    Breiman (2001), as in scikit-learn's permutation_importance. Large tables are sampled.
-    """
+    """`importance_table` of the evaluated rows; large tables are sampled."""
     rows = study.evaluated
     frame = rows.frame
     predicts = study.subject.task in ("classification", "regression")
@@ -38,18 +35,16 @@ def permutation_table(study: Study) -> pd.DataFrame | None:
     affordable = min(_PREDICTIONS, _KERNEL_VALUES // max(1, n_support))
     n = max(_FEWEST_ROWS, affordable // (study.n_repeats * frame.shape[1]))
     sample = rows.sample(n, study.seed)
-    found = permutation_importance(
-        study.subject.model, sample.X, sample.y, n_repeats=study.n_repeats, random_state=study.seed
-    )
-    table = pd.DataFrame(
-        {
-            "variable": study.variables,
-            "importance": found.importances_mean,
-            "deviation": found.importances_std,
-        }
+    table = importance_table(
+        study.subject.model,
+        sample.X,
+        sample.y,
+        study.variables,
+        n_repeats=study.n_repeats,
+        random_state=study.seed,
     )
     table.attrs["n_rows"] = len(sample)
-    return table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+    return table
 
 
 def elimination_ranks(study: Study) -> dict[str, int] | None:

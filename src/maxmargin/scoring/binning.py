@@ -13,6 +13,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import effective_threads, run
+from maxmargin.parameters import check_choice, check_count, check_not_negative
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.prediction import predict
@@ -233,22 +234,21 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.totals_ = totals
 
     def _check_settings(self) -> None:
-        _one_of("method", self.method, ("optimal", *METHODS))
-        _one_of("prebinning", self.prebinning, METHODS)
-        _one_of("categories", self.categories, _CATEGORIES)
+        check_choice("method", self.method, ("optimal", *METHODS))
+        check_choice("prebinning", self.prebinning, METHODS)
+        check_choice("categories", self.categories, _CATEGORIES)
         for trend in self.trend.values() if isinstance(self.trend, Mapping) else [self.trend]:
-            _one_of("trend", trend, TRENDS)
+            check_choice("trend", trend, TRENDS)
         if self.method != "optimal" and self.trend != "auto":
             raise ValueError(f"trend={self.trend!r} needs method='optimal'; method is {self.method!r}.")
-        if self.max_bins < 1 or self.n_prebins < 2:
-            raise ValueError(
-                f"max_bins={self.max_bins} must be at least 1 and n_prebins={self.n_prebins} at least 2."
-            )
+        check_count("max_bins", self.max_bins)
+        if check_count("n_prebins", self.n_prebins) < 2:
+            raise ValueError(f"n_prebins={self.n_prebins} must be at least 2.")
         for name in ("min_share", "rare_share"):
-            if not 0.0 <= getattr(self, name) < 1.0:
+            check_not_negative(name, getattr(self, name))
+            if not getattr(self, name) < 1.0:
                 raise ValueError(f"{name}={getattr(self, name)!r} must lie in [0, 1), for example 0.05.")
-        if not 0.0 <= self.min_events < np.inf:
-            raise ValueError(f"min_events={self.min_events!r} must not be negative.")
+        check_not_negative("min_events", self.min_events)
         check_smoothing(self.smoothing)
 
     def _settings(self, names: list[str]) -> list[BinSettings]:
@@ -326,6 +326,17 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return binary_table_tags(super().__sklearn_tags__())
 
 
+def binning_of(model: Any) -> Binning:
+    """The bins behind a model: a `Binning` itself, or that of a WOEEncoder, IVSelector or Scorecard."""
+    binning = model if isinstance(model, Binning) else getattr(model, "binning_", None)
+    if not isinstance(binning, Binning):
+        raise TypeError(
+            f"{type(model).__name__} has no bins: pass a fitted Binning, WOEEncoder, IVSelector or Scorecard."
+        )
+    check_is_fitted(binning)
+    return binning
+
+
 def binary_table_tags(tags: Any) -> Any:
     """Tags of what takes a table of anything and a target with two classes."""
     tags.target_tags.required = True
@@ -348,8 +359,3 @@ def _bin_column(
 
 def _by_column(given: Mapping[str, Any], names: list[str]) -> dict[int, Any]:
     return {position(name, names): value for name, value in given.items()}
-
-
-def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}={value!r} is not known: use one of {', '.join(known)}.")

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.discretize import cuts_between
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
-from maxmargin.scoring.bins import assign_numbers, count_codes
+from maxmargin.scoring.bins import assign_numbers, count_codes, special_rows
 from maxmargin.scoring.columns import Column, raw_columns, read_target, to_columns
-from maxmargin.scoring.cuts import cuts_between, nearest_places, width_cuts
+from maxmargin.scoring.cuts import nearest_places, width_cuts
 from maxmargin.scoring.grouping import BinSettings, Rows
 from maxmargin.scoring.sketch import (
     DISTINCT,
@@ -248,11 +249,8 @@ Cells = tuple[FloatArray, FloatArray, FloatArray]  # weight, smallest and larges
 
 
 def _regular(column: Column, weight: FloatArray, specials: tuple[Any, ...]) -> tuple[FloatArray, FloatArray]:
-    x = column.values
-    use = np.isfinite(x)
-    for special in specials:
-        use &= x != special
-    return x[use], weight[use]
+    use = np.isfinite(column.values) & ~special_rows(column, specials)
+    return column.values[use], weight[use]
 
 
 def _weigh_cells(
@@ -324,10 +322,9 @@ def _count_prebins(
     columns, event, weight = reader(piece)
     found = _Sums()
     for j, edges in cuts.items():
-        x = columns[j].values.copy()
-        for special in settings[j].specials:
-            x[x == special] = np.nan
-        codes = assign_numbers(np.where(np.isfinite(x), x, np.nan), edges, len(edges) + 1)
+        x = columns[j].values
+        regular = np.isfinite(x) & ~special_rows(columns[j], settings[j].specials)
+        codes = assign_numbers(np.where(regular, x, np.nan), edges, len(edges) + 1)
         found[j] = count_codes(codes, event, weight, len(edges) + 2)[:, :-1]
     return found
 

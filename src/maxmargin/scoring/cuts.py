@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.discretize import mdl_discretize
+from maxmargin.discretize import cuts_between, mdl_discretize
 from maxmargin.scoring.tree import tree_gaps
 from maxmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -44,12 +44,6 @@ def width_cuts(low: float, high: float, n_bins: int) -> FloatArray:
 def _behind(ordered: FloatArray, gaps: IntArray) -> FloatArray:
     """Cuts behind some positions of ascending values."""
     return cuts_between(ordered[gaps], ordered[gaps + 1])
-
-
-def cuts_between(below: FloatArray, above: FloatArray) -> FloatArray:
-    """Cuts between neighbouring values: their mean, or the lower one where no float lies between."""
-    mean = below + (above - below) / 2
-    return np.where(mean < above, mean, below)
 
 
 def _quantile_gaps(ordered: FloatArray, weight: FloatArray | None, n_bins: int) -> IntArray:

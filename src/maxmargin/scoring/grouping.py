@@ -133,23 +133,27 @@ def _cuts(x: FloatArray, use: BoolArray, rows: Rows, settings: BinSettings) -> F
 
 def _choose(counts: FloatArray, rows: Rows, settings: BinSettings) -> IntArray:
     """Ends of the bins: the best partition, or every interval where nothing asks for merging."""
-    all_events, all_nonevents = rows.totals
     optimal = settings.method == "optimal"
-    min_weight = settings.min_share * (all_events + all_nonevents)
-    enough = counts.sum(axis=0).min() >= min_weight and counts.min() >= settings.min_events
+    problem = _problem(counts, rows, settings)
+    enough = counts.sum(axis=0).min() >= problem.min_weight and counts.min() >= settings.min_events
     if not optimal and counts.shape[1] <= settings.max_bins and enough:
         return np.arange(1, counts.shape[1] + 1)
-    problem = PartitionProblem(
+    return optimal_partition(problem, settings.trend if optimal else "none")
+
+
+def _problem(counts: FloatArray, rows: Rows, settings: BinSettings) -> PartitionProblem:
+    """How ordered pre-bins with these counts of events and non-events are to be put together."""
+    all_events, all_nonevents = rows.totals
+    return PartitionProblem(
         events=counts[0],
         nonevents=counts[1],
         all_events=all_events,
         all_nonevents=all_nonevents,
-        min_weight=min_weight,
+        min_weight=settings.min_share * (all_events + all_nonevents),
         max_bins=settings.max_bins,
         min_events=settings.min_events,
         smoothing=settings.smoothing,
     )
-    return optimal_partition(problem, settings.trend if optimal else "none")
 
 
 def _category_bins(column: Column, rows: Rows, settings: BinSettings) -> CategoryBins:
@@ -202,18 +206,7 @@ def _merge_neighbours(
     cells = np.array([counts[:, atom].sum(axis=1) for atom in atoms]).T
     if len(atoms) > settings.n_prebins:
         atoms, cells = _even_prebins(atoms, cells, settings.n_prebins)
-    all_events, all_nonevents = rows.totals
-    problem = PartitionProblem(
-        events=cells[0],
-        nonevents=cells[1],
-        all_events=all_events,
-        all_nonevents=all_nonevents,
-        min_weight=settings.min_share * (all_events + all_nonevents),
-        max_bins=settings.max_bins,
-        min_events=settings.min_events,
-        smoothing=settings.smoothing,
-    )
-    ends = optimal_partition(problem, "none")
+    ends = optimal_partition(_problem(cells, rows, settings), "none")
     starts = np.r_[0, ends[:-1]]
     return [[k for atom in atoms[i:j] for k in atom] for i, j in zip(starts, ends, strict=True)]
 

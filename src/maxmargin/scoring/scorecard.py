@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.linear import LogisticRegression
+from maxmargin.parameters import check_choice, check_positive
 from maxmargin.problems import Certificate
 from maxmargin.scoring.binning import Binning, binary_table_tags
 from maxmargin.scoring.iv import iv_table
@@ -198,11 +199,9 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         return binary_table_tags(super().__sklearn_tags__())
 
     def _check_settings(self) -> None:
-        for name in ("base_odds", "pdo"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be positive.")
-        if self.intercept not in ("spread", "separate"):
-            raise ValueError(f"intercept={self.intercept!r} is not known: use 'spread' or 'separate'.")
+        check_positive("base_odds", self.base_odds)
+        check_positive("pdo", self.pdo)
+        check_choice("intercept", self.intercept, ("spread", "separate"))
 
     def _binning(self) -> Binning:
         binning = Binning() if self.binning is None else clone(self.binning)
@@ -231,7 +230,10 @@ class Scorecard(ClassifierMixin, BaseEstimator):
                 used.append(j)
         self.dropped_ = pd.DataFrame(dropped, columns=["variable", "iv", "reason"])
         if not used:
-            raise ValueError(f"No variable is left for the scorecard:\n{self.dropped_.to_string()}")
+            raise ValueError(
+                "No variable is left for the scorecard: lower min_iv or bring other columns.\n"
+                f"{self.dropped_.to_string()}"
+            )
         self._used = used
         self.variables_ = [self.binning_.bins_[j].name for j in used]
 

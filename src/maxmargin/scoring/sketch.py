@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from maxmargin.scoring.bins import special_rows
 from maxmargin.scoring.columns import Column
 from maxmargin.typing import AnyArray, BoolArray, FloatArray
 
@@ -56,9 +57,7 @@ def sketch_column(
         return _sketch_categories(column.values, event, weight)
     x = column.values
     missing = np.isnan(x)
-    odd = np.isinf(x)
-    for special in specials:
-        odd |= x == special
+    odd = np.isinf(x) | special_rows(column, specials)
     use = ~(missing | odd)
     if within is not None:
         place = np.searchsorted(within[0], x[use], side="left") - 1

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.scoring.binning import Binning
+from maxmargin.scoring.binning import binning_of
 from maxmargin.scoring.bins import Bins, CategoryBins, NumberBins, missing_rows
 from maxmargin.scoring.columns import Column, as_column
 from maxmargin.scoring.cuts import cut_points
@@ -95,8 +94,7 @@ def variable_stability(model: Any, expected: Any, actual: Any, *, smoothing: flo
     know (they are a bin of their own here).
     """
     check_smoothing(smoothing)
-    binning: Binning = model if isinstance(model, Binning) else model.binning_
-    check_is_fitted(binning)
+    binning = binning_of(model)
     rows = []
     for bins, e, a in zip(binning.bins_, binning.codes(expected), binning.codes(actual), strict=True):
         psi = _compare(bins, e, a, smoothing).psi

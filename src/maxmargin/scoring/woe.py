@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.parameters import check_choice
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.prediction import predict
 from maxmargin.scoring.binning import Binning, binary_table_tags
@@ -84,10 +85,8 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._encode(known_codes(self.binning_, X, self.handle_unknown))
 
     def _start(self) -> None:
-        if self.numerator not in _SIGN:
-            raise ValueError(f"numerator={self.numerator!r} is not known: use 'nonevent' or 'event'.")
-        if self.handle_unknown not in _UNKNOWN:
-            raise ValueError(f"handle_unknown={self.handle_unknown!r}: use one of {', '.join(_UNKNOWN)}.")
+        check_choice("numerator", self.numerator, tuple(_SIGN))
+        check_choice("handle_unknown", self.handle_unknown, _UNKNOWN)
         self.binning_: Binning = Binning() if self.binning is None else clone(self.binning)
 
     def _encode(self, codes: list[IntArray]) -> FloatArray:

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import linalg
 
-from maxmargin._compute.design import Design
+from maxmargin._compute.dense_newton import MOVED, SINGULAR, newton_step_dense
+from maxmargin._compute.design import Design, small_and_dense
 from maxmargin._compute.row_terms import PSI_LOGISTIC, PSI_SQUARED, psi_along, psi_model
 from maxmargin.losses import Logistic, Loss, SquaredHinge
 from maxmargin.problems.loss_penalty import LossPenalty
@@ -136,6 +137,7 @@ class NewtonState:
     terms: Any = None
     local: FloatArray | None = None
     gram: ChangingGram = field(default_factory=ChangingGram)
+    follower: DenseFollower | None = None
 
     def model(self, terms: RowTerms) -> FloatArray:
         """Slopes and curvatures at f, of shape (2, n_samples)."""
@@ -213,8 +215,42 @@ def reached(problem: LossPenalty, state: NewtonState, tol: float) -> bool:
     return max(state.value - dual, hidden) <= tol * abs(dual)
 
 
+@dataclass
+class DenseFollower:
+    """What `newton_step_dense` keeps between steps, and the slopes and curvatures that it belongs to."""
+
+    pattern: FloatArray
+    gram: FloatArray
+    gradient: FloatArray
+    local: FloatArray | None = None
+
+
+def _compiled_step(problem: LossPenalty, terms: JittedTerms, state: NewtonState) -> int:
+    """A whole step in one compiled function; `SINGULAR`, with nothing changed, where that cannot do it."""
+    n, p = problem.X.shape
+    if state.follower is None:
+        state.follower = DenseFollower(np.zeros(n), np.zeros((p + 1, p + 1)), np.empty(p + 1))
+    local, mine = state.model(terms), state.follower  # type: ignore[arg-type]  # jitted terms are row terms
+    if mine.local is not local:
+        mine.gradient[:p], mine.gradient[p] = problem.X.adjoint(local[0]), local[0].sum()
+    state.u = np.empty(n)
+    try:
+        outcome, state.value, state.decrement = newton_step_dense(
+            problem.X.X, *terms._arguments(), problem.penalty.l2, terms.bias_floor, problem.fit_intercept,
+            state.value, state.theta, state.f, local, state.u, mine.gradient, mine.pattern, mine.gram,
+        )  # fmt: skip
+    except np.linalg.LinAlgError:
+        return SINGULAR
+    mine.local = local
+    return int(outcome)
+
+
 def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bool:
     """One Newton step with line search, in place; False when no decrease was possible."""
+    if isinstance(terms, JittedTerms) and small_and_dense(problem.X):
+        outcome = _compiled_step(problem, terms, state)
+        if outcome != SINGULAR:
+            return outcome == MOVED
     l2 = problem.penalty.l2
     local = state.model(terms)
     slope, d = local

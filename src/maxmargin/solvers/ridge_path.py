@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import linalg
 
-from maxmargin._compute.design import DenseDesign, Design
+from maxmargin._compute.design import Design
+from maxmargin._compute.threads import run, single_threaded_blas
+from maxmargin.solvers.tridiagonal import Resolvents, resolvents
 from maxmargin.typing import FloatArray
 
 _TINY = 1e-12
+_ROWS = 512  # whose leave-one-out residuals are computed at once, out of the cache
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +45,16 @@ class RidgePath:
 
 
 def linear_path(
-    X: Design, y: FloatArray, weights: FloatArray, alphas: FloatArray, fit_intercept: bool
+    X: Design,
+    y: FloatArray,
+    weights: FloatArray,
+    alphas: FloatArray,
+    fit_intercept: bool,
+    n_threads: int = 1,
 ) -> RidgePath:
     """min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2   for every alpha.
 
-    One eigendecomposition of the centred Gram matrix (of columns, or of rows when there are fewer):
+    One tridiagonal reduction of the centred Gram matrix (of columns, or of rows when there are fewer):
     cost n p min(n, p) and then n min(n, p) for each alpha. Leaving row i out divides its residual by
     1 - h_ii, the diagonal of the smoothing matrix (Cook & Weisberg 1982; Hastie et al. 2009, (7.64)).
     """
@@ -53,55 +62,99 @@ def linear_path(
     total = float(weights.sum())
     mean_x = X.adjoint(weights) / total if fit_intercept else np.zeros(p)
     mean_y = float(weights @ y) / total if fit_intercept else 0.0
-    root = np.sqrt(weights)
-    weighted = bool(np.any(weights != 1.0))
-    target = root * (y - mean_y)
+    root = np.sqrt(weights) if np.any(weights != 1.0) else None
+    table = _Centred(X, mean_x, root)
+    target = y - mean_y if root is None else root * (y - mean_y)
+    rest = 1.0 - weights / total if fit_intercept else np.ones(n)
     if n >= p:
-        gram = X.gram(weights) - total * np.outer(mean_x, mean_x)
-        values, V = _eigen(gram)
-        Z = _times(X, V)
-        Z -= mean_x @ V
-        if weighted:
-            Z *= root[:, None]
-        projected = Z.T @ target
-        shrink = shrinkage(values, alphas)
-        inner = shrink * projected[:, None]
-        coef = (V @ inner).T
-        fitted = Z @ inner
-        np.square(Z, out=Z)
-        leverage = Z @ shrink
+        coef, residuals, squares = _by_columns(table, target, rest, alphas, n_threads)
     else:
-        rows = X.dense() - mean_x
-        if weighted:
-            rows *= root[:, None]
-        values, U = _eigen(rows @ rows.T)
-        projected = U.T @ target
-        shrink = shrinkage(values, alphas)
-        dual = U @ (shrink * projected[:, None])
-        coef = (rows.T @ dual).T
-        smooth = values[:, None] * shrink
-        fitted, leverage = U @ (smooth * projected[:, None]), (U * U) @ smooth
-    left = np.subtract(
-        (1.0 - weights / total if fit_intercept else np.ones(n))[:, None], leverage, out=leverage
-    )
-    left[left <= _TINY] = np.nan
-    residuals = np.subtract(target[:, None], fitted, out=fitted)
-    residuals /= left
+        coef, residuals, squares = _by_rows(table, target, rest, alphas)
     return RidgePath(
         alphas=alphas,
         coef=coef,
         intercept=mean_y - coef @ mean_x,
-        loo_residuals=_unweighted(residuals, root) if weighted else residuals,
-        loo_mse=np.einsum("ij,ij->j", residuals, residuals) / total,
+        loo_residuals=_unweighted(residuals, root),
+        loo_mse=squares / total,
     )
 
 
-def shrinkage(values: FloatArray, alphas: FloatArray) -> FloatArray:
-    """1 / (value + alpha), of shape (n_values, n_alphas); 0 where both vanish."""
-    with np.errstate(divide="ignore"):
-        shrink: FloatArray = 1.0 / (values[:, None] + alphas)
-    shrink[(values <= _TINY * max(float(values.max()), 1e-300))[:, None] & (alphas == 0)] = 0.0
-    return shrink
+@dataclass(frozen=True)
+class _Centred:
+    """The rows of a table minus their mean, times the roots of the weights (None: all are 1)."""
+
+    X: Design
+    mean: FloatArray
+    root: FloatArray | None
+
+    def rows(self, part: slice) -> FloatArray:
+        rows = self.X.X[part]
+        rows = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray()) - self.mean
+        if self.root is not None:
+            rows *= self.root[part, None]
+        return rows
+
+    def gram(self) -> FloatArray:
+        """X'X of the rows, without making them."""
+        weights = np.ones(self.X.shape[0]) if self.root is None else self.root**2
+        return np.asarray(self.X.gram(weights) - weights.sum() * np.outer(self.mean, self.mean))
+
+    def adjoint(self, u: FloatArray) -> FloatArray:
+        """X'u of the rows, without making them."""
+        scaled = u if self.root is None else self.root * u
+        return np.asarray(self.X.adjoint(scaled) - scaled.sum() * self.mean)
+
+
+def _by_columns(
+    table: _Centred, target: FloatArray, rest: FloatArray, alphas: FloatArray, n_threads: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weights, leave-one-out residuals and their sums of squares, one row for each alpha; n >= p.
+
+    ``rest`` is 1, or what the intercept leaves of it: leaving row i out divides by rest_i - h_ii.
+    """
+    inverse = resolvents(table.gram(), alphas)
+    with single_threaded_blas():
+        inner = inverse.inner(inverse.Q.T @ table.adjoint(target))
+        coef = inner @ inverse.Q.T
+    residuals = np.empty((len(alphas), len(target)))
+
+    def leave_out(part: slice) -> FloatArray:
+        Z = inverse.Q.T @ table.rows(part).T
+        residuals[:, part] = _divided(target[part] - inner @ Z, rest[part] - inverse.forms(Z))
+        return _squares(residuals[:, part])
+
+    parts = [slice(start, start + _ROWS) for start in range(0, len(target), _ROWS)]
+    squares = sum(run([partial(leave_out, part) for part in parts], n_threads))
+    return coef, residuals, np.asarray(squares)
+
+
+def _by_rows(
+    table: _Centred, target: FloatArray, rest: FloatArray, alphas: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """As `_by_columns` from the Gram matrix A of the rows: I minus the smoother is alpha (A + alpha I)^-1."""
+    rows = table.rows(slice(None))
+    inverse = resolvents(rows @ rows.T, alphas)
+    dual = _dual(inverse, target)
+    residuals = _divided(alphas[:, None] * dual, alphas[:, None] * inverse.diagonals() - (1.0 - rest))
+    with single_threaded_blas():
+        return dual @ rows, residuals, _squares(residuals)
+
+
+def _dual(inverse: Resolvents, target: FloatArray) -> FloatArray:
+    """(A + alpha I)^-1 target for every alpha, of shape (n_alphas, m)."""
+    # numpy and scipy have a BLAS each, whose threads wait in a loop after a call: two would be in the way
+    with single_threaded_blas():
+        return np.asarray(inverse.inner(inverse.Q.T @ target) @ inverse.Q.T)
+
+
+def _divided(residuals: FloatArray, left: FloatArray) -> FloatArray:
+    """residuals / left; NaN where a row left out leaves nothing to predict it from."""
+    left[left <= _TINY] = np.nan
+    return np.divide(residuals, left, out=residuals)
+
+
+def _squares(residuals: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("ij,ij->i", residuals, residuals))
 
 
 def kernel_ridge(K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> RidgePath:
@@ -121,44 +174,39 @@ def kernel_ridge(K: FloatArray, y: FloatArray, weights: FloatArray, alphas: Floa
     )
 
 
-def kernel_path(K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> RidgePath:
+def kernel_path(
+    K: FloatArray,
+    y: FloatArray,
+    weights: FloatArray,
+    alphas: FloatArray,
+    *,
+    overwrite: bool = False,
+) -> RidgePath:
     """min over a   sum_i s_i (y_i - (K a)_i)^2 + alpha a'K a   for every alpha: a = (K + alpha S^-1)^-1 y.
 
-    One eigendecomposition of S^1/2 K S^1/2, then n^2 for each alpha. Leaving row i out gives the residual
-    a_i / [(K + alpha S^-1)^-1]_ii.
+    One tridiagonal reduction of S^1/2 K S^1/2 (8/3 n^3), then n^2 for each alpha. Leaving row i out gives the
+    residual a_i / [(K + alpha S^-1)^-1]_ii. ``overwrite``: K may be destroyed.
     """
-    root = np.sqrt(weights)
-    weighted = bool(np.any(weights != 1.0))
-    values, U = _eigen(root[:, None] * K * root if weighted else K.copy())
-    floor = _TINY * max(float(values.max()), 1e-300)
-    shifted = values[:, None] + alphas
-    shrink = np.where(shifted > floor, 1.0 / np.maximum(shifted, floor), 0.0)
-    scaled = U @ (shrink * (U.T @ (root * y))[:, None])
-    diagonal = np.square(U, out=U) @ shrink
+    root = np.sqrt(weights) if np.any(weights != 1.0) else None
+    if root is not None:
+        K = root[:, None] * K * root
+    elif not (overwrite and K.flags.c_contiguous):
+        K = K.copy(order="C")
+    inverse = resolvents(K, alphas)
+    scaled = _dual(inverse, y if root is None else root * y)
+    diagonal = inverse.diagonals()
     residuals = np.divide(scaled, diagonal, out=np.full_like(scaled, np.nan), where=diagonal > 0)
     return RidgePath(
         alphas=alphas,
-        coef=(root[:, None] * scaled).T,
+        coef=scaled if root is None else scaled * root,
         intercept=np.zeros(len(alphas)),
-        loo_residuals=_unweighted(residuals, root) if weighted else residuals,
-        loo_mse=np.nansum(residuals**2, axis=0) / float(weights.sum()),
+        loo_residuals=_unweighted(residuals, root),
+        loo_mse=np.nansum(residuals**2, axis=1) / float(weights.sum()),
     )
 
 
-def _eigen(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues, cut at zero, and eigenvectors of a symmetric matrix; the matrix is destroyed."""
-    # its transpose is in LAPACK's order, so that nothing is copied
-    values, vectors = linalg.eigh(gram.T, check_finite=False, driver="evd", overwrite_a=True)
-    return np.maximum(values, 0.0), vectors
-
-
-def _unweighted(residuals: FloatArray, root: FloatArray) -> FloatArray:
-    """Residuals without the roots of the weights; NaN for rows of weight zero."""
-    column = root[:, None]
-    return np.divide(residuals, column, out=np.full_like(residuals, np.nan), where=column > 0)
-
-
-def _times(X: Design, V: FloatArray) -> FloatArray:
-    if isinstance(X, DenseDesign):
-        return np.asarray(X.dense() @ V)
-    return np.asarray(X.X @ V)
+def _unweighted(residuals: FloatArray, root: FloatArray | None) -> FloatArray:
+    """Residuals of shape (n_samples, n_alphas) without the roots of the weights; NaN for weight zero."""
+    if root is None:
+        return residuals.T
+    return np.divide(residuals, root, out=np.full_like(residuals, np.nan), where=root > 0).T

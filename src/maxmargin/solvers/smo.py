@@ -42,6 +42,9 @@ class SMO(DualSolver):
     ----------
     selection : "second" (largest decrease) or "first" (largest violation).
     cache : keep computed kernel rows while ``cache_size`` lasts; False computes every row afresh.
+    precision : of the kernel rows. "float32" takes half the memory and the very steps of LIBSVM; that
+        matters where the answer depends on the path (kernels that are not positive semidefinite). The
+        certificate is computed in float64 all the same, and tells when such rows are too coarse for ``tol``.
 
     ``max_iter`` counts pairs. Cost of a step: O(n), plus n kernel values for a row that is not in the cache.
 
@@ -52,11 +55,13 @@ class SMO(DualSolver):
 
     selection: Literal["first", "second"] = "second"
     cache: bool = True
+    precision: Literal["float64", "float32"] = "float64"
 
     def solve(
         self, problem: BoxQP, *, start: FloatArray | None = None, callback: Callback | None = None
     ) -> Solution:
         check_choice("selection", self.selection, ("first", "second"))
+        check_choice("precision", self.precision, ("float64", "float32"))
         with single_threaded_blas():
             state = DualState(self, problem, start, callback)
             status = _Active.everything(self, state).optimise()
@@ -90,7 +95,8 @@ class _Active:
         self.t, self.g, self.row, self.group = state.t, state.g, state.row, state.group
         self.lo, self.hi, self.c, self.d, self.tau = state.lo, state.hi, state.c, state.d, state.tau
         kernel = state.problem.Q.kernel
-        self.cache = RowCache(kernel, self.points, self._capacity(), solver.n_threads, state.work)
+        n_bytes = state.bytes if solver.cache else 0
+        self.cache = RowCache(kernel, self.points, solver.precision, n_bytes, solver.n_threads, state.work)
         diagonal = np.asarray(kernel.diagonal(self.points), dtype=np.float64)
         self.curvature = self.tau**2 * diagonal[self.row] + self.d
         return self
@@ -106,11 +112,8 @@ class _Active:
         part.row = position[self.row[mine]]
         part.lo, part.hi, part.c, part.d = self.lo[mine], self.hi[mine], self.c[mine], self.d[mine]
         part.tau, part.curvature = self.tau[mine], self.curvature[mine]
-        part.cache = self.cache.cut(part.points, keep, part._capacity())
+        part.cache = self.cache.cut(part.points, keep)
         return part
-
-    def _capacity(self) -> int:
-        return max(2, self.state.bytes // (8 * len(self.v))) if self.solver.cache else 0
 
     # -- the algorithm -------------------------------------------------------------------------------
 

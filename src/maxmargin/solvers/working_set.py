@@ -22,7 +22,7 @@ from maxmargin._compute import dual
 from maxmargin._compute.memory import cache_bytes
 from maxmargin._compute.row_store import RowStore
 from maxmargin._compute.threads import run, single_threaded_blas, split
-from maxmargin.kernels.points import for_engine
+from maxmargin.kernels.points import VectorPoints, for_engine
 from maxmargin.kernels.products import kernel_times
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
@@ -91,6 +91,8 @@ class _Run:
         self.group = problem.group.astype(np.int64)
         self.dtype: Any = np.float64 if settings.tol < 1e-5 or self._nearly_singular() else np.float32
         self.v = np.zeros(len(problem.Q.points))
+        self.points: Any = problem.Q.points
+        self.distinct: IntArray = np.arange(len(problem.Q.points))  # the points that the engine works on
         self.best = np.inf
         self.improved_at = 0
         self.work = Work()
@@ -154,8 +156,7 @@ class _Run:
             return status
 
     def _solve_by_rows(self) -> Status:
-        self._enter(self.dtype)
-        self._refresh_all()
+        self._begin(self.dtype)
         if self.settings.trace:
             self.tracer = Tracer(self.problem, np.abs(self.t), self.v, self.work)
         while True:
@@ -167,10 +168,21 @@ class _Run:
             active.write_back()
             self._thaw(active)
             if self._float32_failed(status):
-                self._enter(np.float64)
-                self._refresh_all()
+                self._begin(np.float64)
             elif status is not Status.CONVERGED:
                 return status
+
+    def _begin(self, dtype: Any) -> None:
+        """Enter a precision; variables with equal rows share one point, whose values are computed once."""
+        self._enter(dtype)
+        if isinstance(self.points, VectorPoints) and not self.settings.trace:
+            first = self.points.first_equals()
+            self.distinct, position = np.unique(first, return_inverse=True)
+            self.row = position[self.problem.Q.row]
+            if len(self.distinct) < len(self.points):
+                self.points = self.points.take(self.distinct)
+        self.v = np.zeros(len(self.points))
+        self._refresh_all()
 
     # -- shared by both ------------------------------------------------------------------------------
 
@@ -232,7 +244,9 @@ class _Run:
         rows = np.random.default_rng(0).permutation(len(self.v))[:_PROBE]
         exact = self.problem.Q.points
         true = self._times(
-            exact.take(rows).astype(np.float64), exact.take(support).astype(np.float64), beta[support]
+            exact.take(self.distinct[rows]).astype(np.float64),
+            exact.take(self.distinct[support]).astype(np.float64),
+            beta[support],
         )
         tau = float(np.abs(self.tau).max())
         return float(np.abs(true - self.v[rows]).max()) * tau > 0.25 * self.settings.tol

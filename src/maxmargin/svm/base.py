@@ -39,7 +39,7 @@ class KernelMachine(TakesKernel):
     solver: Any
     cache_size: float | None
     shrinking: bool
-    warm_start: bool
+    warm_start: bool = False  # a parameter of those machines that can start from their last fit
     verbose: int
     trace: bool
     machines_: list[Machine]
@@ -51,7 +51,7 @@ class KernelMachine(TakesKernel):
         check_choice("certify", self.certify, ("auto", "full"))
         check_max_iter(self.max_iter)
         check_time_limit(self.time_limit)
-        if getattr(self, "warm_start", False) and not as_solver(self.solver).warm_starts:
+        if self.warm_start and not as_solver(self.solver).warm_starts:
             raise ValueError(f"solver={self.solver!r} cannot start from the last fit: use warm_start=False.")
 
     def set_params(self, **params: Any) -> Self:
@@ -119,8 +119,17 @@ class KernelMachine(TakesKernel):
         self.kernel_ = kernel
         self.support_ = support.astype(np.int32)
         self.dual_coef_ = coefficients
+        self.shape_fit_ = (
+            (len(points), self.n_features_in_) if hasattr(self, "n_features_in_") else (len(points),)
+        )
         self._support_points = points.take(support)
         self.support_vectors_ = rows_of(X, support, precomputed=self.kernel == "precomputed")
+
+    def _per_row(self, values: FloatArray, machine: Machine) -> FloatArray:
+        """Values of the rows of a machine spread over all training rows, 0 for the others."""
+        full = np.zeros(self.shape_fit_[0])
+        full[machine.rows] = values
+        return full
 
     @property
     def coef_(self) -> AnyArray:
@@ -163,6 +172,14 @@ class KernelMachine(TakesKernel):
     def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
         pairs = zip(self._problems(X, y, sample_weight), self.machines_, strict=True)
         return worst([certify_fully(problem, machine.solution, self._solver()) for problem, machine in pairs])
+
+
+def not_the_training_rows(given: int, fitted: int) -> str:
+    """Why a problem cannot be built again from these rows."""
+    return (
+        f"these are not the rows that the model was fitted on ({fitted} of positive weight, here {given}): "
+        "pass the X, y and sample_weight of fit."
+    )
 
 
 def columns_of(product: Any) -> AnyArray:

@@ -25,6 +25,9 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     check_is_fitted(model)
     check = getattr(model, "_certificates", None)
     if check is None:
-        raise TypeError(f"{type(model).__name__} has no certificate.")
+        where = ": that of its fit is in certificate_" if hasattr(model, "certificate_") else ""
+        raise TypeError(
+            f"certify checks SVC, NuSVC, SVR, NuSVR, OneClassSVM and SVDD, not {type(model).__name__}{where}."
+        )
     certificate: Certificate = check(X, y, sample_weight)
     return certificate

@@ -12,17 +12,17 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import run
 from maxmargin.formulations import Formulation
+from maxmargin.inputs import class_codes
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
 from maxmargin.parameters import check_choice
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import worst
 from maxmargin.problems.solution import Solution
-from maxmargin.svm.base import KernelMachine, columns_of
+from maxmargin.svm.base import KernelMachine, columns_of, not_the_training_rows
 from maxmargin.svm.machine import Machine, fit_machine, progress_printer
 from maxmargin.svm.pairs import compact_pairs, spread_pairs
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -54,9 +54,9 @@ class Classifier(ClassifierMixin, KernelMachine):
         with self._all_or_nothing():
             self._check_parameters()
             kernel, points = self._prepare(X)
-            classes, codes = self._encode(y, len(points))
+            classes, codes = class_codes(y, len(points), self)
             weight = self._weights(sample_weight, points)
-            weight = weight * self._class_factors(classes, codes, y)
+            weight = weight * self._class_factors(classes, codes)
             tasks = self._tasks(codes, weight, classes)
             machines = self._fit_machines(kernel, points, tasks, weight)
             self.classes_ = classes
@@ -77,25 +77,10 @@ class Classifier(ClassifierMixin, KernelMachine):
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
 
-    @staticmethod
-    def _encode(y: Any, n: int) -> tuple[AnyArray, IntArray]:
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
-        y = _check_y(y, estimator="the classifier")
-        check_classification_targets(y)
-        if len(y) != n:
-            raise ValueError(f"X has {n} rows, but y has {len(y)}: found inconsistent numbers of samples.")
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class only ({classes[0]!r}): the number of classes has to be greater than one."
-            )
-        return classes, codes
-
-    def _class_factors(self, classes: AnyArray, codes: IntArray, y: Any) -> FloatArray:
+    def _class_factors(self, classes: AnyArray, codes: IntArray) -> FloatArray:
         if self.class_weight is None:
             return np.ones(len(codes))
-        factors = compute_class_weight(self.class_weight, classes=classes, y=np.asarray(y).ravel())
+        factors = compute_class_weight(self.class_weight, classes=classes, y=classes[codes])
         chosen: FloatArray = factors[codes]
         return chosen
 
@@ -106,9 +91,10 @@ class Classifier(ClassifierMixin, KernelMachine):
             keep = weight[task.rows] > 0
             rows, signs = task.rows[keep], task.signs[keep]
             if len(np.unique(signs)) < 2:
+                lacking = np.setdiff1d(np.arange(len(classes)), codes[weight > 0])
                 raise ValueError(
-                    "one class has no row of positive weight: every class needs one "
-                    f"(classes {classes[task.positive]!r} and the other side of its machine)."
+                    f"no row of the class {classes.tolist()[lacking[0]]!r} has a positive weight: every "
+                    "class needs one. Leave its rows out, or raise sample_weight or class_weight."
                 )
             tasks.append(BinaryTask(rows, signs, task.positive, task.negative))
         return tasks
@@ -172,7 +158,6 @@ class Classifier(ClassifierMixin, KernelMachine):
         self.intercept_ = np.array([machine.intercept for machine in self.machines_])
         self.n_iter_ = np.array([machine.solution.n_iter for machine in self.machines_], dtype=np.int64)
         self.certificate_ = worst([machine.certificate for machine in self.machines_])
-        self.shape_fit_ = (n, self.n_features_in_) if hasattr(self, "n_features_in_") else (n,)
 
     @property
     def solution_(self) -> Solution:
@@ -188,11 +173,6 @@ class Classifier(ClassifierMixin, KernelMachine):
         machine: Machine = self.machines_[0]
         return machine
 
-    def _per_row(self, values: FloatArray, machine: Machine) -> FloatArray:
-        full = np.zeros(self.shape_fit_[0])
-        full[machine.rows] = values
-        return full
-
     @property
     def alpha_(self) -> FloatArray:
         """Multipliers of the training rows, of shape (n_samples,), for binary machines."""
@@ -202,8 +182,7 @@ class Classifier(ClassifierMixin, KernelMachine):
     @property
     def margin_(self) -> float:
         """Half of the width of the band: M = 1 / ||w||."""
-        norm = self._only_machine("margin_").norm
-        return 1.0 / norm if norm > 0 else float("inf")
+        return self._only_machine("margin_").margin
 
     @property
     def slack_(self) -> FloatArray:
@@ -322,14 +301,14 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[BoxQP]:
         points = self.kernel_.prepare(X, like=None)
-        classes, codes = self._encode(y, len(points))
+        classes, codes = class_codes(y, len(points), self)
         if not np.array_equal(classes, self.classes_):
             raise ValueError(f"the model was fitted on the classes {self.classes_}, y has {classes}.")
-        weight = self._weights(sample_weight, points) * self._class_factors(classes, codes, y)
+        weight = self._weights(sample_weight, points) * self._class_factors(classes, codes)
         form = self._formulation()
         problems = []
         for task, machine in zip(self._tasks(codes, weight, classes), self.machines_, strict=True):
-            if len(task.rows) != len(machine.rows):
-                raise ValueError("certify needs the rows that the model was fitted on.")
+            if not np.array_equal(task.rows, machine.rows):
+                raise ValueError(not_the_training_rows(len(task.rows), len(machine.rows)))
             problems.append(form.build(self.kernel_, points.take(task.rows), task.signs, weight[task.rows]))
         return problems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,11 @@ class Machine:
         square = float(self.beta @ (self.decisions - self.intercept))
         return float(np.sqrt(max(square, 0.0)))
 
+    @property
+    def margin(self) -> float:
+        """1 / ||w||; infinite where w = 0."""
+        return 1.0 / self.norm if self.norm > 0 else float("inf")
+
     def trace(self, number: int) -> pd.DataFrame:
         """The steps of the solver, with training rows in place of the problem's own points."""
         steps: pd.DataFrame = self.solution.trace
@@ -86,7 +91,7 @@ def fit_machine(
     expansion: Expansion = form.recover(problem, solution)
     sums = _kernel_sums(problem, solution.x, gradient) / expansion.scale
     if extra:
-        solution = Solution(**{**solution.__dict__, "n_iter": solution.n_iter + extra})
+        solution = replace(solution, n_iter=solution.n_iter + extra)
     return Machine(
         rows=rows,
         signs=target,

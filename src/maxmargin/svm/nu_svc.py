@@ -69,8 +69,6 @@ class NuSVC(Classifier):
         self.verbose = verbose
         self.trace = trace
 
-    warm_start = False
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_share("nu", self.nu)

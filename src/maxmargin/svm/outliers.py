@@ -17,9 +17,12 @@ class _Detector(OutlierMixin, SingleMachine):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the region of ordinary rows; ``y`` is not used."""
         with self._all_or_nothing():
-            self._fit_single(X, np.zeros, sample_weight)
+            self._fit_single(X, y, sample_weight)
             self.offset_ = -self.intercept_
         return self
+
+    def _target(self, y: Any, n: int) -> FloatArray:
+        return np.zeros(n)
 
     def decision_function(self, X: Any) -> FloatArray:
         """f(x) of shape (n_samples,): >= 0 inside the region."""
@@ -148,7 +151,7 @@ class SVDD(_Detector):
     @property
     def radius_(self) -> float:
         """Radius of the ball: R^2 = a'Ka + intercept."""
-        machine = self.machines_[0]
+        machine = self._machine
         centre = 0.25 * float(machine.beta @ (machine.decisions - machine.intercept))
         return float(np.sqrt(max(centre + machine.intercept, 0.0)))
 

@@ -6,9 +6,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_y
 
 from maxmargin.formulations import Formulation, NuRegression, Regression
+from maxmargin.inputs import checked_numbers
 from maxmargin.parameters import check_choice, check_not_negative, check_positive, check_share
 from maxmargin.svm.single import SingleMachine
 from maxmargin.typing import FloatArray
@@ -18,19 +18,11 @@ class _Regressor(RegressorMixin, SingleMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to rows ``X`` and targets ``y`` of shape (n_samples,)."""
         with self._all_or_nothing():
-            machine = self._fit_single(X, lambda n: self._target(y, n), sample_weight)
-            self.epsilon_ = machine.epsilon
+            self.epsilon_ = self._fit_single(X, y, sample_weight).epsilon
         return self
 
     def _target(self, y: Any, n: int) -> FloatArray:
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
-        values: FloatArray = _check_y(y, y_numeric=True, estimator=self).astype(np.float64)
-        if len(values) != n:
-            raise ValueError(
-                f"X has {n} rows, but y has {len(values)}: found inconsistent numbers of samples."
-            )
-        return values
+        return checked_numbers(y, n, self)
 
     def predict(self, X: Any) -> FloatArray:
         """f(x) of shape (n_samples,)."""
@@ -39,16 +31,14 @@ class _Regressor(RegressorMixin, SingleMachine):
     @property
     def margin_(self) -> float:
         """1 / ||w||: how flat the function is."""
-        norm = self.machines_[0].norm
-        return 1.0 / norm if norm > 0 else float("inf")
+        return self._machine.margin
 
     @property
     def slack_(self) -> FloatArray:
         """max(0, |y - f(x)| - epsilon) of the training rows, of shape (n_samples,)."""
-        machine = self.machines_[0]
-        slack = np.zeros(self.shape_fit_[0])
-        slack[machine.rows] = np.maximum(0.0, np.abs(machine.signs - machine.decisions) - self.epsilon_)
-        return slack
+        machine = self._machine
+        residuals = np.abs(machine.signs - machine.decisions)
+        return self._per_row(np.maximum(0.0, residuals - self.epsilon_), machine)
 
 
 class SVR(_Regressor):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.formulations import Formulation
 from maxmargin.problems.box_qp import BoxQP
-from maxmargin.svm.base import KernelMachine
+from maxmargin.svm.base import KernelMachine, not_the_training_rows
 from maxmargin.svm.machine import Machine, fit_machine, progress_printer
 from maxmargin.typing import FloatArray
 
@@ -19,11 +20,15 @@ class SingleMachine(KernelMachine):
     def _formulation(self) -> Formulation:
         raise NotImplementedError  # each machine says which
 
-    def _fit_single(self, X: Any, target: Any, sample_weight: Any) -> Machine:
-        """Validate, solve, store; ``target(n)`` gives the validated target of n rows."""
+    def _target(self, y: Any, n: int) -> FloatArray:
+        """The validated target of n rows."""
+        raise NotImplementedError  # regressors read y, detectors have none
+
+    def _fit_single(self, X: Any, y: Any, sample_weight: Any) -> Machine:
+        """Validate, solve, store."""
         self._check_parameters()
         kernel, points = self._prepare(X)
-        values = target(len(points))
+        values = self._target(y, len(points))
         weight = self._weights(sample_weight, points)
         rows = np.flatnonzero(weight > 0)
         seen, known = self._for_training(kernel, points)
@@ -48,21 +53,22 @@ class SingleMachine(KernelMachine):
         self.n_iter_ = machine.solution.n_iter
         self.solution_ = machine.solution
         self.certificate_ = machine.certificate
-        self.shape_fit_ = (
-            (len(points), self.n_features_in_) if hasattr(self, "n_features_in_") else (len(points),)
-        )
         return machine
 
     def _start(self, rows: Any, weight: FloatArray) -> FloatArray | None:
         return None
 
     @property
+    def _machine(self) -> Machine:
+        check_is_fitted(self)
+        return self.machines_[0]
+
+    @property
     def alpha_(self) -> FloatArray:
         """Multipliers of the training rows, of shape (n_samples,); in regression up minus down."""
-        machine = self.machines_[0]
-        full = np.zeros(self.shape_fit_[0])
-        full[machine.rows] = machine.beta if len(machine.alpha) != len(machine.rows) else machine.alpha
-        return full
+        machine = self._machine
+        two_sided = len(machine.alpha) != len(machine.rows)
+        return self._per_row(machine.beta if two_sided else machine.alpha, machine)
 
     def _decision(self, X: Any) -> FloatArray:
         points = self._points(X)
@@ -74,8 +80,7 @@ class SingleMachine(KernelMachine):
         points = self.kernel_.prepare(X)
         weight = self._weights(sample_weight, points)
         rows = np.flatnonzero(weight > 0)
-        machine = self.machines_[0]
-        if len(rows) != len(machine.rows):
-            raise ValueError("certify needs the rows that the model was fitted on.")
-        target = np.zeros(len(points)) if y is None else np.asarray(y, dtype=np.float64)
+        target = self._target(y, len(points))
+        if not np.array_equal(rows, self._machine.rows):
+            raise ValueError(not_the_training_rows(len(rows), len(self._machine.rows)))
         return [self._formulation().build(self.kernel_, points.take(rows), target[rows], weight[rows])]

@@ -194,4 +194,3 @@ class HardMarginSVC(SVC):
     loss = "hinge"
     class_weight = None
     probability = False
-    warm_start = False

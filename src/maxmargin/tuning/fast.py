@@ -247,7 +247,7 @@ def _classify(
 def _training_weights(machine: Classifier, targets: Targets, train: IntArray) -> FloatArray:
     assert targets.classes is not None
     codes = targets.codes[train]
-    return targets.weight[train] * machine._class_factors(targets.classes, codes, targets.classes[codes])
+    return targets.weight[train] * machine._class_factors(targets.classes, codes)
 
 
 def _counted(task: BinaryTask, weight: FloatArray) -> BinaryTask:

@@ -40,8 +40,9 @@ def default_grid(estimator: Any) -> dict[str, Sequence[float]]:
     kernel = getattr(machine, "kernel", None)
     known = isinstance(machine, (SVC, SVR)) and not isinstance(machine, HardMarginSVC)
     if not known or not (kernel in ("rbf", "linear") or isinstance(kernel, RBF)):
+        names = ", ".join(prefix + name for name in machine.get_params())
         raise ValueError(
-            f"there is no default grid for {machine!r}: give one, such as grid={{'C': [0.1, 1, 10]}}."
+            f"there is no default grid for {machine!r}: give grid={{name: [values]}} over some of {names}."
         )
     grid: dict[str, Sequence[float]] = {f"{prefix}C": C_VALUES}
     if kernel != "linear":

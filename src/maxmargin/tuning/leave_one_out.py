@@ -70,8 +70,7 @@ def _decisions(
     if is_classifier(machine):
         assert targets.classes is not None
         target = np.where(targets.codes == 1, 1.0, -1.0)
-        labels = targets.classes[targets.codes]
-        weight = weight * machine._class_factors(targets.classes, targets.codes, labels)
+        weight = weight * machine._class_factors(targets.classes, targets.codes)
     rows = np.flatnonzero(weight > 0)
     everything = np.array([[0, n]])
     problem = machine._formulation().build(None, rows, target[rows], weight[rows])

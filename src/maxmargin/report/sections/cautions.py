@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._support import fitted_on
+from maxmargin.displays.support import fitted_on
 from maxmargin.report.blocks import Cautions, Section, Text
 from maxmargin.report.checks import leaks, repeated_rows, scales
 from maxmargin.report.numbers import number, percent

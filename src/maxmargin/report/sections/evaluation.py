@@ -58,16 +58,15 @@ def _measure(study: Study, name: str, value: float, low: float, high: float) -> 
 def _confusion(study: Study) -> list[Any]:
     say, table = study.say, study.evaluation.confusion
     heading = Heading(say("evaluation.confusion"))
+    display = ConfusionDisplay.from_result(study.evaluation)
     if len(table.names) > _CONFUSION_CLASSES:
-        display = ConfusionDisplay.from_result(study.evaluation)
         return [heading, picture(display, say("evaluation.confusion_alt"), study.words, size=(5.6, 5.0))]
-    totals = np.maximum(table.counts.sum(axis=0), 1)
     return [
         heading,
         Matrix(
             names=table.names,
             counts=[[number(count) for count in row] for row in table.counts.tolist()],
-            shares=(table.counts / totals).tolist(),
+            shares=display.shares.tolist(),
             rows_are=say("evaluation.predicted"),
             columns_are=say("evaluation.truth"),
             caption=say("evaluation.confusion_caption"),

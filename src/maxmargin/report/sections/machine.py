@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.displays._support import KINDS
+from maxmargin.displays.support import KINDS
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import solved
 from maxmargin.report.blocks import Facts, Grid, Heading, Section, Text

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._support import fitted_on
 from maxmargin.displays.margin import MarginDisplay
+from maxmargin.displays.support import fitted_on
 from maxmargin.report.blocks import Grid, Heading, Section, Text
 from maxmargin.report.numbers import number, value_text
 from maxmargin.report.pictures import picture

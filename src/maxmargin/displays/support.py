@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
-from sklearn.pipeline import Pipeline
 
+from maxmargin.displays._view import final_step
 from maxmargin.linear import LinearSVC
 from maxmargin.typing import AnyArray, BoolArray, FloatArray
 
@@ -29,7 +29,7 @@ class Kinds:
 
 def kinds_of(model: Any, X: Any, target: AnyArray | None, task: str) -> Kinds:
     """Read the kinds from the machine, provided that ``X`` are the rows it was fitted on."""
-    last, seen = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
+    last, seen = final_step(model, X)
     if task == "regression":
         return _regression_kinds(last, seen, target)
     if task == "two classes" and isinstance(last, LinearSVC) and target is not None:

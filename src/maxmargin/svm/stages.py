@@ -1,4 +1,4 @@
-"""A fit told step by step: the dual problem solved again in short pieces, with a certificate after each."""
+"""A fit told in stages: the dual problem solved again in short pieces, with a certificate after each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_PIECES = 200
 
 
 @dataclass(frozen=True)
-class Replay:
+class Stages:
     """What was reached after so many steps; all arrays of shape (n_pieces,).
 
     ``gap`` is relative to the dual value and NaN where the problem is not convex.
@@ -30,7 +30,9 @@ class Replay:
     n_support: FloatArray
 
 
-def replay(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, machine: int = 0) -> Replay:
+def solve_in_stages(
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, machine: int = 0
+) -> Stages:
     """Solve a fitted machine's problem again from the start, stopping for a full certificate now and then.
 
     The stops follow each other after 1, 2, 3, ... and then 30 % more steps. Every piece starts from the last
@@ -53,7 +55,7 @@ def replay(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, mach
     return _run(problems[machine], solver)
 
 
-def _run(problem: Any, solver: Any) -> Replay:
+def _run(problem: Any, solver: Any) -> Stages:
     a, total, told = problem.start, 0, []
     for _ in range(_MOST_PIECES):
         piece = max(1, int((_GROWTH - 1.0) * total))
@@ -66,4 +68,4 @@ def _run(problem: Any, solver: Any) -> Replay:
         told.append((total, found.kkt, found.relative_gap, active[-1], int((a > 0).sum())))
         if solution.status is not Status.MAX_ITER or solver.accepts(found):
             break
-    return Replay(*np.array(told, dtype=np.float64).T)
+    return Stages(*np.array(told, dtype=np.float64).T)

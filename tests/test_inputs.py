@@ -1,0 +1,140 @@
+"""Wrong tables and targets: every refusal says what is wrong, what was got, and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import maxmargin as mm
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(12, 2))
+LABELS = np.repeat(["a", "b"], 6)
+NUMBERS = X[:, 0]
+
+CLASSIFIERS = [mm.SVC, mm.NuSVC, mm.HardMarginSVC, mm.LargeSVC, mm.CellSVC, mm.KernelPerceptron]
+REGRESSORS = [mm.SVR, mm.NuSVR, mm.LargeSVR, mm.LargeKernelRidge, mm.KernelRidge, mm.Ridge, mm.LinearSVR]
+DETECTORS = [mm.OneClassSVM, mm.SVDD]
+KERNEL_MACHINES = [
+    *CLASSIFIERS,
+    mm.SVR,
+    mm.LargeSVR,
+    mm.LargeKernelRidge,
+    mm.KernelRidge,
+    *DETECTORS,
+    mm.LowRank,
+]
+
+
+def with_value(value):
+    table = X.copy()
+    table[3, 1] = value
+    return table
+
+
+def target_of(kind):
+    return LABELS if kind in CLASSIFIERS else NUMBERS
+
+
+@pytest.mark.parametrize("kind", KERNEL_MACHINES)
+def test_nan_and_infinity_name_the_column_and_the_remedy(kind):
+    with pytest.raises(ValueError, match=r"X contains NaN in column 1: drop .*SimpleImputer"):
+        kind().fit(with_value(np.nan), target_of(kind))
+    table = pd.DataFrame(with_value(np.inf), columns=["age", "dose"])
+    with pytest.raises(ValueError, match=r"X contains infinity .* in column 'dose': drop"):
+        kind().fit(table, target_of(kind))
+
+
+def test_nan_in_a_sparse_matrix_is_refused_without_a_place():
+    with pytest.raises(ValueError, match=r"X contains NaN: drop"):
+        mm.SVC().fit(sp.csr_array(with_value(np.nan)), LABELS)
+
+
+@pytest.mark.parametrize("kind", KERNEL_MACHINES)
+def test_text_in_a_table_of_numbers(kind):
+    with pytest.raises(ValueError, match=r"X holds text \(.*'red'\).*OneHotEncoder.*Subsequence"):
+        kind().fit(np.array([["red", "green"]] * 12), target_of(kind))
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_labels(kind):
+    with pytest.raises(ValueError, match="y holds one class only, 'a': bring rows of another class"):
+        kind().fit(X, np.full(12, "a"))
+    with pytest.raises(ValueError, match=r"y has 1 missing labels: drop these rows"):
+        kind().fit(X, np.array([None, *LABELS[1:]], dtype=object))
+    with pytest.raises(ValueError, match=r"y contains NaN: drop the rows without a target"):
+        kind().fit(X, np.array([np.nan, *np.ones(11)]))
+    with pytest.raises(ValueError, match=f"{kind.__name__} requires y to be passed.*call fit"):
+        kind().fit(X, None)
+    with pytest.raises(ValueError, match=r"X has 12 rows and y has 11.*one target for each row"):
+        kind().fit(X, LABELS[:-1])
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_numbers(kind):
+    """None among objects becomes NaN in scikit-learn's conversion, after its own check."""
+    with pytest.raises(ValueError, match="y contains NaN: drop the rows without a target"):
+        kind().fit(X, np.array([None, *NUMBERS[1:]], dtype=object))
+
+
+@pytest.mark.parametrize("kind", [mm.SVR, mm.LargeSVR, mm.LargeKernelRidge, mm.KernelRidge])
+def test_text_for_a_number(kind):
+    with pytest.raises(ValueError, match=rf"y holds text .*'a'.* and {kind.__name__} predicts numbers"):
+        kind().fit(X, LABELS)
+
+
+def test_a_class_without_weight_is_named():
+    with pytest.raises(ValueError, match="no row of the class 'b' has a positive weight"):
+        mm.SVC().fit(X, LABELS, sample_weight=LABELS == "a")
+
+
+def test_certify_checks_the_target():
+    model = mm.SVR(kernel="linear").fit(X, NUMBERS)
+    assert mm.certify(model, X, NUMBERS).kkt <= model.tol
+    with pytest.raises(ValueError, match="SVR requires y to be passed"):
+        mm.certify(model, X)
+    with pytest.raises(ValueError, match="X has 12 rows and y has 11"):
+        mm.certify(model, X, NUMBERS[:-1])
+    with pytest.raises(
+        ValueError, match=r"not the rows that the model was fitted on \(12 of positive weight"
+    ):
+        mm.certify(model, X[:-1], NUMBERS[:-1])
+
+
+def test_class_codes_keep_the_type_of_the_labels():
+    for labels in (np.array([3, 1, 3]), np.array([True, False, True]), np.array(["b", "a", "b"])):
+        model = mm.LargeSVC(n_components=2, random_state=0).fit(X[:3], labels)
+        assert model.classes_.dtype == labels.dtype
+        assert model.classes_.tolist() == sorted(set(labels.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("fit", "message"),
+    [
+        (lambda: mm.SVC(cache_size="a").fit(X, LABELS), "cache_size='a' must be a number of MB > 0"),
+        (lambda: mm.SVC(n_jobs=2.5).fit(X, LABELS), "n_jobs=2.5 has no meaning: use None"),
+        (lambda: mm.SVC(n_jobs="a").fit(X, LABELS), "n_jobs='a' has no meaning: use None"),
+        (lambda: mm.LargeSVC(memory="a").fit(X, LABELS), "memory='a' must be a number > 0"),
+        (lambda: mm.LargeSVC(max_iter=2.5).fit(X, LABELS), "max_iter=2.5 must be a whole number >= 1"),
+        (lambda: mm.LargeSVR(tol="a").fit(X, NUMBERS), "tol='a' must be a number > 0"),
+        (lambda: mm.CellSVC(0.0).fit(X, LABELS), "C=0.0 must be a number > 0"),
+        (lambda: mm.Binning(max_bins="a").fit(X, LABELS), "max_bins='a' must be a whole number >= 1"),
+        (lambda: mm.Binning(min_share="a").fit(X, LABELS), "min_share='a' must be a finite number >= 0"),
+        (lambda: mm.Scorecard(pdo="a").fit(X, LABELS), "pdo='a' must be a number > 0"),
+    ],
+)
+def test_parameters_of_the_wrong_kind(fit, message):
+    with pytest.raises(ValueError, match=message):
+        fit()
+
+
+def test_functions_that_are_given_the_wrong_model():
+    linear = mm.LinearSVC().fit(X, LABELS)
+    with pytest.raises(TypeError, match=r"certify checks SVC.*not LinearSVC.*in certificate_"):
+        mm.certify(linear, X, LABELS)
+    with pytest.raises(TypeError, match="evaluate takes a fitted classifier, and SVR has no classes_"):
+        mm.evaluate(mm.SVR().fit(X, NUMBERS), X, NUMBERS)
+    with pytest.raises(TypeError, match="LinearSVC has no bins: pass a fitted Binning"):
+        mm.displays.IVDisplay.from_estimator(linear)

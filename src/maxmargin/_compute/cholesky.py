@@ -36,7 +36,8 @@ class Cholesky:
     """
 
     def __init__(self, B: AnyArray) -> None:
-        assert B.flags.c_contiguous and B.shape[0] == B.shape[1]
+        assert B.flags.c_contiguous
+        assert B.shape[0] == B.shape[1]
         self.dtype = B.dtype
         self._L = B  # row after row it is the upper factor, column after column the lower one
         self._precision = "s" if B.dtype == np.float32 else "d"
@@ -52,5 +53,7 @@ class Cholesky:
         m, k = _integer(len(X)), _integer(X.shape[1])
         trsm = _routine("trsm", self._precision, 11)
         for transposed in (b"N", b"T"):
-            trsm(b"L", b"L", transposed, b"N", m, k, one.ctypes.data, self._L.ctypes.data, m, X.ctypes.data, m)
+            trsm(
+                b"L", b"L", transposed, b"N", m, k, one.ctypes.data, self._L.ctypes.data, m, X.ctypes.data, m
+            )
         return X

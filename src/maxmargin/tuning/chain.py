@@ -17,9 +17,11 @@ from maxmargin.tuning.free_system import FreeSystem, factorise, free_variables, 
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _STEPS_AT_ONCE = 10_000
-_PATIENCE = 30  # pairwise steps per free variable before a Newton step
-_PATIENCE_AFTER = 3  # and after one
-_FEW = 64
+# Newton steps pay where pairwise steps are slow: after that many of them per free variable, and soon again
+# after one that succeeded
+_PATIENCE = 60
+_PATIENCE_AFTER = 1
+_FEW = 64  # free variables with which pairwise steps are never slow
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Signed:
         self.n_groups = len(problem.delta)
 
     def solve(self, t: FloatArray, v: FloatArray, tol: float, max_iter: int) -> tuple[State, int]:
-        """Solve from ``t`` with v = K weights(t); both are changed. Returns the answer and its steps."""
+        """Solve from ``t`` with v = K weights(t); both are changed. Returns the answer and the steps."""
         steps = waited = 0
         patience = _PATIENCE
         while True:
@@ -76,7 +78,7 @@ class Signed:
                 break
             n_free = np.count_nonzero((t > self.lo) & (t < self.hi))
             if n_free >= _FEW and waited >= patience * n_free:
-                patience = _PATIENCE_AFTER if self._newton_step(t, v, tol) else 4 * _PATIENCE
+                patience = _PATIENCE_AFTER if self._newton_step(t, v, tol) else _PATIENCE
                 waited = 0
         g = np.empty(len(t))
         dual.gradient(v, self.point, self.tau, self.d, t, self.c, g)
@@ -92,7 +94,10 @@ class Signed:
         if factor is None:
             return False
         system = FreeSystem(t[free], self.lo[free], self.hi[free], g[free], self.group[free], factor)
-        new = system.destination()
+        try:
+            new = system.destination()
+        except np.linalg.LinAlgError:  # rows so alike that rounding makes the small system singular
+            return False
         if new is None:
             return False
         step = new - t[free]

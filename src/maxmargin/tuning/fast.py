@@ -174,7 +174,9 @@ def _regress(
     runs = _runs(len(folds), 1, n_threads)
     parts = _by_epsilon(chain)  # one job each: with two halves of the folds alone, one thread would wait
     jobs = [
-        partial(_follow, gram, part, settings[some], everything, tests[some]) for part in parts for some in runs
+        partial(_follow, gram, part, settings[some], everything, tests[some])
+        for part in parts
+        for some in runs
     ]
     done = run(jobs, n_threads)
     answers: list[list[Answer]] = [[] for _ in folds]

@@ -16,7 +16,9 @@ from maxmargin._compute import dual
 from maxmargin._compute.cholesky import Cholesky
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
-_RELEASES = 8  # rounds in which fixed variables may be freed again; later ones only fix, and so come to an end
+_RELEASES = (
+    8  # rounds in which fixed variables may be freed again; later ones only fix, and so come to an end
+)
 _SINGLE_ROWS = 1024  # larger systems are factorised in float32: half the time, and exact enough for a step
 _ROUNDING = 1e-7
 
@@ -62,23 +64,25 @@ class FreeSystem:
         place = np.full(m, -1)  # of each variable's column
         used = n_sums
         fixed = np.zeros(m, dtype=bool)
-        target = np.zeros(m)
+        bound = self.now.copy()  # where each fixed variable stands
         for attempt in range(5 * _RELEASES):
             which = np.flatnonzero(fixed)
-            step, forces = _constrained(ahead[:, 0], columns[:, :used], sums, which, place[which], target)
+            step, forces = _constrained(
+                ahead[:, 0], columns[:, :used], sums, which, place[which], bound - self.now
+            )
             new = self.now + step
             hit = np.flatnonzero(((new < self.lo) | (new > self.hi)) & ~fixed)
-            at_lower = self.now[which] + target[which] <= self.lo[which]
+            at_lower = bound[which] == self.lo[which]
             wrong = which[np.where(at_lower, forces < 0, forces > 0)] if attempt < _RELEASES else which[:0]
             if len(hit) + len(wrong) == 0:
-                return _within(np.where(fixed, self.now + target, new), self, ~fixed)
+                return _within(np.where(fixed, bound, new), self, ~fixed)
             fresh = hit[place[hit] < 0]
             if used + len(fresh) > columns.shape[1]:
                 return None
             place[fresh] = np.arange(used, used + len(fresh))
             columns[:, used : used + len(fresh)] = self.factor.solve(_unit_columns(m, fresh))
             used += len(fresh)
-            target[hit] = np.clip(new[hit], self.lo[hit], self.hi[hit]) - self.now[hit]
+            bound[hit] = np.clip(new[hit], self.lo[hit], self.hi[hit])
             fixed[wrong] = False
             fixed[hit] = True
         return None

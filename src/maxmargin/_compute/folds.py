@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._compute.bounds import snapped
 from maxmargin._compute.dual import (
     BIG,
     SMALLEST_CURVATURE,
@@ -18,7 +19,6 @@ from maxmargin._compute.dual import (
     _partner,
     _scan,
     add_rows,
-    snapped,
     solve_block,
 )
 from maxmargin._compute.jit import jit

@@ -456,7 +456,8 @@ def test_a_process_gives_json_only_and_one_line_errors(folder: Path) -> None:
     write("bad.csv", "")
     failed = process("fit", "bad.csv", "--target", "y")
     assert (failed.returncode, failed.stdout) == (3, "")
-    assert failed.stderr == "maxmargin: error: bad.csv is empty.\n"
+    remedy = "give a table with a line of names and at least one row."
+    assert failed.stderr == f"maxmargin: error: bad.csv is empty: {remedy}\n"
 
 
 NAMED = [

@@ -90,7 +90,7 @@ class DenseDesign:
 
     def _rows_per_block(self) -> int:
         n, p = self.shape
-        return n if n * p <= _SMALL else max(32, _BLOCK // max(1, p))
+        return max(1, n) if n * p <= _SMALL else max(32, _BLOCK // p)
 
     def _each_block(self, part: slice) -> list[slice]:
         step = self._rows_per_block()

@@ -124,7 +124,7 @@ def _ordered(value, index):
 
 
 @jit_finite
-def _scan(g, up, down):
+def scan(g, up, down):
     """The variable with the smallest g that can go up, and the one with the largest that can go down."""
     lowest = _INT64_MAX
     highest = -_INT64_MAX
@@ -137,8 +137,8 @@ def _scan(g, up, down):
 
 
 @jit_finite
-def _move_and_scan(g, delta, Bi, Bj, up, down):
-    """g += delta (Bi - Bj), fused with `_scan`: one pass over the block for a whole step."""
+def move_and_scan(g, delta, Bi, Bj, up, down):
+    """g += delta (Bi - Bj), fused with `scan`: one pass over the block for a whole step."""
     lowest = _INT64_MAX
     highest = -_INT64_MAX
     for k in range(len(g)):
@@ -152,7 +152,7 @@ def _move_and_scan(g, delta, Bi, Bj, up, down):
 
 
 @jit_finite
-def _partner(g, gi, down, Bi, curvature, cii):
+def partner(g, gi, down, Bi, curvature, cii):
     """The variable that can go down and promises the largest decrease with i (second-order choice).
 
     Gains are compared in float32 with 11 bits of mantissa: a partner within 0.05 % of the best is as good.
@@ -190,7 +190,7 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
         if a == z:
             violation[k] = -BIG
             continue
-        low, high = _scan(g[a:z], up[a:z], down[a:z])
+        low, high = scan(g[a:z], up[a:z], down[a:z])
         first[k] = a + low
         violation[k] = g[a + high] + down[a + high] - g[a + low] - up[a + low]
     for step in range(max_steps):
@@ -202,7 +202,7 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
             return step
         i = first[worst]
         a, z = starts[worst], stops[worst]
-        j = a + _partner(g[a:z], g[i], down[a:z], B[i, a:z], curvature[a:z], curvature[i])
+        j = a + partner(g[a:z], g[i], down[a:z], B[i, a:z], curvature[a:z], curvature[i])
         eta = np.float64(B[i, i]) + np.float64(B[j, j]) - 2.0 * np.float64(B[i, j])
         delta = (g[j] - g[i]) / max(eta, SMALLEST_CURVATURE)
         room_up = hi[i] - t[i]
@@ -218,7 +218,7 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
             a, z = starts[k], stops[k]
             if a == z:
                 continue
-            low, high = _move_and_scan(g[a:z], delta, B[i, a:z], B[j, a:z], up[a:z], down[a:z])
+            low, high = move_and_scan(g[a:z], delta, B[i, a:z], B[j, a:z], up[a:z], down[a:z])
             first[k] = a + low
             violation[k] = g[a + high] + down[a + high] - g[a + low] - up[a + low]
     return max_steps

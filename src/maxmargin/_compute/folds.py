@@ -15,10 +15,10 @@ from maxmargin._compute.bounds import snapped
 from maxmargin._compute.dual import (
     BIG,
     SMALLEST_CURVATURE,
-    _move_and_scan,
-    _partner,
-    _scan,
     add_rows,
+    move_and_scan,
+    partner,
+    scan,
     solve_block,
 )
 from maxmargin._compute.jit import jit
@@ -126,12 +126,12 @@ def _solve(K, logs, stretch, g, t, low, high, ready, rows, tol, max_steps):
         up[k] = 0.0 if t[k] < high[k] else BIG
         down[k] = 0.0 if t[k] > low[k] else -BIG
         curvature[k] = K[k, k]
-    i, j = _scan(g, up, down)
+    i, j = scan(g, up, down)
     for step in range(max_steps):
         if not g[j] + down[j] - g[i] - up[i] > tol:
             return step
         _read(K, logs, stretch, i, ready, rows)
-        j = _partner(g, g[i], down, rows[i], curvature, curvature[i])
+        j = partner(g, g[i], down, rows[i], curvature, curvature[i])
         _read(K, logs, stretch, j, ready, rows)
         eta = np.float64(curvature[i]) + np.float64(curvature[j]) - 2.0 * np.float64(rows[i, j])
         delta = (g[j] - g[i]) / max(eta, SMALLEST_CURVATURE)
@@ -141,7 +141,7 @@ def _solve(K, logs, stretch, g, t, low, high, ready, rows, tol, max_steps):
         for k in (i, j):
             up[k] = 0.0 if t[k] < high[k] else BIG
             down[k] = 0.0 if t[k] > low[k] else -BIG
-        i, j = _move_and_scan(g, delta, rows[i], rows[j], up, down)
+        i, j = move_and_scan(g, delta, rows[i], rows[j], up, down)
     return max_steps
 
 

@@ -138,3 +138,14 @@ def test_functions_that_are_given_the_wrong_model():
         mm.evaluate(mm.SVR().fit(X, NUMBERS), X, NUMBERS)
     with pytest.raises(TypeError, match="LinearSVC has no bins: pass a fitted Binning"):
         mm.displays.IVDisplay.from_estimator(linear)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [mm.LinearSVC, mm.LinearSVR, mm.LogisticRegression, mm.Perceptron, mm.Pegasos, mm.KernelPerceptron],
+)
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "many"])
+def test_a_number_of_passes_is_a_count(kind, wrong):
+    y = NUMBERS if kind is mm.LinearSVR else LABELS
+    with pytest.raises(ValueError, match=r"max_iter=.* must be a whole number >= 1"):
+        kind(max_iter=wrong).fit(X, y)

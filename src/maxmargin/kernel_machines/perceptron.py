@@ -20,6 +20,7 @@ from maxmargin.kernel_machines._base import KernelExpansion
 from maxmargin.kernel_machines._rows import stack_rows, take_rows
 from maxmargin.kernels.products import kernel_times
 from maxmargin.multiclass import binary_tasks, check_strategy, predict_codes, stream_classes, stream_codes
+from maxmargin.parameters import check_count
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _BLOCK = 256
@@ -208,8 +209,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
 
     def _check(self) -> None:
         check_strategy(self.multiclass)
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter={self.max_iter} must be at least 1.")
+        check_count("max_iter", self.max_iter)
         if self.budget is not None and self.budget < 1:
             raise ValueError(f"budget={self.budget} must be at least 1, or None.")
         if self.budget is not None and self.average:

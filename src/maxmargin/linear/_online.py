@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from maxmargin._compute.inner import squared_norms
 from maxmargin.linear._base import LinearClassifier, row_weights
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, stream_classes, stream_codes
+from maxmargin.parameters import check_count
 from maxmargin.solvers.online_loop import LOG, OnlineLoop, OnlineState
 from maxmargin.typing import FloatArray, IntArray
 
@@ -44,8 +45,7 @@ class OnlineClassifier(LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Passes over X of shape (n_samples, n_features) with labels y until done or ``max_iter``."""
         self._check()
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter={self.max_iter} must be at least 1.")
+        check_count("max_iter", self.max_iter)
         X, codes, weights = self._validate(X, y, sample_weight)
         self._begin(X.shape[1])
         for _ in range(self.max_iter):

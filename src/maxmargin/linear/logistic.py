@@ -30,7 +30,7 @@ from maxmargin.linear._separation import (
 from maxmargin.linear._summary import LogisticSummary, coefficient_table, covariance
 from maxmargin.losses import Logistic
 from maxmargin.multiclass import BinaryTask, binary_tasks
-from maxmargin.parameters import check_positive
+from maxmargin.parameters import check_choice, check_count, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -184,8 +184,8 @@ class LogisticRegression(LinearClassifier):
     def _check_parameters(self) -> None:
         check_positive("C", self.C, infinite=True)
         check_positive("tol", self.tol)
-        if self.multiclass not in ("multinomial", "ovr", "ovo"):
-            raise ValueError(f"multiclass={self.multiclass!r} is unknown: use 'multinomial', 'ovr' or 'ovo'.")
+        check_count("max_iter", self.max_iter)
+        check_choice("multiclass", self.multiclass, ("multinomial", "ovr", "ovo"))
 
     def _strategy(self) -> Any:
         return "ovr" if self.multiclass == "multinomial" else self.multiclass

@@ -15,7 +15,7 @@ from maxmargin.inputs import checked_numbers
 from maxmargin.linear._base import LinearRegressor, row_weights
 from maxmargin.linear._pieces import number_problem, survey_numbers
 from maxmargin.losses import Squared
-from maxmargin.parameters import check_not_negative
+from maxmargin.parameters import check_count, check_not_negative
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -211,6 +211,7 @@ class Ridge(_Squares):
     def _descend(self, X: Any, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> FloatArray:
         if self.alphas is not None:
             raise ValueError("solver='sgd' fits one alpha: use solver='closed' for a path.")
+        check_count("max_iter", self.max_iter)
         self.alpha_ = float(alphas[0])
         loop = OnlineLoop(
             rule="squares",

@@ -12,7 +12,7 @@ from maxmargin.linear._base import LinearClassifier, warn_unsolved, worst_gap
 from maxmargin.linear._fit import primal_penalty, solve_primal
 from maxmargin.linear._pieces import binary_problems, check_newton, survey_classes
 from maxmargin.multiclass import BinaryTask, binary_tasks
-from maxmargin.parameters import check_positive
+from maxmargin.parameters import check_count, check_positive
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
@@ -120,6 +120,7 @@ class LinearSVC(LinearClassifier):
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
         check_positive("tol", self.tol)
+        check_count("max_iter", self.max_iter)
         pieces = as_pieces(X, y, sample_weight)
         fits = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
         thetas = np.array([solution.x for solution, _ in fits])

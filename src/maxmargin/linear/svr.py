@@ -13,7 +13,7 @@ from maxmargin.inputs import checked_numbers
 from maxmargin.linear._base import LinearRegressor, row_weights, warn_unsolved
 from maxmargin.linear._fit import primal_penalty, solve_primal
 from maxmargin.linear._pieces import check_newton, number_problem, survey_numbers
-from maxmargin.parameters import check_not_negative, check_positive
+from maxmargin.parameters import check_count, check_not_negative, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -87,6 +87,7 @@ class LinearSVR(LinearRegressor):
         check_positive("C", self.C)
         check_not_negative("epsilon", self.epsilon)
         check_positive("tol", self.tol)
+        check_count("max_iter", self.max_iter)
         if self.penalty not in ("l2", "l1", "l1l2", "none"):
             raise ValueError(f"penalty={self.penalty!r} is unknown here: use 'l2', 'l1', 'l1l2' or 'none'.")
         pieces = as_pieces(X, y, sample_weight)

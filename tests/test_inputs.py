@@ -149,3 +149,9 @@ def test_a_number_of_passes_is_a_count(kind, wrong):
     y = NUMBERS if kind is mm.LinearSVR else LABELS
     with pytest.raises(ValueError, match=r"max_iter=.* must be a whole number >= 1"):
         kind(max_iter=wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [mm.feature_selection.FisherScore, mm.feature_selection.ReliefF])
+def test_two_columns_of_classes(kind):
+    with pytest.raises(ValueError, match=r"y should be a 1d array, got an array of shape \(12, 2\)"):
+        kind().fit(X, np.column_stack([LABELS, LABELS]))

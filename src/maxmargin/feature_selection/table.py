@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _get_feature_names, validate_data
+from sklearn.utils.validation import _get_feature_names, column_or_1d, validate_data
 
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -73,11 +73,7 @@ def read_classes(y: Any, n_samples: int) -> Classes:
     """Code the classes of ``y``; at least two are required."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: give the classes of the rows.")
-    y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        from sklearn.utils.validation import column_or_1d
-
-        y = column_or_1d(y, warn=True)
+    y = column_or_1d(y, warn=True)
     check_classification_targets(y)
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} rows and y has {len(y)}: give the same number of both.")

@@ -54,7 +54,8 @@ class LinearSVC(LinearClassifier):
     multiclass : "ovr" or "ovo".
     class_weight : dict, "balanced" or None.
     tol : relative duality gap; for the l0 penalties the stationarity (see `LossPenalty.certify`).
-    max_iter : largest number of iterations of the solver (passes, for coordinate descent).
+    max_iter : largest number of iterations of the solver (passes, for coordinate descent); linear programs
+        and successive linearisation run to their end.
     random_state : seed of the order of the rows in coordinate descent, and of restarts.
     n_jobs : number of threads.
     verbose : 1 to print the objective as it falls.

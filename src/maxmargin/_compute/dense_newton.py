@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._compute.bracket import is_flat, next_trial
 from maxmargin._compute.jit import jit_sums
 from maxmargin._compute.row_terms import PSI_LOGISTIC, psi_along, psi_model
 from maxmargin.typing import FloatArray, IntArray
@@ -94,16 +95,13 @@ def _flat_step(
     t = 1.0
     for _ in range(40):
         slope = psi_along(kind, edge, sigma, v, y, c, f, along, t) + linear + t * quadratic
-        if 0.1 * descent <= slope <= -0.05 * descent:
+        if is_flat(slope, descent):
             return t
         if slope < 0:
             low, low_slope = t, slope
         else:
             high, high_slope = t, slope
-        if np.isinf(high):
-            t = 2.0 * low
-        else:
-            t = low + (high - low) * min(max(low_slope / (low_slope - high_slope), 0.1), 0.9)
+        t = next_trial(low, low_slope, high, high_slope)
     return low
 
 

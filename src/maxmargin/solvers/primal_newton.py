@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import linalg
 
+from maxmargin._compute.bracket import is_flat, next_trial
 from maxmargin._compute.dense_newton import MOVED, SINGULAR, newton_step_dense
 from maxmargin._compute.design import Design, small_and_dense
 from maxmargin._compute.row_terms import PSI_LOGISTIC, PSI_SQUARED, psi_along, psi_model
@@ -299,7 +300,7 @@ class Line:
         f = self.f + self.along
         value = self.terms.model(f, local)
         slope = float(self.along @ local[0]) + self.linear + self.quadratic
-        if self._flat(slope):
+        if is_flat(slope, self.descent):
             return 1.0, f, value, local
         t = self._flat_step(slope)
         f = self.f + t * self.along
@@ -307,13 +308,6 @@ class Line:
 
     def slope(self, t: float) -> float:
         return self.terms.derivative(self.f, self.along, t) + self.linear + t * self.quadratic
-
-    def _flat(self, slope: float) -> bool:
-        """Whether a derivative is small beside that at 0: a tenth of it downhill, a twentieth uphill.
-
-        Uphill means behind the minimum: with corners the value there can be above that at 0.
-        """
-        return bool(self.descent * 0.1 <= slope <= -0.05 * self.descent)
 
     def _flat_step(self, slope: float) -> float:
         """A step where the derivative is flat; ``slope`` is that at 1.
@@ -323,16 +317,13 @@ class Line:
         low, low_slope, high, high_slope = 0.0, self.descent, np.inf, np.inf
         t = 1.0
         for _ in range(40):
-            if self._flat(slope):
+            if is_flat(slope, self.descent):
                 return t
             if slope < 0:
                 low, low_slope = t, slope
             else:
                 high, high_slope = t, slope
-            if np.isinf(high):
-                t = 2.0 * low
-            else:  # the secant's root, kept off the ends of the bracket
-                t = low + (high - low) * min(max(low_slope / (low_slope - high_slope), 0.1), 0.9)
+            t = next_trial(low, low_slope, high, high_slope)
             slope = self.slope(t)
         return low
 

@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 
 import maxmargin as mm
+from maxmargin.inputs import class_codes, class_factors
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 2))
 LABELS = np.repeat(["a", "b"], 6)
 NUMBERS = X[:, 0]
 
-CLASSIFIERS = [mm.SVC, mm.NuSVC, mm.HardMarginSVC, mm.LargeSVC, mm.CellSVC, mm.KernelPerceptron]
-REGRESSORS = [mm.SVR, mm.NuSVR, mm.LargeSVR, mm.LargeKernelRidge, mm.KernelRidge, mm.Ridge, mm.LinearSVR]
-DETECTORS = [mm.OneClassSVM, mm.SVDD]
-KERNEL_MACHINES = [
-    *CLASSIFIERS,
+CLASSIFIERS = [
+    mm.SVC,
+    mm.NuSVC,
+    mm.HardMarginSVC,
+    mm.LargeSVC,
+    mm.CellSVC,
+    mm.KernelPerceptron,
+    mm.LinearSVC,
+    mm.LogisticRegression,
+    mm.Perceptron,
+    mm.Pegasos,
+    mm.FisherDiscriminant,
+]
+WEIGHTED = [kind for kind in CLASSIFIERS if "class_weight" in kind().get_params()]
+REGRESSORS = [
     mm.SVR,
+    mm.NuSVR,
     mm.LargeSVR,
     mm.LargeKernelRidge,
     mm.KernelRidge,
-    *DETECTORS,
-    mm.LowRank,
+    mm.Ridge,
+    mm.LeastSquares,
+    mm.LinearSVR,
 ]
+MACHINES = [*CLASSIFIERS, *REGRESSORS, mm.OneClassSVM, mm.SVDD, mm.LowRank]
 
 
 def with_value(value):
@@ -38,7 +54,7 @@ def target_of(kind):
     return LABELS if kind in CLASSIFIERS else NUMBERS
 
 
-@pytest.mark.parametrize("kind", KERNEL_MACHINES)
+@pytest.mark.parametrize("kind", MACHINES)
 def test_nan_and_infinity_name_the_column_and_the_remedy(kind):
     with pytest.raises(ValueError, match=r"X contains NaN in column 1: drop .*SimpleImputer"):
         kind().fit(with_value(np.nan), target_of(kind))
@@ -52,7 +68,7 @@ def test_nan_in_a_sparse_matrix_is_refused_without_a_place():
         mm.SVC().fit(sp.csr_array(with_value(np.nan)), LABELS)
 
 
-@pytest.mark.parametrize("kind", KERNEL_MACHINES)
+@pytest.mark.parametrize("kind", MACHINES)
 def test_text_in_a_table_of_numbers(kind):
     with pytest.raises(ValueError, match=r"X holds text \(.*'red'\).*OneHotEncoder.*Subsequence"):
         kind().fit(np.array([["red", "green"]] * 12), target_of(kind))
@@ -79,10 +95,47 @@ def test_numbers(kind):
         kind().fit(X, np.array([None, *NUMBERS[1:]], dtype=object))
 
 
-@pytest.mark.parametrize("kind", [mm.SVR, mm.LargeSVR, mm.LargeKernelRidge, mm.KernelRidge])
+@pytest.mark.parametrize("kind", REGRESSORS)
 def test_text_for_a_number(kind):
     with pytest.raises(ValueError, match=rf"y holds text .*'a'.* and {kind.__name__} predicts numbers"):
         kind().fit(X, LABELS)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MACHINES if kind is not mm.LowRank])
+def test_weights_of_rows(kind):
+    y = target_of(kind)
+    for wrong, message in [
+        (np.zeros(12), "sample_weight is zero for every row"),
+        (np.r_[-2.0, np.ones(11)], "sample_weight holds negative numbers, the least -2"),
+        (np.ones(11), r"sample_weight has the shape \(11,\), and X has 12 rows"),
+        (np.r_[np.nan, np.ones(11)], "sample_weight contains NaN"),
+    ]:
+        if "sample_weight" in inspect.signature(kind.fit).parameters:
+            with pytest.raises(ValueError, match=message):
+                kind().fit(X, y, sample_weight=wrong)
+
+
+@pytest.mark.parametrize("kind", WEIGHTED)
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ("even", "class_weight='even' is unknown: use a dict, 'balanced' or None"),
+        ({"a": -1.0}, r"class_weight\['a'\]=-1.0 must be a finite number >= 0"),
+        ({"a": "b"}, r"class_weight\['a'\]='b' must be a finite number >= 0"),
+        ({"A": 2.0}, r"The classes \['a', 'b'\] are not in class_weight, and its \['A'\] are no classes"),
+    ],
+)
+def test_weights_of_classes(kind, weights, message):
+    with pytest.raises(ValueError, match=message):
+        kind(class_weight=weights).fit(X, LABELS)
+
+
+def test_weights_of_classes_are_found_by_their_label():
+    """Labels that look like numbers, and labels that are equal to their key in the dict."""
+    for labels in (np.repeat(["1", "2"], 6), np.repeat([1.0, 2.0], 6), np.repeat([False, True], 6)):
+        first = labels[0].item()
+        weights = class_factors({first: 3.0}, *class_codes(labels, 12, mm.SVC()))
+        np.testing.assert_array_equal(weights, np.repeat([3.0, 1.0], 6))
 
 
 def test_a_class_without_weight_is_named():
@@ -118,6 +171,10 @@ def test_class_codes_keep_the_type_of_the_labels():
         (lambda: mm.SVC(n_jobs="a").fit(X, LABELS), "n_jobs='a' has no meaning: use None"),
         (lambda: mm.LargeSVC(memory="a").fit(X, LABELS), "memory='a' must be a number > 0"),
         (lambda: mm.LargeSVC(max_iter=2.5).fit(X, LABELS), "max_iter=2.5 must be a whole number >= 1"),
+        (lambda: mm.KernelRidge("a").fit(X, NUMBERS), "alpha='a' must be a number > 0"),
+        (lambda: mm.KernelRidge(alphas=[1.0, 0.0]).fit(X, NUMBERS), "every number of alphas=0.0 must be"),
+        (lambda: mm.KernelRidge(alphas=2.0).fit(X, NUMBERS), "alphas=2.0 must be a list of numbers"),
+        (lambda: mm.KernelPerceptron(budget="a").fit(X, LABELS), "budget='a' must be a whole number >= 1"),
         (lambda: mm.LargeSVR(tol="a").fit(X, NUMBERS), "tol='a' must be a number > 0"),
         (lambda: mm.CellSVC(0.0).fit(X, LABELS), "C=0.0 must be a number > 0"),
         (lambda: mm.Binning(max_bins="a").fit(X, LABELS), "max_bins='a' must be a whole number >= 1"),

@@ -81,6 +81,24 @@ def test_imports_go_leftward(path: Path) -> None:
     assert violations(path.read_text(), room) == []
 
 
+def private_imports(source: str, room: str) -> list[str]:
+    """Modules of other rooms whose name says that they are their room's own (_compute is everybody's)."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+        parts = module.split(".")
+        if len(parts) > 2 and parts[0] == "maxmargin" and parts[1] != room and parts[2].startswith("_"):
+            found.append(f"line {node.lineno}: {module}")
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SOURCES.rglob("*.py")), ids=lambda path: path.relative_to(SOURCES).as_posix()
+)
+def test_private_modules_are_used_in_their_room_only(path: Path) -> None:
+    assert private_imports(path.read_text(), room_of(path)) == []
+
+
 def test_no_relative_imports() -> None:
     for path in SOURCES.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -92,6 +110,11 @@ def test_the_check_itself_can_fail() -> None:
     assert violations("def f():\n    import maxmargin.cli", "svm") == ["line 2: svm imports cli"]
     assert violations("from maxmargin import kernels", "losses") == ["line 1: losses imports kernels"]
     assert violations("from maxmargin._compute.jit import jit", "kernels") == []
+    assert private_imports("from maxmargin.linear._base import f", "large") == [
+        "line 1: maxmargin.linear._base"
+    ]
+    assert private_imports("from maxmargin.linear._base import f", "linear") == []
+    assert private_imports("from maxmargin._compute.jit import jit", "large") == []
 
 
 def test_numba_is_used_through_one_module_only() -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin._compute.jit import jit
 from maxmargin._compute.threads import effective_threads, run
+from maxmargin.inputs import checked_labels, fitted_table, row_weights
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -130,7 +130,7 @@ def mdl_discretize(x: npt.ArrayLike, y: npt.ArrayLike, *, sample_weight: Any = N
     """
     values = _numeric(x)
     codes, n_classes = _encode(y)
-    weights = _weights(sample_weight, codes)
+    weights = row_weights(sample_weight, len(codes))
     _same_length(values, codes)
     keep = weights > 0  # a row of weight 0 is not there
     return _cut_points(values[keep], codes[keep], weights[keep], n_classes)
@@ -177,9 +177,9 @@ class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MDLDiscretizer:
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        X = fitted_table(self, X, dtype=np.float64)
+        y = checked_labels(y, X.shape[0], self)
+        weights = row_weights(sample_weight, X.shape[0])
 
         def cuts_of(column: int) -> FloatArray:
             return mdl_discretize(X[:, column], y, sample_weight=weights)
@@ -191,7 +191,7 @@ class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> IntArray:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = fitted_table(self, X, dtype=np.float64, reset=False)
         return np.column_stack([np.searchsorted(cuts, X[:, j]) for j, cuts in enumerate(self.cuts_)])
 
     def __sklearn_tags__(self) -> Any:
@@ -233,22 +233,12 @@ def _same_length(first: AnyArray, second: AnyArray) -> None:
         )
 
 
-def _weights(sample_weight: Any, codes: IntArray) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(len(codes))
-    weights: FloatArray = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
-    _same_length(weights, codes)
-    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
-        raise ValueError("sample_weight must be finite and non-negative, with a positive sum.")
-    return weights
-
-
 def _joint(x: npt.ArrayLike, z: npt.ArrayLike, sample_weight: Any) -> FloatArray:
     """Table of total weights, rows by X and columns by Z."""
     (x_codes, n_x), (z_codes, n_z) = _encode(x), _encode(z)
     _same_length(x_codes, z_codes)
     cells = np.zeros((n_x, n_z))
-    np.add.at(cells, (x_codes, z_codes), _weights(sample_weight, x_codes))
+    np.add.at(cells, (x_codes, z_codes), row_weights(sample_weight, len(x_codes)))
     return cells
 
 

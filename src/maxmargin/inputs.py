@@ -9,9 +9,12 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y
+from sklearn.utils.validation import _check_y, validate_data
 
+from maxmargin.parameters import check_not_negative
 from maxmargin.typing import AnyArray, FloatArray, IntArray
+
+_FEW_CLASSES = 20
 
 
 def checked_table(X: Any, **options: Any) -> Any:
@@ -33,6 +36,20 @@ def checked_table(X: Any, **options: Any) -> Any:
         raise
 
 
+def fitted_table(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Any:
+    """`checked_table`; the estimator learns number and names of the columns or, without reset, compares."""
+    values = checked_table(X, estimator=estimator, **options)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return values
+
+
+def numbers_or_csr(estimator: Any, X: Any, *, reset: bool = True) -> Any:
+    """`fitted_table` of float64 or float32, in rows or CSR."""
+    return fitted_table(
+        estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+    )
+
+
 def _where(X: Any) -> str:
     """The first column that holds NaN or infinity, in words."""
     if sp.issparse(X):
@@ -44,36 +61,44 @@ def _where(X: Any) -> str:
 
 def checked_labels(y: Any, n_rows: int, estimator: Any) -> AnyArray:
     """Class labels of shape (n_rows,), none of them missing."""
-    labels: AnyArray = _checked(y, n_rows, estimator, numeric=False)
+    labels = _present_labels(y, n_rows, estimator)
+    check_classification_targets(labels)
+    return labels
+
+
+def _present_labels(y: Any, n_rows: int, estimator: Any) -> AnyArray:
+    labels: AnyArray = checked_target(y, n_rows, estimator)
     missing = int(pd.isna(labels).sum()) if labels.dtype == object else 0  # NaN was refused already
     if missing:
         raise ValueError(
             f"y has {missing} missing labels: drop these rows, or give them a label of their own."
         )
-    check_classification_targets(labels)
     return labels
 
 
 def class_codes(y: Any, n_rows: int, estimator: Any) -> tuple[AnyArray, IntArray]:
     """The classes, two or more in order, and the rows' codes 0 ... n_classes - 1 of shape (n_rows,)."""
-    labels = checked_labels(y, n_rows, estimator)
-    if labels.dtype.kind in "biuf":
-        classes, codes = np.unique(labels, return_inverse=True)
-    else:  # hashing texts is much quicker than sorting them
-        codes, uniques = pd.factorize(labels, sort=True)
-        classes = np.asarray(uniques, dtype=labels.dtype)
+    labels = _present_labels(y, n_rows, estimator)
+    codes, uniques = pd.factorize(labels, sort=True)  # hashing is much quicker than sorting all rows
+    classes = np.asarray(uniques, dtype=labels.dtype)
+    # a few classes tell as much as all labels; many are judged beside the number of rows
+    check_classification_targets(classes if len(classes) <= _FEW_CLASSES else labels)
+    check_two_classes(classes, estimator)
+    return classes, codes
+
+
+def check_two_classes(classes: AnyArray, estimator: Any) -> None:
     if len(classes) < 2:
         raise ValueError(
             f"{type(estimator).__name__} needs two classes or more, and y holds one class only, "
             f"{classes.tolist()[0]!r}: bring rows of another class."
         )
-    return classes, codes
 
 
 def checked_numbers(y: Any, n_rows: int, estimator: Any) -> FloatArray:
     """Finite targets of shape (n_rows,) in float64."""
     try:
-        numbers = np.asarray(_checked(y, n_rows, estimator, numeric=True), dtype=np.float64)
+        numbers = np.asarray(checked_target(y, n_rows, estimator, numeric=True), dtype=np.float64)
     except ValueError as refused:
         if "could not convert string" not in str(refused):
             raise
@@ -86,7 +111,8 @@ def checked_numbers(y: Any, n_rows: int, estimator: Any) -> FloatArray:
     return numbers
 
 
-def _checked(y: Any, n_rows: int, estimator: Any, *, numeric: bool) -> AnyArray:
+def checked_target(y: Any, n_rows: int, estimator: Any, *, numeric: bool = False) -> AnyArray:
+    """A target of shape (n_rows,) without NaN and infinity, of numbers or of anything."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: call fit(X, y)."
@@ -105,3 +131,49 @@ def _checked(y: Any, n_rows: int, estimator: Any, *, numeric: bool) -> AnyArray:
             "give one target for each row."
         )
     return values
+
+
+def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+    """Weights of the rows in float64, of shape (n_rows,), >= 0 and not all of them 0; ones for None."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    given = np.full(n_rows, sample_weight) if np.isscalar(sample_weight) else sample_weight
+    weights: FloatArray = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has the shape {weights.shape}, and X has {n_rows} rows: give one weight for each."
+        )
+    if weights.min() < 0:
+        raise ValueError(f"sample_weight holds negative numbers, the least {weights.min():g}: use >= 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row: at least one row must count.")
+    return weights
+
+
+def class_weights(class_weight: Any, classes: AnyArray, counts: AnyArray) -> FloatArray:
+    """The weights that ``class_weight`` gives to classes of so many rows, of shape (n_classes,)."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return np.asarray(counts.sum() / (len(classes) * counts))
+    if class_weight is None:
+        return np.ones(len(classes))
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight={class_weight!r} is unknown: use a dict, 'balanced' or None.")
+    for label, weight in class_weight.items():
+        check_not_negative(f"class_weight[{label!r}]", weight)
+    labels = classes.tolist()
+    strange = [label for label in class_weight if label not in labels]
+    lacking = [label for label in labels if label not in class_weight]
+    if strange and lacking:
+        raise ValueError(
+            f"The classes {lacking} are not in class_weight, and its {strange} are no classes: name them "
+            "as they are in y."
+        )
+    return np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+
+
+def class_factors(class_weight: Any, classes: AnyArray, codes: IntArray) -> FloatArray:
+    """What ``class_weight`` multiplies the weight of each row by, of shape (n_rows,)."""
+    if class_weight is None:
+        return np.ones(len(codes))
+    counts = np.bincount(codes, minlength=len(classes))
+    return class_weights(class_weight, classes, counts)[codes]

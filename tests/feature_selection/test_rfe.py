@@ -54,7 +54,7 @@ def test_the_worked_elimination():
 def engine(machine, X, y):
     rows = np.arange(len(y))
     return MachineElimination(
-        machine_of(machine), np.ascontiguousarray(X.T), read_classes(y, len(y)), rows, rows
+        machine_of(machine), np.ascontiguousarray(X.T), read_classes(y, len(y), machine), rows, rows
     )
 
 

@@ -16,7 +16,9 @@ from maxmargin._compute.design import design
 from maxmargin.losses import Hinge, Logistic, SquaredHinge
 from maxmargin.penalties import Penalty
 from maxmargin.problems.loss_penalty import LossPenalty, solved
+from maxmargin.problems.solution import Status
 from maxmargin.solvers.primal_augmented import Envelope, envelope
+from maxmargin.solvers.primal_linear_program import LinearProgram
 from maxmargin.solvers.primal_newton import ChangingGram, WeightedLoss, weighted_loss
 from maxmargin.solvers.primal_successive import SuccessiveLinearisation
 from maxmargin.solvers.primal_warm import DescentThenNewton
@@ -143,14 +145,12 @@ def test_l0_is_stationary_and_falls(loss, penalty):
 def test_l0_is_not_worse_than_twenty_plain_restarts():
     X, y = _data(n=60, p=8, seed=3)
     model = mm.LinearSVC(1.0, loss="hinge", penalty="l0", sparsity=2.0).fit(X, y)
-    from maxmargin.solvers.primal_linear_program import LinearProgram
-
     problem = LossPenalty(
         X=design(X), y=y.astype(float), c=np.ones(60), loss=Hinge(), penalty=Penalty(l0=2.0)
     )
     plain = SuccessiveLinearisation(solve_convex=lambda problem, start: LinearProgram().solve(problem))
     rng = np.random.default_rng(5)
-    restarts = [plain.descend(problem, rng.normal(size=8)).objectives[-1] for _ in range(20)]
+    restarts = [plain.descend(problem, rng.normal(size=8), plain.longest).objectives[-1] for _ in range(20)]
     assert model.certificate_.primal <= min(restarts) * (1 + 1e-9)
 
 
@@ -178,6 +178,38 @@ def test_too_few_iterations_say_what_was_reached():
     X, y = _data()
     with pytest.warns(ConvergenceWarning, match="relative duality gap of"):
         mm.LinearSVC(100.0, loss="hinge", solver="dual_coordinate", max_iter=2, tol=1e-8).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [
+        ({"solver": "newton"}, 2),
+        ({"solver": "descent_newton"}, 2),
+        ({"solver": "augmented", "loss": "hinge"}, 2),
+        ({"solver": "dual_coordinate", "loss": "hinge"}, 2),
+        ({"solver": "proximal_coordinate", "penalty": "l1"}, 2),
+        ({"solver": "successive", "penalty": "l0", "loss": "hinge", "sparsity": 5.0}, 1),
+    ],
+    ids=lambda value: value["solver"] if isinstance(value, dict) else None,
+)
+def test_every_solver_keeps_to_max_iter(options, most):
+    X, y = _data(n=200, p=8)
+    with pytest.warns(ConvergenceWarning, match=f"raise max_iter={most}"):
+        model = mm.LinearSVC(100.0, max_iter=most, tol=1e-10, **options).fit(X, y)
+    assert 1 <= model.n_iter_[0] <= most
+
+
+def test_a_linear_program_keeps_to_its_steps():
+    X, y = _data(n=200, p=8)
+    problem = LossPenalty(
+        X=design(X), y=y.astype(float), c=np.ones(200), loss=Hinge(), penalty=Penalty(l1=1.0)
+    )
+    stopped = LinearProgram()._program(problem, None, 5)
+    assert stopped.status is Status.MAX_ITER
+    assert stopped.n_iter <= 5
+    whole = LinearProgram().solve(problem)
+    assert whole.status is Status.CONVERGED
+    assert whole.n_iter == 1  # fewer steps than rows and columns
 
 
 @pytest.mark.parametrize(

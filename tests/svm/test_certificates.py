@@ -66,6 +66,17 @@ def test_squared_losses_with_huge_prices(path: str, shape: str) -> None:
     assert_certified(model, problem.X, problem.y, TOL)
 
 
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("solver", ["working_set", "smo"])
+def test_small_answers_inside_wide_bounds(path: str, solver: str, scale: float) -> None:
+    """No multiplier comes near its bound: a bound of 1e12 must not blur them, whatever their size is."""
+    x = np.linspace(0, 6, 40)[:, None]
+    y = scale * np.sin(x).ravel()
+    model = mm.SVR(C=1e12, gamma=10.0, epsilon=0.1 * scale, tol=TOL * scale, solver=solver).fit(x, y)
+    assert_certified(model, x, y, TOL * scale)
+    assert not model.machines_[0].bounded.any()
+
+
 @pytest.mark.xfail(
     reason="pairwise steps stall where the ridge 1/(2C) is 1e-7 of the kernel values (a warning says so)",
     raises=ConvergenceWarning,
@@ -185,13 +196,13 @@ def test_float32_gives_way_to_float64_when_it_must(
 ) -> None:
     """float32 rows alone cannot reach tol here: the engine has to notice and change."""
     seen: list[Any] = []
-    enter = working_set._Run._enter
+    enter = working_set.Engine._enter
 
     def spy(run: Any, dtype: Any) -> None:
         seen.append(np.dtype(dtype))
         enter(run, dtype)
 
-    monkeypatch.setattr(working_set._Run, "_enter", spy)
+    monkeypatch.setattr(working_set.Engine, "_enter", spy)
     X, y = badly_scaled(300)
     model = mm.SVC(C=1e4, kernel=kernel, tol=TOL, certify="full").fit(X, y)
     assert seen[0] == np.float32

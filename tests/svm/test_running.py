@@ -66,7 +66,7 @@ def test_interruption_leaves_the_machine_as_it_was(monkeypatch: pytest.MonkeyPat
     def interrupt(self: Any, *args: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(working_set._Run, "_judge", interrupt)
+    monkeypatch.setattr(working_set.Engine, "judge", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :2], Y)
     assert model.__dict__ == before

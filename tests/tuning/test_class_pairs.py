@@ -80,3 +80,21 @@ def test_only_rows_that_lose_a_vote_are_asked_about(data, monkeypatch):
     asked.clear()
     mm.tune(mm.SVC(tol=TOL), X, y, grid, cv=cv, scoring="balanced_accuracy", refit=False)
     assert sum(asked) == len(y)  # a scorer may look at the decisions of all rows
+
+
+def test_balanced_weights_give_the_machines_of_single_fits(data):
+    """All multipliers are at their bounds here, and those of both classes have the same sum up to rounding.
+
+    Every bias in an interval is optimal. What rounding leaves must not decide: the middle is taken, in the
+    tuner as in a fit.
+    """
+    X, y = data
+    cv = StratifiedKFold(4)
+    machine = mm.SVC(C=0.01, gamma=0.05, class_weight="balanced", tol=TOL)
+    result = mm.tune(machine, X, y, {"C": [0.01]}, cv=cv, refit=False)
+    errors = []
+    for train, test in cv.split(X, y):
+        model = machine.fit(X[train], y[train])
+        assert all(one.bounded.all() for one in model.machines_)
+        errors.append(np.mean(model.predict(X[test]) != y[test]))
+    np.testing.assert_allclose(result.folds[0], errors, atol=1e-12)

@@ -215,6 +215,20 @@ def test_bad_input():
         mm.tune(mm.SVC(), X, np.zeros(len(y)), {"C": [1.0]}, cv=3)
     with pytest.raises(ValueError, match="C=-1"):
         mm.tune(mm.SVC(C=-1), X, y, {"gamma": [1.0]}, cv=3)
+    for estimator, grid in [
+        (mm.SVC(), {"C": [1.0, "a"]}),
+        (mm.SVR(), {"C": [1.0, -1.0]}),
+        (mm.NuSVC(), {"nu": [0.1, 2.0]}),
+        (mm.KernelRidge(), {"alpha": [1.0, "a"]}),
+        (mm.SVC(), {"gamma": [1.0, "a"]}),
+    ]:
+        (name, (_, wrong)), *_ = grid.items()
+        with pytest.raises(ValueError, match=rf"the cell .*{name}.* cannot be fitted: {name}={wrong!r}"):
+            mm.tune(estimator, X, y, grid, cv=3)
+    with pytest.raises(ValueError, match="sample_weight holds negative numbers"):
+        mm.tune(mm.SVC(), X, y, {"C": [1.0]}, cv=3, sample_weight=-np.ones(len(y)))
+    with pytest.raises(ValueError, match="X has 150 rows and y has 149"):
+        mm.tune(mm.SVC(), X, y[:-1], {"C": [1.0]}, cv=3)
     X[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         mm.tune(mm.SVC(), X, y, {"C": [1.0]}, cv=3)

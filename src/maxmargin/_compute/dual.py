@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._compute.bits import bits_f32, bits_f64
-from maxmargin._compute.bounds import snapped
+from maxmargin._compute.bounds import moved
 from maxmargin._compute.jit import inline, jit, jit_finite, jit_sums
 from maxmargin._compute.narrow_block import MOST, solve_narrow_block
 
@@ -208,8 +208,8 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
         room_up = hi[i] - t[i]
         room_down = t[j] - lo[j]
         delta = min(delta, min(room_up, room_down))
-        t[i] = snapped(t[i] + delta, lo[i], hi[i])
-        t[j] = snapped(t[j] - delta, lo[j], hi[j])
+        t[i] = moved(t[i], delta, lo[i], hi[i])
+        t[j] = moved(t[j], -delta, lo[j], hi[j])
         up[i] = 0.0 if t[i] < hi[i] else BIG
         down[i] = 0.0 if t[i] > lo[i] else -BIG
         up[j] = 0.0 if t[j] < hi[j] else BIG

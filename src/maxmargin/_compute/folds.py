@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compute.bounds import snapped
+from maxmargin._compute.bounds import moved, multiplier
 from maxmargin._compute.dual import (
     BIG,
     SMALLEST_CURVATURE,
@@ -22,7 +22,6 @@ from maxmargin._compute.dual import (
     solve_block,
 )
 from maxmargin._compute.jit import jit
-from maxmargin._compute.leave_one_out import multiplier
 from maxmargin._compute.powers import n_terms, power, power_sums
 from maxmargin.typing import FloatArray, IntArray
 
@@ -136,8 +135,8 @@ def _solve(K, logs, stretch, g, t, low, high, ready, rows, tol, max_steps):
         eta = np.float64(curvature[i]) + np.float64(curvature[j]) - 2.0 * np.float64(rows[i, j])
         delta = (g[j] - g[i]) / max(eta, SMALLEST_CURVATURE)
         delta = min(delta, min(high[i] - t[i], t[j] - low[j]))
-        t[i] = snapped(t[i] + delta, low[i], high[i])
-        t[j] = snapped(t[j] - delta, low[j], high[j])
+        t[i] = moved(t[i], delta, low[i], high[i])
+        t[j] = moved(t[j], -delta, low[j], high[j])
         for k in (i, j):
             up[k] = 0.0 if t[k] < high[k] else BIG
             down[k] = 0.0 if t[k] > low[k] else -BIG
@@ -155,6 +154,6 @@ def make_feasible(t: FloatArray, low: FloatArray, high: FloatArray) -> None:
     for i in range(len(t)):
         if excess == 0.0:
             return
-        moved = min(max(t[i] - excess, low[i]), high[i])
-        excess += moved - t[i]
-        t[i] = moved
+        left = min(max(t[i] - excess, low[i]), high[i])
+        excess += left - t[i]
+        t[i] = left

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._compute.bounds import multiplier
 from maxmargin._compute.dual import add_rows, gradient, solve_on_gram
 from maxmargin._compute.jit import jit
 
@@ -43,32 +44,6 @@ def _take_over(K, point, amount, row, lo, hi, t):
             n_used += 1
             amount = 0.0 if part == abs(amount) else (amount - part if rising else amount + part)
     return who[:n_used], share[:n_used], amount
-
-
-@jit
-def multiplier(g, t, lo, hi):
-    """Mean of g over the free variables, or the middle of the interval that satisfies all conditions."""
-    total = 0.0
-    n_free = 0
-    lowest = np.inf
-    highest = -np.inf
-    for k in range(len(t)):
-        if lo[k] == hi[k]:
-            continue
-        if lo[k] < t[k] < hi[k]:
-            total += g[k]
-            n_free += 1
-        if t[k] < hi[k]:
-            lowest = min(lowest, g[k])
-        if t[k] > lo[k]:
-            highest = max(highest, g[k])
-    if n_free > 0:
-        return total / n_free
-    if not np.isfinite(lowest):
-        return highest
-    if not np.isfinite(highest):
-        return lowest
-    return 0.5 * (lowest + highest)
 
 
 @jit

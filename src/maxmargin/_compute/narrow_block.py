@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._compute.bits import bits_f32
-from maxmargin._compute.bounds import snapped
+from maxmargin._compute.bounds import moved
 from maxmargin._compute.jit import jit, jit_scan
 
 MOST = 1024  # variables in a block
@@ -94,8 +94,8 @@ def solve_narrow_block(B, exact_g, t, lo, hi, tol, max_steps):
             eta = np.float64(curvature[i]) + np.float64(curvature[j]) - 2.0 * np.float64(Bi[j])
             delta = (np.float64(g[j]) - np.float64(g[i])) / max(eta, _SMALLEST_CURVATURE)
             delta = min(delta, min(hi[i] - t[i], t[j] - lo[j]))
-            t[i] = snapped(t[i] + delta, lo[i], hi[i])
-            t[j] = snapped(t[j] - delta, lo[j], hi[j])
+            t[i] = moved(t[i], delta, lo[i], hi[i])
+            t[j] = moved(t[j], -delta, lo[j], hi[j])
             up[i] = _ZERO if t[i] < hi[i] else _BIG
             down[i] = _ZERO if t[i] > lo[i] else -_BIG
             up[j] = _ZERO if t[j] < hi[j] else _BIG

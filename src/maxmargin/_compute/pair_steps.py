@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compute.bounds import snapped
+from maxmargin._compute.bounds import moved
 from maxmargin._compute.dual import BIG, SMALLEST_CURVATURE
 from maxmargin._compute.jit import jit
 
@@ -53,8 +53,8 @@ def move_pair(t, g, v, lo, hi, row, tau, d, c, curvature, Ki, Kj, i, j):
     eta = curvature[i] + curvature[j] - 2.0 * tau[i] * tau[j] * Ki[row[j]]
     delta = (g[j] - g[i]) / max(eta, SMALLEST_CURVATURE)
     delta = min(delta, min(hi[i] - t[i], t[j] - lo[j]))
-    new_i = snapped(t[i] + delta, lo[i], hi[i])
-    new_j = snapped(t[j] - delta, lo[j], hi[j])
+    new_i = moved(t[i], delta, lo[i], hi[i])
+    new_j = moved(t[j], -delta, lo[j], hi[j])
     change_i = tau[i] * (new_i - t[i])
     change_j = tau[j] * (new_j - t[j])
     t[i], t[j] = new_i, new_j

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._compute.bounds import multiplier
 from maxmargin._compute.dual import (
     BIG,
     add_rows,
@@ -22,7 +23,6 @@ from maxmargin._compute.dual import (
 )
 from maxmargin._compute.folds import make_feasible
 from maxmargin._compute.jit import jit
-from maxmargin._compute.leave_one_out import multiplier
 
 _MOST_CANDIDATES = 768  # more do not stay in the cache
 _STRIDE = _MOST_CANDIDATES + 16  # no power of two: columns would fall on the same cache lines

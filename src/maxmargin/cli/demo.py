@@ -42,21 +42,11 @@ def run(
         )
         fitted = subject.best_estimator
         work.say_model(fitted, screen)
-        work.evaluated(
-            fitted,
-            parts.X_test,
-            parts.y_test,
-            classifies=True,
-            positive="malignant",
-            seed=seed,
-            screen=screen,
-            where="held-out rows",
-        )
+        held_out = work.HeldOut(table, parts, "malignant", seed, screen)
+        held_out.evaluate(fitted)
         select.selected(parts.X, parts.y, select.Method.RFE, 10, 10, seed, classifies=True, screen=screen)
         model_path, report_path = folder / "breast_cancer.mm", folder / "report.html"
-        fit.write_results(
-            fitted, subject, table, parts, model_path, report_path, language, "malignant", seed, screen
-        )
+        held_out.write(fitted, subject, model_path, report_path, language)
         screen.text(f"\nThe report is in {report_path.resolve()}")
         screen.text(f"Next: maxmargin fit {path} --target {_TARGET}")
         if interrupted:

@@ -82,17 +82,9 @@ def run(
         subject, interrupted = fitted_model(estimator, parts, cells, n_folds, seed, jobs, screen)
         fitted = getattr(subject, "best_estimator", subject)
         work.say_model(fitted, screen)
-        work.evaluated(
-            fitted,
-            parts.X_test,
-            parts.y_test,
-            classifies=table.classifies,
-            positive=wanted,
-            seed=seed,
-            screen=screen,
-            where="held-out rows",
-        )
-        write_results(fitted, subject, table, parts, model_path, report_path, language, wanted, seed, screen)
+        held_out = work.HeldOut(table, parts, wanted, seed, screen)
+        held_out.evaluate(fitted)
+        held_out.write(fitted, subject, model_path, report_path, language)
         if interrupted:
             raise KeyboardInterrupt("what was finished is written")
 
@@ -115,36 +107,3 @@ def fitted_model(
         return found, False
     best = clone(estimator).set_params(**found.best_params).fit(parts.X, parts.y)
     return replace(found, best_estimator=best), True
-
-
-def write_results(
-    fitted: Any,
-    subject: Any,
-    table: Any,
-    parts: Any,
-    model_path: Path,
-    report_path: Path | None,
-    language: str,
-    positive: Any,
-    seed: int,
-    screen: Any,
-) -> None:
-    from maxmargin.cli import work
-
-    work.save(fitted, table, model_path)
-    screen.line("saved", str(model_path))
-    screen.tell(model=model_path, report=report_path)
-    if report_path is None:
-        return
-    work.write_report(
-        subject,
-        parts.X_test,
-        parts.y_test,
-        report_path,
-        screen,
-        seed=seed,
-        training=(parts.X, parts.y),
-        language=language,
-        target=table.schema.target,
-        positive=positive,
-    )

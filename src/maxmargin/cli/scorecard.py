@@ -104,35 +104,12 @@ def run(
         with screen.working("making bins and points"):
             card.fit(parts.X, parts.y)
         _say(card, screen)
-        work.evaluated(
-            card,
-            parts.X_test,
-            parts.y_test,
-            classifies=True,
-            positive=card.binning_.event_,
-            seed=seed,
-            screen=screen,
-            where="held-out rows",
-        )
-        work.save(card, table, model_path)
-        screen.line("saved", str(model_path))
-        screen.tell(model=model_path)
+        held_out = work.HeldOut(table, parts, card.binning_.event_, seed, screen)
+        held_out.evaluate(card)
         if points is not None:
             card.points_.to_csv(points, index=False)
             screen.line("points", str(points))
-        if report is not None:
-            work.write_report(
-                card,
-                parts.X_test,
-                parts.y_test,
-                report,
-                screen,
-                seed=seed,
-                training=(parts.X, parts.y),
-                language=language,
-                target=table.schema.target,
-                positive=card.binning_.event_,
-            )
+        held_out.write(card, card, model_path, report, language)
 
 
 def _say(card: Any, screen: Any) -> None:

@@ -180,6 +180,49 @@ def write_report(
     screen.tell(report=path)
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """What is done with a fitted model: evaluate it on the rows held out, save it, report on it."""
+
+    data: Prepared
+    parts: Split
+    positive: Any
+    seed: int
+    screen: Screen
+
+    def evaluate(self, model: Any) -> None:
+        evaluated(
+            model,
+            self.parts.X_test,
+            self.parts.y_test,
+            classifies=self.data.classifies,
+            positive=self.positive,
+            seed=self.seed,
+            screen=self.screen,
+            where="held-out rows",
+        )
+
+    def write(self, model: Any, subject: Any, path: Path, report: Path | None, language: str) -> None:
+        """The model file and, where one is wanted, the report on ``subject``: the model or its tuning."""
+        save(model, self.data, path)
+        self.screen.line("saved", str(path))
+        self.screen.tell(model=path, report=report)
+        if report is None:
+            return
+        write_report(
+            subject,
+            self.parts.X_test,
+            self.parts.y_test,
+            report,
+            self.screen,
+            seed=self.seed,
+            training=(self.parts.X, self.parts.y),
+            language=language,
+            target=self.data.schema.target,
+            positive=self.positive,
+        )
+
+
 def save(model: Any, data: Prepared, path: Path) -> None:
     """A model file that knows its columns, its data and its command."""
     import maxmargin as mm

@@ -133,7 +133,7 @@ class CFSMerit(Criterion):
 
     def prepare(self, X: Any, y: Any) -> Scorer:
         table = read_table(self, X, self.categorical)
-        classes = read_classes(y, table.shape[0])
+        classes = read_classes(y, table.shape[0], self)
         codes = np.ascontiguousarray(discrete_codes(table, classes).T)
         levels = codes.max(axis=1) + 1
         r_cf = uncertainty_with_all(codes, levels, classes.codes.astype(np.int64), len(classes.labels))
@@ -164,7 +164,7 @@ class _ClassDistance(Criterion):
         if not 0 <= self.shrinkage <= 1:
             raise ValueError(f"shrinkage={self.shrinkage!r} must lie between 0 and 1.")
         table = read_table(self, X, None)
-        classes = read_classes(y, table.shape[0])
+        classes = read_classes(y, table.shape[0], self)
         groups = [table.values[classes.codes == k] for k in range(len(classes.labels))]
         means = np.stack([group.mean(axis=0) for group in groups])
         covariances = self._covariances(groups)

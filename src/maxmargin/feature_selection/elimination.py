@@ -18,7 +18,7 @@ from maxmargin.feature_selection.machine import MAX_STEPS, Machine, warn_not_con
 from maxmargin.feature_selection.subset_kernels import SubsetKernel
 from maxmargin.feature_selection.table import Classes
 from maxmargin.kernels import Linear
-from maxmargin.kernels.vectors import resolve_gamma
+from maxmargin.kernels.vector_base import resolve_gamma
 from maxmargin.multiclass import binary_tasks, predict_codes
 from maxmargin.svm.base import KernelMachine
 from maxmargin.typing import AnyArray, FloatArray, IntArray

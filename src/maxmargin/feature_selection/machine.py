@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
-from sklearn.utils.class_weight import compute_class_weight
 
 from maxmargin.feature_selection.subset_kernels import SubsetKernel
+from maxmargin.inputs import class_weights
 from maxmargin.multiclass import Strategy
 from maxmargin.svm import SVC
 from maxmargin.tuning.plan import SCALERS
@@ -41,11 +41,9 @@ class Machine:
     def bounds(self, codes: IntArray, labels: AnyArray, train: IntArray) -> FloatArray:
         """Upper bounds C w_i of all rows, 0 outside of ``train``."""
         weights = np.ones(len(labels))
-        if self.class_weight is not None:
-            present = np.unique(codes[train])
-            weights[present] = compute_class_weight(
-                self.class_weight, classes=labels[present], y=labels[codes[train]]
-            )
+        counts = np.bincount(codes[train], minlength=len(labels))
+        present = counts > 0
+        weights[present] = class_weights(self.class_weight, labels[present], counts[present])
         bounds = np.zeros(len(codes))
         bounds[train] = self.C * weights[codes[train]]
         return bounds

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin.discretize import discretize_column, information_gain, symmetrical_uncertainty
 from maxmargin.feature_selection.base import Selector, how_many, rank
@@ -19,6 +18,7 @@ from maxmargin.feature_selection.table import (
     read_classes,
     read_table,
 )
+from maxmargin.inputs import row_weights
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.moments import variances_of_pieces
@@ -78,8 +78,8 @@ class WeightedRanker(Ranker):
             self._fit_pieces(pieces)
             return self
         table = read_table(self, X, getattr(self, "categorical", "auto"))
-        classes = read_classes(y, table.shape[0])
-        weights = _check_sample_weight(sample_weight, table.values, ensure_non_negative=True)
+        classes = read_classes(y, table.shape[0], self)
+        weights = row_weights(sample_weight, table.shape[0])
         self._keep(self._scores(table, classes, weights))
         return self
 

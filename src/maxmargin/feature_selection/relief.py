@@ -28,7 +28,7 @@ class _ReliefBase(Ranker):
     def fit(self, X: Any, y: Any) -> Any:
         """Score the columns of ``X`` for the classes ``y``."""
         table = read_table(self, X, self.categorical)
-        classes = read_classes(y, table.shape[0])
+        classes = read_classes(y, table.shape[0], self)
         if classes.masses.min() < 2:
             scarce = classes.labels[classes.masses.argmin()]
             raise ValueError(

@@ -112,7 +112,7 @@ class RFE(Selector):
         machine, values = machine_of(self.estimator), numbers_of(X)
         if machine is None or values is None:
             return lambda train, test: AnyElimination(self.estimator, X, y, train, test)
-        classes = read_classes(y, len(y))
+        classes = read_classes(y, len(values), self)
         n_threads = 1 if self.cv is not None else effective_threads(self.n_jobs)
 
         def make(train: IntArray, test: IntArray) -> MachineElimination:

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import validate_data
 
 from maxmargin.feature_selection.base import Selector, how_many
 from maxmargin.feature_selection.table import Classes, feature_names, read_classes
+from maxmargin.inputs import fitted_table
 from maxmargin.linear import LinearSVC
 from maxmargin.multiclass import BinaryTask, binary_tasks
 from maxmargin.typing import AnyArray, BoolArray, FloatArray
@@ -113,10 +113,9 @@ class SparseSVMSelector(Selector):
         """Fit the path to ``X`` of shape (n_samples, n_features) and classes ``y``."""
         if self.penalty not in ("l1", "l0", "l1l2", "l0l2"):
             raise ValueError(f"penalty={self.penalty!r} is unknown: use 'l1', 'l0', 'l1l2' or 'l0l2'.")
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        classes = read_classes(y, len(X))
+        X = fitted_table(self, X, dtype=np.float64)
+        classes = read_classes(y, len(X), self)
+        y = classes.labels[classes.codes]
         raw, X = X, self._scaler().fit_transform(X)
         self.lambdas_ = self._path(X, classes)
         models = [self._fit_one(value, X, y) for value in self.lambdas_]

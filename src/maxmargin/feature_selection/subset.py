@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from maxmargin.feature_selection.base import Selector
 from maxmargin.feature_selection.criteria import Criterion, Subset
@@ -18,6 +18,7 @@ from maxmargin.feature_selection.searches import Search
 from maxmargin.feature_selection.sequential import Backward, Forward
 from maxmargin.feature_selection.table import feature_names
 from maxmargin.feature_selection.wrappers import CrossValidatedError
+from maxmargin.inputs import checked_target, fitted_table
 
 
 class _SearchSelector(Selector):
@@ -187,13 +188,8 @@ class SBS(SFS):
 
 def validated(selector: Selector, X: Any, y: Any) -> tuple[Any, Any]:
     """A dataframe goes on as it is (the estimator may want its columns); anything else becomes numbers."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None.")
     if hasattr(X, "columns"):
         validate_data(selector, X, skip_check_array=True)
-        y = column_or_1d(y, warn=True)
-        if len(X) != len(y):
-            raise ValueError(f"X has {len(X)} rows and y has {len(y)}: give the same number of both.")
-        return X, y
-    values: tuple[Any, Any] = validate_data(selector, X, y)
-    return values
+    else:
+        X = fitted_table(selector, X)
+    return X, checked_target(y, X.shape[0], selector)

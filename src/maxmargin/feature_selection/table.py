@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _get_feature_names, column_or_1d, validate_data
+from sklearn.utils.validation import _get_feature_names, validate_data
 
+from maxmargin.inputs import class_codes, fitted_table
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 Categorical = str | Sequence[int] | Sequence[str] | Sequence[bool] | None
@@ -54,7 +54,7 @@ def read_table(estimator: Any, X: Any, categorical: Categorical = "auto") -> Tab
         raise ValueError(f"categorical={categorical!r} is unknown: use 'auto', None, or a list of columns.")
     is_frame = hasattr(X, "columns")
     if not is_frame and (categorical is None or isinstance(categorical, str)):
-        values = validate_data(estimator, X, dtype=np.float64)
+        values = fitted_table(estimator, X, dtype=np.float64)
         return Table(values, np.zeros(values.shape[1], dtype=bool))
     columns = _columns(X) if is_frame else list(np.asarray(X, dtype=object).T)
     validate_data(estimator, X, skip_check_array=True)
@@ -69,17 +69,9 @@ def read_table(estimator: Any, X: Any, categorical: Categorical = "auto") -> Tab
     return Table(np.column_stack(coded), mask)
 
 
-def read_classes(y: Any, n_samples: int) -> Classes:
+def read_classes(y: Any, n_samples: int, selector: Any) -> Classes:
     """Code the classes of ``y``; at least two are required."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None: give the classes of the rows.")
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    if len(y) != n_samples:
-        raise ValueError(f"X has {n_samples} rows and y has {len(y)}: give the same number of both.")
-    labels, codes = np.unique(y, return_inverse=True)
-    if len(labels) < 2:
-        raise ValueError(f"y holds 1 class ({labels[0]!r}): a selection needs at least two classes.")
+    labels, codes = class_codes(y, n_samples, selector)
     return Classes(codes, labels)
 
 

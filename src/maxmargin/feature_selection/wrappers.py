@@ -105,7 +105,7 @@ class LeaveOneOutError(CrossValidatedError):
     def prepare(self, X: Any, y: Any) -> Scorer:
         machine, values = machine_of(self.estimator), numbers_of(X)
         if machine is not None and values is not None and LeaveOneOutErrors.suits(machine):
-            classes = read_classes(y, len(values))
+            classes = read_classes(y, len(values), self.estimator)
             if classes.masses.min() > 1:
                 return LeaveOneOutErrors(machine, values, classes)
         return super().prepare(X, y)
@@ -119,7 +119,7 @@ def fold_errors(estimator: Any, X: Any, y: Any, splits: Splits) -> Scorer | None
     machine, values = machine_of(estimator), numbers_of(X)
     if machine is None or values is None:
         return None
-    classes = read_classes(y, len(values))
+    classes = read_classes(y, len(values), estimator)
     n_classes = len(classes.labels)
     if any(len(np.unique(classes.codes[train])) < n_classes for train, _ in splits):
         return None

@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils import check_random_state
 
 from maxmargin._compute.jit import jit_sums
 from maxmargin._compute.threads import effective_threads
-from maxmargin.inputs import checked_labels, class_codes
+from maxmargin.inputs import checked_labels, class_codes, class_factors, row_weights
 from maxmargin.kernel_machines._base import KernelExpansion
 from maxmargin.kernel_machines._rows import stack_rows, take_rows
 from maxmargin.kernels.products import kernel_times
@@ -121,7 +120,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPerceptron:
         """Fit to rows X and labels y of shape (n_samples,)."""
-        self._check()
+        self._check_parameters()
         self.kernel_, points = self._prepare(X)
         self.classes_, codes = class_codes(y, len(points), self)
         machines = self._machines(points, codes, self._weights(codes, sample_weight), 0)
@@ -140,7 +139,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         kernel that follow the data, as gamma="scale", are those of the first chunk. ``support_`` counts the
         rows of all chunks.
         """
-        self._check()
+        self._check_parameters()
         if self.kernel == "precomputed":
             raise ValueError("partial_fit needs rows: a precomputed kernel knows its training rows only.")
         if self.class_weight == "balanced":
@@ -207,20 +206,17 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self.n_iter_ = len(self._history)
         self.history_ = pd.DataFrame(self._history, columns=["pass", "mistakes", "loss"])
 
-    def _check(self) -> None:
+    def _check_parameters(self) -> None:
         check_strategy(self.multiclass)
         check_count("max_iter", self.max_iter)
-        if self.budget is not None and self.budget < 1:
-            raise ValueError(f"budget={self.budget} must be at least 1, or None.")
+        if self.budget is not None:
+            check_count("budget", self.budget)
         if self.budget is not None and self.average:
             raise ValueError("budget and average exclude each other: an average keeps every support vector.")
 
     def _weights(self, codes: IntArray, sample_weight: Any) -> FloatArray:
-        weights: FloatArray = _check_sample_weight(
-            sample_weight, np.empty((len(codes), 0)), dtype=np.float64, ensure_non_negative=True
-        )
-        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
-        return weights * np.asarray(by_class)[codes]
+        factors = class_factors(self.class_weight, self.classes_, codes)
+        return row_weights(sample_weight, len(codes)) * factors
 
     def _one_pass(self, machines: list[_Machine], rng: Any) -> int:
         mistakes = np.array([m.one_pass(rng if self.shuffle else None, self.budget) for m in machines])

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin._compute.threads import blas_threads_for, effective_threads
-from maxmargin.inputs import checked_numbers
+from maxmargin.inputs import checked_numbers, row_weights
 from maxmargin.kernel_machines._base import KernelExpansion
+from maxmargin.parameters import check_positive
 from maxmargin.solvers.ridge_path import RidgePath, kernel_path, kernel_ridge
 from maxmargin.typing import FloatArray
 
@@ -70,14 +70,11 @@ class KernelRidge(RegressorMixin, KernelExpansion):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Fit to rows X and targets y of shape (n_samples,)."""
-        alphas = np.atleast_1d(np.asarray(self.alpha if self.alphas is None else self.alphas, dtype=float))
-        if alphas.ndim != 1 or len(alphas) == 0 or not np.all(alphas > 0):
-            raise ValueError(f"alpha and alphas must be positive, got {self.alpha!r} and {self.alphas!r}.")
+        self._check_parameters()
+        alphas = np.array([self.alpha] if self.alphas is None else [*self.alphas], dtype=np.float64)
         self.kernel_, self._points = self._prepare(X)
         y = checked_numbers(y, len(self._points), self)
-        weights: FloatArray = _check_sample_weight(
-            sample_weight, np.empty((len(y), 0)), dtype=np.float64, ensure_non_negative=True
-        )
+        weights = row_weights(sample_weight, len(y))
         threads = effective_threads(self.n_jobs)
         K = np.asarray(self.kernel_.gram(self._points, n_threads=threads), dtype=np.float64)
         self.path_ = self._solve(K, y, weights, alphas)
@@ -85,6 +82,15 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         self.alpha_ = float(alphas[best])
         self.dual_coef_ = self.path_.coef[best]
         return self
+
+    def _check_parameters(self) -> None:
+        if self.alphas is None:
+            check_positive("alpha", self.alpha)
+            return
+        if np.ndim(self.alphas) != 1 or len(self.alphas) == 0:
+            raise ValueError(f"alphas={self.alphas!r} must be a list of numbers > 0, or None.")
+        for alpha in self.alphas:
+            check_positive("every number of alphas", alpha)
 
     def _solve(self, K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> RidgePath:
         if len(alphas) == 1 and np.all(weights > 0):

@@ -10,7 +10,8 @@ import numpy as np
 
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.points import CombinedPoints, WeightedPoints
-from maxmargin.kernels.vectors import Constant, check_degree, integer_power, number, values_of
+from maxmargin.kernels.vector_base import check_degree, integer_power, number, values_of
+from maxmargin.kernels.vectors import Constant
 from maxmargin.typing import FloatArray
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.given import Function, Precomputed
-from maxmargin.kernels.vectors import RBF, Exponential, Gamma, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.kernels.vector_base import Gamma
+from maxmargin.kernels.vectors import RBF, Exponential, Laplacian, Linear, Polynomial, Sigmoid
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "exponential", "precomputed")
 

@@ -15,7 +15,7 @@ from maxmargin._compute.inner import squared_norms
 from maxmargin.kernels.points import Rows
 from maxmargin.kernels.strings import StringKernel, check_length
 from maxmargin.kernels.text import Tokens, Vocabulary, check_tokens, encode, inverse_roots, text_column
-from maxmargin.kernels.vectors import Features
+from maxmargin.kernels.vector_base import Features
 from maxmargin.typing import AnyArray, FloatArray
 
 Piece = tuple[int, ...]

@@ -18,7 +18,7 @@ from maxmargin._compute.tiles import fill_dear
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import work_order
 from maxmargin.kernels.text import StringPoints, Tokens, check_tokens, encode, inverse_roots, text_column
-from maxmargin.kernels.vectors import Features
+from maxmargin.kernels.vector_base import Features
 from maxmargin.typing import FloatArray, IntArray
 
 _LONG_WORK = 1e12  # steps of the recursion for a Gram matrix, some ten minutes on two cores

@@ -13,12 +13,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import effective_threads, run
-from maxmargin.inputs import class_codes
+from maxmargin.inputs import class_codes, class_factors, row_weights
 from maxmargin.kernels.base import validated_columns
 from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.feature_maps import blocks, cut, kmeans_centres
-from maxmargin.large.rows import generator, opened, weights_per_class
-from maxmargin.linear._base import row_weights
+from maxmargin.large.rows import generator, opened
 from maxmargin.parameters import check_choice, check_count, check_not_negative, check_positive
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.svm import SVC
@@ -126,8 +125,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
         size = check_count("cell_size", self.cell_size)
         rows = opened(self, X)
         self.classes_, codes = class_codes(y, rows.n, self)
-        weights = row_weights(self, np.empty((rows.n, 0)), sample_weight)
-        weights = weights * weights_per_class(self.class_weight, self.classes_, codes)[codes]
+        weights = row_weights(sample_weight, rows.n) * class_factors(self.class_weight, self.classes_, codes)
         kernel = self._kernel()
         if kernel.whole or self.kernel == "precomputed":
             raise ValueError(f"CellSVC divides rows of numbers into cells, and {kernel!r} has none: use SVC.")

@@ -10,22 +10,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import losses
 from maxmargin._compute.design import Design
-from maxmargin.inputs import class_codes
+from maxmargin.inputs import class_codes, class_factors, row_weights
 from maxmargin.large.approximation import Answer, Approximation
 from maxmargin.large.machine import LargeMachine, Mapped
 from maxmargin.large.polish import PolishedSVC, dual_start, snapped
-from maxmargin.large.rows import opened, weights_per_class
-from maxmargin.linear._base import row_weights, worst_gap
-from maxmargin.linear._pieces import binary_problems, check_newton, survey_classes
+from maxmargin.large.rows import opened
+from maxmargin.linear.pieces import binary_problems, check_newton, survey_classes
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
 from maxmargin.parameters import check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.loss_penalty import worst_gap
 from maxmargin.problems.solution import Solution
 from maxmargin.svm import SVC
-from maxmargin.typing import AnyArray, FloatArray, IntArray
+from maxmargin.typing import AnyArray, FloatArray
 
 _LOSSES = ("hinge", "squared_hinge", "logistic")
 
@@ -153,8 +153,8 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         rows = opened(self, X)
         self.classes_, codes = class_codes(y, rows.n, self)
         mapped = self._mapped(rows)
-        weights = row_weights(self, np.empty((rows.n, 0)), sample_weight)
-        c = self.C * weights * self._class_weights(codes)[codes]
+        weights = row_weights(sample_weight, rows.n)
+        c = self.C * weights * class_factors(self.class_weight, self.classes_, codes)
         tasks = binary_tasks(codes, len(self.classes_), self.multiclass)
         fits, betas = [], []
         for task in tasks:
@@ -169,9 +169,6 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         if self.polish:
             starts = [snapped(beta, c) for beta in betas] if self.loss == "hinge" else betas
             self._polish(X, y, sample_weight, starts, mapped)
-
-    def _class_weights(self, codes: IntArray) -> FloatArray:
-        return weights_per_class(self.class_weight, self.classes_, codes)
 
     def _fit_task(
         self, table: Design, c: FloatArray, task: BinaryTask, loss: losses.Loss

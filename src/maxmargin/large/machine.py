@@ -28,17 +28,16 @@ from maxmargin.large.design import MappedDesign, piece_design
 from maxmargin.large.polish import warn_if_long
 from maxmargin.large.rows import Rows, feature_map, generator, opened, sample_numbers
 from maxmargin.large.sizing import plan
-from maxmargin.linear._base import warn_unsolved
-from maxmargin.linear._fit import solve_primal
 from maxmargin.losses import Loss
 from maxmargin.parameters import check_choice, check_count, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.survey import Survey
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved
 from maxmargin.problems.pieces import LossPenaltyPieces
 from maxmargin.problems.solution import Solution
+from maxmargin.solvers.primal_choice import solve_primal
 from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
 from maxmargin.typing import FloatArray
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import losses
-from maxmargin.inputs import checked_numbers
+from maxmargin.inputs import checked_numbers, row_weights
 from maxmargin.large.approximation import Answer, Approximation
 from maxmargin.large.machine import LargeMachine
 from maxmargin.large.polish import PolishedSVR, dual_start, snapped
 from maxmargin.large.rows import opened
-from maxmargin.linear._base import row_weights
-from maxmargin.linear._pieces import check_newton, number_problem, survey_numbers
+from maxmargin.linear.pieces import check_newton, number_problem, survey_numbers
 from maxmargin.parameters import check_not_negative, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
@@ -114,7 +112,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         rows = opened(self, X)
         target = checked_numbers(y, rows.n, self)
         mapped = self._mapped(rows)
-        weights = row_weights(self, np.empty((rows.n, 0)), sample_weight)
+        weights = row_weights(sample_weight, rows.n)
         problem = self._problem(mapped.design, target, self.C * weights, loss)
         solution, certificate = self._solve(problem)
         beta = dual_start(problem, solution)

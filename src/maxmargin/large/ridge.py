@@ -11,14 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design
 from maxmargin._compute.threads import effective_threads
-from maxmargin.inputs import checked_numbers
+from maxmargin.inputs import checked_numbers, row_weights
 from maxmargin.kernels.products import kernel_times
 from maxmargin.large.approximation import Answer, Approximation
 from maxmargin.large.machine import LargeMachine, Mapped
 from maxmargin.large.polish import warn_if_long
 from maxmargin.large.rows import opened
-from maxmargin.linear._base import row_weights, warn_unsolved
-from maxmargin.linear._pieces import number_problem, survey_numbers
+from maxmargin.linear.pieces import number_problem, survey_numbers
 from maxmargin.losses import Squared
 from maxmargin.parameters import check_positive
 from maxmargin.penalties import Penalty
@@ -26,6 +25,7 @@ from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.kernel_ridge import KernelRidgeProblem
+from maxmargin.problems.loss_penalty import warn_unsolved
 from maxmargin.solvers.preconditioned import PreconditionedGradients
 from maxmargin.solvers.primal_newton import solve_symmetric
 from maxmargin.typing import FloatArray
@@ -118,7 +118,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         rows = opened(self, X)
         target = checked_numbers(y, rows.n, self)
         mapped = self._mapped(rows)
-        weights = row_weights(self, np.empty((rows.n, 0)), sample_weight)
+        weights = row_weights(sample_weight, rows.n)
         features: Design = mapped.design
         H = features.gram(weights)
         H[np.diag_indices_from(H)] += self.alpha

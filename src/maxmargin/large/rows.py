@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import _safe_indexing, check_array, check_random_state, compute_class_weight
+from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.validation import _num_samples, validate_data
 
 from maxmargin.kernels.base import Kernel
@@ -15,7 +15,7 @@ from maxmargin.kernels.feature_maps import FeatureMap, nystrom_map
 from maxmargin.kernels.given import Precomputed
 from maxmargin.kernels.spectral import FourierMap
 from maxmargin.parameters import check_count
-from maxmargin.typing import AnyArray, FloatArray, IntArray
+from maxmargin.typing import IntArray
 
 _SAMPLE = 10_000
 _SAMPLE_PER_COMPONENT = 20
@@ -77,12 +77,6 @@ def precision(X: Any) -> Any:
         kinds = {str(kind) for kind in X.dtypes}
         return np.dtype(np.float32 if kinds == {"float32"} else np.float64)
     return np.dtype(np.float32 if str(getattr(X, "dtype", "")) == "float32" else np.float64)
-
-
-def weights_per_class(class_weight: Any, classes: AnyArray, codes: IntArray) -> FloatArray:
-    """The factors that ``class_weight`` gives to the classes, of shape (n_classes,)."""
-    factors = compute_class_weight(class_weight, classes=classes, y=classes[codes])
-    return np.asarray(factors, dtype=np.float64)
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -2,47 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.inputs import class_codes, class_factors, numbers_or_csr, row_weights
 from maxmargin.multiclass import check_strategy, predict_codes
-from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.loss_penalty import solved
 from maxmargin.typing import AnyArray, FloatArray, IntArray
-
-
-def worst_gap(certificates: list[Certificate]) -> Certificate:
-    """The certificate of the machine furthest from its optimum."""
-    return max(certificates, key=lambda c: c.relative_gap if c.convex else c.kkt)
-
-
-def warn_unsolved(certificate: Certificate, tol: float, what: str, remedy: str) -> None:
-    """A ConvergenceWarning that says what was reached, when an answer is not good to ``tol``."""
-    if solved(certificate, tol):
-        return
-    reached = (
-        f"a relative duality gap of {certificate.relative_gap:.3g}"
-        if certificate.convex
-        else f"a stationarity of {certificate.kkt:.3g}"
-    )
-    warnings.warn(f"{what} reached {reached}, not tol={tol:g}: {remedy}.", ConvergenceWarning, stacklevel=3)
-
-
-def row_weights(estimator: Any, X: Any, sample_weight: Any) -> FloatArray:
-    """Validated weights in float64 of shape (n_samples,)."""
-    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row: at least one row must count.")
-    return weights
 
 
 class SparseInput:
@@ -62,9 +31,7 @@ class LinearDecision:
 
     def _table(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False, order="C"
-        )
+        return numbers_or_csr(self, X, reset=False)
 
     def _scores(self, X: Any) -> FloatArray:
         scores = safe_sparse_dot(self._table(X), self.coef_.T, dense_output=True) + self.intercept_
@@ -79,28 +46,14 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
     classes_: AnyArray
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray]:
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=False
-        )
-        weights = row_weights(self, X, sample_weight)
-        codes, self.classes_ = pd.factorize(y, sort=True)
-        # the few classes tell as much as all labels; many classes are judged beside the number of rows
-        check_classification_targets(self.classes_ if len(self.classes_) <= 20 else y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs two classes or more; y holds one class, {self.classes_[0]!r}."
-            )
+        X = numbers_or_csr(self, X)
+        self.classes_, codes = class_codes(y, X.shape[0], self)
+        weights = row_weights(sample_weight, X.shape[0])
         check_strategy(self._strategy())
         if not isinstance(X, np.ndarray) and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays as it is
             X.sum_duplicates()
-        return X, codes, weights * self._class_weights(codes)[codes]
-
-    def _class_weights(self, codes: IntArray) -> FloatArray:
-        if self.class_weight is None:
-            return np.ones(len(self.classes_))
-        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
-        return np.asarray(by_class, dtype=np.float64)
+        return X, codes, weights * class_factors(self.class_weight, self.classes_, codes)
 
     def _strategy(self) -> Any:
         return self.multiclass

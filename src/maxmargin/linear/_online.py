@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from maxmargin._compute.inner import squared_norms
-from maxmargin.linear._base import LinearClassifier, row_weights
+from maxmargin.inputs import checked_labels, class_factors, numbers_or_csr, row_weights
+from maxmargin.linear._base import LinearClassifier
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, stream_classes, stream_codes
 from maxmargin.parameters import check_count
 from maxmargin.solvers.online_loop import LOG, OnlineLoop, OnlineState
@@ -65,19 +64,17 @@ class OnlineClassifier(LinearClassifier):
         """
         self._check()
         first = not hasattr(self, "_states")
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=first
-        )
-        check_classification_targets(y)
+        X = numbers_or_csr(self, X, reset=first)
+        y = checked_labels(y, X.shape[0], self)
         if first:
             check_strategy(self._strategy())
             self.classes_ = stream_classes(classes)
             self._begin(X.shape[1])
         codes = stream_codes(y, self.classes_)
-        weights = row_weights(self, X, sample_weight)
+        weights = row_weights(sample_weight, X.shape[0])
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
-        self._pass(X, codes, weights * self._class_weights(codes)[codes])
+        self._pass(X, codes, weights * class_factors(self.class_weight, self.classes_, codes))
         self._store()
         return self
 

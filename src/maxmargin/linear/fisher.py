@@ -9,11 +9,10 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.linear._base import row_weights
-from maxmargin.linear._pieces import survey_classes
+from maxmargin.inputs import class_codes, fitted_table, row_weights
+from maxmargin.linear.pieces import survey_classes
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.moments import scatter_of_pieces
@@ -93,13 +92,10 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Weights and means of the classes, the scatter inside them, and the weighted deviations."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        weights = row_weights(self, X, sample_weight)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        X = fitted_table(self, X, dtype=np.float64)
+        self.classes_, codes = class_codes(y, X.shape[0], self)
+        weights = row_weights(sample_weight, X.shape[0])
         K = len(self.classes_)
-        if K < 2:
-            raise ValueError(f"FisherDiscriminant needs two classes or more; y holds one class, {y[0]!r}.")
         counts = np.bincount(codes, weights=weights, minlength=K)
         if np.any(counts == 0):
             raise ValueError("every class needs a row of positive weight.")
@@ -171,7 +167,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
     def transform(self, X: Any) -> FloatArray:
         """Scores of shape (n_samples, n_components)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = fitted_table(self, X, dtype=np.float64, reset=False)
         return np.asarray((X - self.xbar_) @ self.axes_)
 
     def decision_function(self, X: Any) -> FloatArray:

@@ -14,13 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design, design
 from maxmargin._compute.threads import single_threaded_blas
-from maxmargin.linear._base import LinearClassifier, warn_unsolved, worst_gap
-from maxmargin.linear._pieces import (
-    binary_problems,
-    find_separation_in_pieces,
-    survey_classes,
-    weights_of_classes,
-)
+from maxmargin.linear._base import LinearClassifier
 from maxmargin.linear._separation import (
     Separation,
     find_multinomial_separation,
@@ -28,6 +22,12 @@ from maxmargin.linear._separation import (
     strictly_separated,
 )
 from maxmargin.linear._summary import LogisticSummary, coefficient_table, covariance
+from maxmargin.linear.pieces import (
+    binary_problems,
+    find_separation_in_pieces,
+    survey_classes,
+    weights_of_classes,
+)
 from maxmargin.losses import Logistic
 from maxmargin.multiclass import BinaryTask, binary_tasks
 from maxmargin.parameters import check_choice, check_count, check_positive
@@ -36,7 +36,7 @@ from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.survey import Survey
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.loss_penalty import LossPenalty, solved
+from maxmargin.problems.loss_penalty import LossPenalty, solved, warn_unsolved, worst_gap
 from maxmargin.problems.multinomial import Multinomial
 from maxmargin.problems.multinomial_pieces import MultinomialPieces, MultinomialRows
 from maxmargin.problems.pieces import LossPenaltyPieces

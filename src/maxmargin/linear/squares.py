@@ -7,13 +7,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from scipy import linalg
-from sklearn.utils.validation import validate_data
 
 from maxmargin._compute.design import Design, design
 from maxmargin._compute.threads import effective_threads
-from maxmargin.inputs import checked_numbers
-from maxmargin.linear._base import LinearRegressor, row_weights
-from maxmargin.linear._pieces import number_problem, survey_numbers
+from maxmargin.inputs import checked_numbers, numbers_or_csr, row_weights
+from maxmargin.linear._base import LinearRegressor
+from maxmargin.linear.pieces import number_problem, survey_numbers
 from maxmargin.losses import Squared
 from maxmargin.parameters import check_count, check_not_negative
 from maxmargin.penalties import Penalty
@@ -34,10 +33,8 @@ class _Squares(LinearRegressor):
     n_jobs: int | None
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, FloatArray, FloatArray]:
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
-        )
-        return X, checked_numbers(y, X.shape[0], self), row_weights(self, X, sample_weight)
+        X = numbers_or_csr(self, X)
+        return X, checked_numbers(y, X.shape[0], self), row_weights(sample_weight, X.shape[0])
 
     def _store(self, table: Design, y: FloatArray, weights: FloatArray, theta: FloatArray, l2: float) -> None:
         self.coef_, self.intercept_ = theta[:-1], float(theta[-1])

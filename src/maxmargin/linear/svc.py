@@ -8,16 +8,16 @@ import numpy as np
 
 from maxmargin import losses
 from maxmargin._compute.design import Design, design
-from maxmargin.linear._base import LinearClassifier, warn_unsolved, worst_gap
-from maxmargin.linear._fit import primal_penalty, solve_primal
-from maxmargin.linear._pieces import binary_problems, check_newton, survey_classes
+from maxmargin.linear._base import LinearClassifier
+from maxmargin.linear.pieces import binary_problems, check_newton, survey_classes
 from maxmargin.multiclass import BinaryTask, binary_tasks
 from maxmargin.parameters import check_count, check_positive
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved, worst_gap
 from maxmargin.problems.solution import Solution
+from maxmargin.solvers.primal_choice import primal_penalty, solve_primal
 from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
 from maxmargin.typing import FloatArray
 
@@ -54,8 +54,8 @@ class LinearSVC(LinearClassifier):
     multiclass : "ovr" or "ovo".
     class_weight : dict, "balanced" or None.
     tol : relative duality gap; for the l0 penalties the stationarity (see `LossPenalty.certify`).
-    max_iter : largest number of iterations of the solver (passes, for coordinate descent); linear programs
-        and successive linearisation run to their end.
+    max_iter : largest number of iterations of the solver: Newton steps, passes of coordinate descent, passes
+        of the simplex method (as many steps as X has rows and columns), convex problems for "l0".
     random_state : seed of the order of the rows in coordinate descent, and of restarts.
     n_jobs : number of threads.
     verbose : 1 to print the objective as it falls.

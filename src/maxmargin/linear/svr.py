@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-from sklearn.utils.validation import validate_data
-
 from maxmargin import losses
 from maxmargin._compute.design import design
-from maxmargin.inputs import checked_numbers
-from maxmargin.linear._base import LinearRegressor, row_weights, warn_unsolved
-from maxmargin.linear._fit import primal_penalty, solve_primal
-from maxmargin.linear._pieces import check_newton, number_problem, survey_numbers
+from maxmargin.inputs import checked_numbers, numbers_or_csr, row_weights
+from maxmargin.linear._base import LinearRegressor
+from maxmargin.linear.pieces import check_newton, number_problem, survey_numbers
 from maxmargin.parameters import check_count, check_not_negative, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved
 from maxmargin.problems.solution import Solution
+from maxmargin.solvers.primal_choice import primal_penalty, solve_primal
 from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
 
 _LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
@@ -105,13 +102,11 @@ class LinearSVR(LinearRegressor):
         return primal_penalty(self.penalty, self.sparsity, 5.0)
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[Solution, Certificate]:
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
-        )
+        X = numbers_or_csr(self, X)
         problem = LossPenalty(
             X=design(X, self.n_jobs),
             y=checked_numbers(y, X.shape[0], self),
-            c=self.C * row_weights(self, X, sample_weight),
+            c=self.C * row_weights(sample_weight, X.shape[0]),
             loss=self._loss(),
             penalty=self._penalty(),
             fit_intercept=self.fit_intercept,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import _check_sample_weight
 
+from maxmargin.inputs import row_weights
 from maxmargin.metrics.curves import roc
 from maxmargin.metrics.labels import BinaryTarget, Measure, binary_target
 from maxmargin.typing import FloatArray
@@ -22,7 +22,7 @@ def _capture(
     Between two distinct scores the curve is straight: tied rows are taken in random order, on average.
     """
     curve = roc(y, score, positive=positive, sample_weight=sample_weight)
-    weight = _check_sample_weight(sample_weight, target.is_positive)
+    weight = row_weights(sample_weight, len(target.is_positive))
     total = float(weight.sum())
     base_rate = float(weight[target.is_positive].sum()) / total
     taken = base_rate * curve.tpr + (1 - base_rate) * curve.fpr

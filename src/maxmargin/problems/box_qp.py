@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin._compute.bounds import multiplier
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.products import kernel_times
 from maxmargin.problems.certificate import Certificate
@@ -16,7 +17,6 @@ from maxmargin.typing import BoolArray, FloatArray, IntArray
 FULL_CHECK = 2_000_000  # values n * n_SV up to which every row is checked at the end of a fit
 _WORST_ROWS = 256
 _RANDOM_ROWS = 1000
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,22 +86,14 @@ class BoxQP:
         The mean over the free variables of the value that makes their condition an equality; where none is
         free, the middle of the interval of values that satisfy all conditions.
         """
-        margin = _ROUNDING * np.minimum(
-            self.C, a.max(initial=0.0)
-        )  # a difference that rounding left is no freedom
-        free = (a > margin) & (a < self.C - margin)
-        can_rise, can_fall = self.sides(a)
-        result = np.empty(len(self.delta))
-        for k in range(len(self.delta)):
-            mine = self.group == k
-            if (mine & free).any():
-                result[k] = signed_gradient[mine & free].mean()
-                continue
-            highest = signed_gradient[mine & can_fall].max(initial=-np.inf)
-            lowest = signed_gradient[mine & can_rise].min(initial=np.inf)
-            ends = [end for end in (highest, lowest) if np.isfinite(end)]
-            result[k] = np.mean(ends) if ends else 0.0
-        return result
+        lo, hi = self.signed_bounds()
+        groups = [self.group == k for k in range(len(self.delta))]
+        t = self.s * a
+        return np.array([multiplier(signed_gradient[k], t[k], lo[k], hi[k]) for k in groups])
+
+    def signed_bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Between which values s_i a_i stays."""
+        return np.where(self.s > 0, 0.0, -self.C), np.where(self.s > 0, self.C, 0.0)
 
     def sides(self, a: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Which signed variables s_i a_i can rise, and which can fall."""

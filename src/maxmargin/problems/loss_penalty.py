@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin._compute.design import Design
 from maxmargin.losses import Loss
@@ -119,3 +121,20 @@ def solved(certificate: Certificate, tol: float) -> bool:
     rounding = 1e-12 * certificate.n_checked  # an optimum of 0 has no relative gap
     close = certificate.relative_gap <= tol or certificate.gap <= rounding
     return bool(close) and certificate.infeasibility <= tol
+
+
+def worst_gap(certificates: list[Certificate]) -> Certificate:
+    """The certificate of the machine furthest from its optimum."""
+    return max(certificates, key=lambda c: c.relative_gap if c.convex else c.kkt)
+
+
+def warn_unsolved(certificate: Certificate, tol: float, what: str, remedy: str) -> None:
+    """A ConvergenceWarning that says what was reached, when an answer is not good to ``tol``."""
+    if solved(certificate, tol):
+        return
+    reached = (
+        f"a relative duality gap of {certificate.relative_gap:.3g}"
+        if certificate.convex
+        else f"a stationarity of {certificate.kkt:.3g}"
+    )
+    warnings.warn(f"{what} reached {reached}, not tol={tol:g}: {remedy}.", ConvergenceWarning, stacklevel=3)

@@ -10,13 +10,10 @@ from maxmargin.kernels.points import for_engine
 from maxmargin.kernels.products import kernel_times
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
-from maxmargin.solvers.progress import Budget, Callback, Progress
+from maxmargin.solvers.progress import SAFETY, Budget, Callback, Referee
 from maxmargin.solvers.settings import DualSolver
 from maxmargin.solvers.trace import Tracer, Work
 from maxmargin.typing import AnyArray, FloatArray
-
-SAFETY = 0.9  # solvers aim below tol, so that rounding does not lift the checked value above it
-_PATIENCE = 1_000_000  # pair steps without progress after which a solver gives up
 
 
 class DualState:
@@ -32,7 +29,7 @@ class DualState:
     ) -> None:
         a = np.array(problem.start if start is None else start, dtype=np.float64)
         s = problem.s
-        self.solver, self.problem, self.callback = solver, problem, callback
+        self.solver, self.problem = solver, problem
         self.budget = Budget(solver.max_iter, solver.time_limit)
         self.bytes = cache_bytes(solver.cache_size)
         self.work = Work()
@@ -41,7 +38,7 @@ class DualState:
         self.target = SAFETY * solver.tol
         self.points = for_engine(problem.Q.points, np.float64)
         self.t = s * a
-        self.lo, self.hi = np.where(s > 0, 0.0, -problem.C), np.where(s > 0, problem.C, 0.0)
+        self.lo, self.hi = problem.signed_bounds()
         self.c, self.d, self.tau = s * problem.p, problem.d, s * problem.Q.sign
         self.row, self.group = problem.Q.row.astype(np.int64), problem.group.astype(np.int64)
         self.n_groups = len(problem.delta)
@@ -49,7 +46,7 @@ class DualState:
         self.g = np.empty(len(a))
         self.add_rows(self.tau * self.t)
         self.tracer = Tracer(problem, a, self.v, self.work) if solver.trace else None
-        self._best, self._improved_at = np.inf, 0
+        self.referee = Referee(self.target, self.budget, callback, len(a))
 
     @property
     def a(self) -> FloatArray:
@@ -93,16 +90,9 @@ class DualState:
 
     def judge(self, violation: float, n_active: int, *, stuck: bool = False) -> Status | None:
         """Report progress; the reason to stop, or None to go on."""
-        if self.callback is not None:
-            self.callback(Progress(self.n_iter, violation, n_active, self.budget.seconds))
-        if violation <= self.target:
-            return Status.CONVERGED
-        if (status := self.budget.exhausted(self.n_iter)) is not None:
-            return status
-        if violation < (1 - 1e-3) * self._best:
-            self._best, self._improved_at = violation, self.n_pairs
-        idle = self.n_pairs - self._improved_at > max(_PATIENCE, 100 * len(self.t))
-        return Status.STALLED if stuck or idle else None
+        return self.referee.judge(
+            violation, n_iter=self.n_iter, n_pairs=self.n_pairs, n_active=n_active, stuck=stuck
+        )
 
     # -- moving --------------------------------------------------------------------------------------
 

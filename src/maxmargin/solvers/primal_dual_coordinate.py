@@ -138,6 +138,8 @@ class DualCoordinateDescent:
     reached by proximal steps on b: between the passes b <- b + step * sum a_i, and inside a pass b follows
     the variables with the same step. At a fixed point sum a_i = 0, so that the intercept is not penalised.
 
+    A ``start`` is a point of the primal and says nothing about the dual variables: they begin at 0.
+
     References: Hsieh et al. 2008 (algorithm 1 and shrinking), Ho & Lin 2012 (regression), Yu et al. 2011
     (logistic), Rockafellar 1976 (proximal steps).
     """
@@ -160,6 +162,7 @@ class DualCoordinateDescent:
         u: FloatArray = -sweep.a
         passes, batch = 0, 6  # a check costs as much as two or three passes
         while passes < self.max_iter:
+            batch = min(batch, self.max_iter - passes)
             sweep.run(batch)
             passes += batch
             primal = problem.value(sweep.theta())

@@ -35,10 +35,13 @@ class LinearProgram:
     HiGHS sees the rows near a corner of their loss, and the others as their means (`near_rows`); rows that
     turn out to be on another piece join, until none does: then the answer is that of all rows. The first
     rows are those near the corners of ``start``, or of a rough answer. Cost: that of HiGHS on so many rows.
+
+    ``max_iter`` and ``n_iter`` count passes: as many steps of the simplex method as the table has rows and
+    columns.
     """
 
     tol: float = 1e-8
-    max_iter: int = 10_000_000
+    max_iter: int = 2000
 
     def can_solve(self, problem: LossPenalty) -> bool:
         known = isinstance(problem.loss, ShiftedHinge | EpsilonInsensitive)
@@ -49,18 +52,20 @@ class LinearProgram:
     ) -> Solution:
         began = perf_counter()
         n, p = problem.X.shape
+        limit = self.max_iter * (n + p)
         if n <= max(_FEW, _ROWS_PER_COLUMN * p):
-            return replace(self._program(problem, callback), seconds=perf_counter() - began)
+            found = self._program(problem, callback, limit)
+            return replace(found, n_iter=-(-found.n_iter // (n + p)), seconds=perf_counter() - began)
         theta = self._guess(problem) if start is None else start
         f = problem.scores(theta)
         slopes = problem.loss.slope(f, problem.y)
         size = distance(problem, f)
         near = size <= np.partition(size, n // _SHARE)[n // _SHARE]
-        n_iter = 0
+        steps = 0
         while True:
             rows = near_rows(problem, near, slopes)
-            found = self._program(rows.part, callback)
-            n_iter += found.n_iter
+            found = self._program(rows.part, callback, limit - steps)
+            steps += found.n_iter
             f = problem.scores(found.x)
             wrong = ~near & (problem.loss.slope(f, problem.y) != slopes) & (distance(problem, f) > _SLACK)
             if not wrong.any() or found.status is not Status.CONVERGED:
@@ -69,7 +74,7 @@ class LinearProgram:
         return replace(
             found,
             multipliers=rows.expanded(found.multipliers),
-            n_iter=n_iter,
+            n_iter=-(-steps // (n + p)),
             seconds=perf_counter() - began,
         )
 
@@ -79,8 +84,8 @@ class LinearProgram:
         rough = AugmentedLagrangian(tol=1e-2, max_iter=200)
         return rough.solve(replace(problem, penalty=replace(problem.penalty, l2=l2))).x
 
-    def _program(self, problem: LossPenalty, callback: Any) -> Solution:
-        """The linear program of all rows of a problem."""
+    def _program(self, problem: LossPenalty, callback: Any, limit: int) -> Solution:
+        """The linear program of all rows of a problem, in at most ``limit`` steps of the simplex method."""
         n, p = problem.X.shape
         table = sparse.csr_array(problem.X.X)
         signs, edges = _sides(problem)
@@ -99,7 +104,7 @@ class LinearProgram:
             b_ub=-edges,
             bounds=[*w_bounds, (None, None), *[(0, None)] * (rows * n)],
             method="highs",
-            options={"maxiter": self.max_iter},
+            options={"maxiter": limit},
         )
         status = _ENDS.get(answer.status, Status.STALLED)
         x = np.zeros(len(w_cost) + 1) if answer.x is None else answer.x

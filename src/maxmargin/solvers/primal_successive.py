@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -38,11 +38,15 @@ class SuccessiveLinearisation:
     A stationary point depends on the start. Several are tried: zero (the l1 solution), solutions with lighter
     and heavier tangents, and ``n_random`` random ones; the best is then improved by taking its
     columns out one at a time while that helps. The trace has the objectives of every descent.
+
+    ``max_iter`` and ``n_iter`` count the convex problems of all descents, of which one has ``longest`` at
+    most.
     """
 
     solve_convex: Solve
     tol: float = 1e-4
-    max_iter: int = 50
+    max_iter: int = 2000
+    longest: int = 50
     n_random: int = 4
     random_state: int = 0
 
@@ -55,7 +59,9 @@ class SuccessiveLinearisation:
         began = perf_counter()
         runs: list[Run] = []
         for w in self._starts(problem, start):
-            runs.append(self.descend(problem, w))
+            if not (left := self._left(runs)):
+                break
+            runs.append(self.descend(problem, w, left))
             if callback is not None:
                 callback(len(runs), min(run.objectives[-1] for run in runs))
         best = min(runs, key=lambda run: run.objectives[-1])
@@ -69,11 +75,14 @@ class SuccessiveLinearisation:
             trace=[run.objectives for run in runs],
         )
 
-    def descend(self, problem: LossPenalty, w: FloatArray) -> Run:
-        """The successive linearisation algorithm from the weights w."""
+    def _left(self, runs: list[Run]) -> int:
+        return self.max_iter - sum(len(run.objectives) for run in runs)
+
+    def descend(self, problem: LossPenalty, w: FloatArray, left: int) -> Run:
+        """The successive linearisation algorithm from the weights w, with ``left`` steps at most."""
         objectives: list[float] = []
         theta: FloatArray | None = None
-        for _ in range(self.max_iter):
+        for _ in range(min(left, self.longest)):
             solution = self._tangent_problem(problem, problem.penalty.linearised(w), theta)
             theta = solution.x
             objectives.append(problem.value(theta))
@@ -89,15 +98,18 @@ class SuccessiveLinearisation:
         tangent = Penalty(l2=problem.penalty.l2, l1=weights)
         return self.solve_convex(replace(problem, penalty=tangent), theta)
 
-    def _starts(self, problem: LossPenalty, start: FloatArray | None) -> list[FloatArray]:
+    def _starts(self, problem: LossPenalty, start: FloatArray | None) -> Iterator[FloatArray]:
         p = problem.X.shape[1]
         if start is not None:
-            return [start[:-1]]
-        rng = np.random.default_rng(self.random_state)
+            yield start[:-1]
+            return
+        yield np.zeros(p)
         full = problem.penalty.linearised(np.zeros(p))
-        lighter = [self._tangent_problem(problem, share * full, None).x[:-1] for share in (0.3, 0.1, 0.03)]
-        random = [rng.exponential(1.0 / problem.penalty.alpha, size=p) for _ in range(self.n_random)]
-        return [np.zeros(p), *lighter, *random]
+        for share in (0.3, 0.1, 0.03):
+            yield self._tangent_problem(problem, share * full, None).x[:-1]
+        rng = np.random.default_rng(self.random_state)
+        for _ in range(self.n_random):
+            yield rng.exponential(1.0 / problem.penalty.alpha, size=p)
 
     def _without_columns(self, problem: LossPenalty, best: Run, runs: list[Run]) -> Run:
         """Restart without each of the columns in use, weakest first, while the objective falls."""
@@ -109,7 +121,9 @@ class SuccessiveLinearisation:
             for j in used:
                 trial = w.copy()
                 trial[j] = 0.0
-                run = self.descend(problem, trial)
+                if not (left := self._left(runs)):
+                    return best
+                run = self.descend(problem, trial, left)
                 runs.append(run)
                 if run.objectives[-1] < best.objectives[-1] - 1e-9 * abs(best.objectives[-1]):
                     better = run

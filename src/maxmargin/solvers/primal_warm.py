@@ -42,6 +42,8 @@ def sample_start(problem: LossPenalty, solver: Any) -> FloatArray | None:
 class DescentThenNewton:
     """Dual coordinate descent, and where 40 passes do not suffice Newton's method from there.
 
+    ``max_iter`` counts passes and Newton steps together; a ``start`` goes to Newton's method at once.
+
     For wide sparse tables and the squared hinge: with moderate C a few passes reach the optimum, which is
     cheaper than one conjugate gradient; with large C descent is slow and Newton's method is not.
     """
@@ -58,10 +60,14 @@ class DescentThenNewton:
     def solve(
         self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
     ) -> Solution:
-        descent = DualCoordinateDescent(tol=self.tol, max_iter=self.passes, random_state=self.random_state)
-        first = descent.solve(problem, callback=callback)
-        if first.status is Status.CONVERGED:
-            return first
         newton = Newton(tol=self.tol, max_iter=self.max_iter)
+        if start is not None:
+            return newton.solve(problem, start=start, callback=callback)
+        passes = min(self.passes, self.max_iter)
+        descent = DualCoordinateDescent(tol=self.tol, max_iter=passes, random_state=self.random_state)
+        first = descent.solve(problem, callback=callback)
+        if first.status is Status.CONVERGED or first.n_iter >= self.max_iter:
+            return first
+        newton = replace(newton, max_iter=self.max_iter - first.n_iter)
         second = newton.solve(problem, start=first.x, callback=callback)
         return replace(second, n_iter=first.n_iter + second.n_iter, seconds=first.seconds + second.seconds)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.memory import cache_bytes
 from maxmargin._compute.threads import effective_threads
@@ -100,17 +100,6 @@ class KernelMachine(TakesKernel):
             return kernel, points
         K = kernel.gram(points.astype(np.float64), n_threads=effective_threads(self.n_jobs))
         return Tabulated(kernel), IndexedPoints(K, np.arange(n))
-
-    def _weights(self, sample_weight: Any, points: Any) -> FloatArray:
-        """Sample weights of shape (n,), >= 0 and not all zero."""
-        if sample_weight is None:
-            return np.ones(len(points))
-        weight: FloatArray = _check_sample_weight(
-            sample_weight, np.empty((len(points), 0)), dtype=np.float64, ensure_non_negative=True
-        )
-        if not weight.any():
-            raise ValueError("all sample weights are zero: at least one row must count.")
-        return weight
 
     def _store_expansion(
         self, kernel: Kernel, points: Any, X: Any, support: IntArray, coefficients: FloatArray

@@ -10,13 +10,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import run
 from maxmargin.formulations import Formulation
-from maxmargin.inputs import class_codes
+from maxmargin.inputs import class_codes, class_factors, row_weights
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
 from maxmargin.parameters import check_choice
 from maxmargin.problems.box_qp import BoxQP
@@ -55,8 +54,8 @@ class Classifier(ClassifierMixin, KernelMachine):
             self._check_parameters()
             kernel, points = self._prepare(X)
             classes, codes = class_codes(y, len(points), self)
-            weight = self._weights(sample_weight, points)
-            weight = weight * self._class_factors(classes, codes)
+            weight = row_weights(sample_weight, len(points))
+            weight = weight * class_factors(self.class_weight, classes, codes)
             tasks = self._tasks(codes, weight, classes)
             machines = self._fit_machines(kernel, points, tasks, weight)
             self.classes_ = classes
@@ -76,13 +75,6 @@ class Classifier(ClassifierMixin, KernelMachine):
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
-
-    def _class_factors(self, classes: AnyArray, codes: IntArray) -> FloatArray:
-        if self.class_weight is None:
-            return np.ones(len(codes))
-        factors = compute_class_weight(self.class_weight, classes=classes, y=classes[codes])
-        chosen: FloatArray = factors[codes]
-        return chosen
 
     def _tasks(self, codes: IntArray, weight: FloatArray, classes: AnyArray) -> list[BinaryTask]:
         """Binary problems without the rows of weight zero."""
@@ -304,7 +296,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         classes, codes = class_codes(y, len(points), self)
         if not np.array_equal(classes, self.classes_):
             raise ValueError(f"the model was fitted on the classes {self.classes_}, y has {classes}.")
-        weight = self._weights(sample_weight, points) * self._class_factors(classes, codes)
+        weight = row_weights(sample_weight, len(points)) * class_factors(self.class_weight, classes, codes)
         form = self._formulation()
         problems = []
         for task, machine in zip(self._tasks(codes, weight, classes), self.machines_, strict=True):

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin.formulations import Classification, Expansion, Formulation
 from maxmargin.kernels.base import Kernel
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.solution import Solution
+from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.certified import solve_certified
 from maxmargin.solvers.progress import Callback, Progress
 from maxmargin.solvers.settings import DualSolver
@@ -120,10 +120,11 @@ def _kernel_sums(problem: Any, a: FloatArray, gradient: FloatArray) -> FloatArra
 def _warn_if_loose(certificate: Certificate, solution: Solution, solver: DualSolver) -> None:
     if solver.accepts(certificate):
         return
+    stalled = solution.status is Status.STALLED
+    remedy = "lower C, or try a larger gamma" if stalled else "raise max_iter or time_limit"
     warnings.warn(
         f"{solution.status.value}: {solver.reached(certificate)}, tol={solver.tol:g} "
-        f"({solution.n_iter} steps, {solution.seconds:.1f} s). Scale the data, or raise max_iter, time_limit "
-        "or tol.",
+        f"({solution.n_iter} steps, {solution.seconds:.1f} s). Scale the columns, {remedy}, or raise tol.",
         ConvergenceWarning,
         stacklevel=5,
     )

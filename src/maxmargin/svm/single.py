@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.formulations import Formulation
+from maxmargin.inputs import row_weights
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.svm.base import KernelMachine, not_the_training_rows
 from maxmargin.svm.machine import Machine, fit_machine, progress_printer
@@ -29,7 +30,7 @@ class SingleMachine(KernelMachine):
         self._check_parameters()
         kernel, points = self._prepare(X)
         values = self._target(y, len(points))
-        weight = self._weights(sample_weight, points)
+        weight = row_weights(sample_weight, len(points))
         rows = np.flatnonzero(weight > 0)
         seen, known = self._for_training(kernel, points)
         machine = fit_machine(
@@ -78,7 +79,7 @@ class SingleMachine(KernelMachine):
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[BoxQP]:
         points = self.kernel_.prepare(X)
-        weight = self._weights(sample_weight, points)
+        weight = row_weights(sample_weight, len(points))
         rows = np.flatnonzero(weight > 0)
         target = self._target(y, len(points))
         if not np.array_equal(rows, self._machine.rows):

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from maxmargin._compute.threads import run
 from maxmargin.formulations import Expansion
+from maxmargin.inputs import class_factors
 from maxmargin.multiclass import BinaryTask, binary_tasks, predict_codes
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.svm import SVC
@@ -252,7 +253,7 @@ def _classify(
 def _training_weights(machine: Classifier, targets: Targets, train: IntArray) -> FloatArray:
     assert targets.classes is not None
     codes = targets.codes[train]
-    return targets.weight[train] * machine._class_factors(targets.classes, codes)
+    return targets.weight[train] * class_factors(machine.class_weight, targets.classes, codes)
 
 
 def _counted(task: BinaryTask, weight: FloatArray) -> BinaryTask:

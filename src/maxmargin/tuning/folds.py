@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, check_cv
-from sklearn.utils import assert_all_finite, column_or_1d, get_tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y
+from sklearn.utils import get_tags
 
-from maxmargin.typing import AnyArray, FloatArray, IntArray
+from maxmargin.inputs import checked_labels, checked_numbers, checked_target
+from maxmargin.typing import AnyArray, IntArray
 
 Fold = tuple[IntArray, IntArray]
 
@@ -47,37 +46,13 @@ def as_rows(X: Any) -> Any:
     return np.asarray(X)
 
 
-def as_targets(estimator: Any, y: Any) -> Any:
-    """Targets as one column, required where the estimator learns from them."""
-    if y is None:
-        if get_tags(estimator).target_tags.required:
-            raise ValueError("requires y to be passed, but the target y is None.")
+def as_targets(estimator: Any, y: Any, n: int) -> AnyArray | None:
+    """Targets of shape (n,), required where the estimator learns from them."""
+    if y is None and not get_tags(estimator).target_tags.required:
         return None
-    y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
-    return y
-
-
-def as_numbers(y: Any, n: int) -> FloatArray:
-    """Targets of a regression, of shape (n,)."""
-    values: FloatArray = _check_y(y, y_numeric=True).astype(np.float64)
-    _check_length(values, n)
-    return values
-
-
-def encode_classes(y: Any, n: int) -> tuple[AnyArray, IntArray]:
-    """Classes in order and the code of every row."""
-    check_classification_targets(y)
-    _check_length(y, n)
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"y has one class only ({classes[0]!r}): tuning a classifier needs two or more.")
-    return classes, codes
-
-
-def _check_length(y: Any, n: int) -> None:
-    if len(y) != n:
-        raise ValueError(f"X has {n} rows, but y has {len(y)}: found inconsistent numbers of samples.")
+    if is_classifier(estimator):
+        return checked_labels(y, n, estimator)
+    return checked_numbers(y, n, estimator) if is_regressor(estimator) else checked_target(y, n, estimator)
 
 
 def n_rows(X: Any) -> int:

@@ -15,6 +15,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from maxmargin._compute.leave_one_out import leave_each_out
 from maxmargin._compute.threads import run
+from maxmargin.inputs import class_factors
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.svm import SVC, SVR
 from maxmargin.tuning.cells import Answer, FastCell, Targets, chains_of
@@ -70,7 +71,7 @@ def _decisions(
     if is_classifier(machine):
         assert targets.classes is not None
         target = np.where(targets.codes == 1, 1.0, -1.0)
-        weight = weight * machine._class_factors(targets.classes, targets.codes)
+        weight = weight * class_factors(machine.class_weight, targets.classes, targets.codes)
     rows = np.flatnonzero(weight > 0)
     everything = np.array([[0, n]])
     problem = machine._formulation().build(None, rows, target[rows], weight[rows])

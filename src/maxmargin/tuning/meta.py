@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.tuning.errors import ErrorMeasure
-from maxmargin.tuning.folds import make_folds
+from maxmargin.tuning.folds import as_rows, as_targets, make_folds, n_rows
 from maxmargin.tuning.grid import Grid
 from maxmargin.tuning.search import tune
 from maxmargin.typing import FloatArray
@@ -188,6 +188,8 @@ def nested_error(
     """
     measure = ErrorMeasure(estimator, scoring)
     errors = []
+    X = as_rows(X)
+    y = as_targets(estimator, y, n_rows(X))
     for train, test in make_folds(outer_cv, estimator, X, y, random_state):
         found = tune(
             estimator,

@@ -49,6 +49,7 @@ def make_plan(estimator: Any, cells: list[dict[str, Any]], n: int, needs_probabi
     """Look at the estimator and all cells: can they share Gram matrices?"""
     configured = [clone(estimator).set_params(**cell) for cell in cells]
     split = [_split(model) for model in configured]
+    _check_cells(cells, [machine for _, machine in split])
     if needs_probabilities:
         return Plan(SCIKIT, "the scoring needs probabilities", None, configured)
     if any(machine is None for _, machine in split):
@@ -70,6 +71,18 @@ def make_plan(estimator: Any, cells: list[dict[str, Any]], n: int, needs_probabi
         reason = f"a Gram matrix of {n} rows takes {largest >> 20} MB, cache_size allows {budget >> 20} MB"
         return Plan(ROWS, reason, split[0][0], configured)
     return Plan(SHARED, "", split[0][0], machines)
+
+
+def _check_cells(cells: list[dict[str, Any]], machines: list[Any]) -> None:
+    """An error for a value that no data can make right; what depends on the rows is noted in its cell."""
+    for cell, machine in zip(cells, machines, strict=True):
+        if not isinstance(machine, MACHINES):
+            continue
+        try:
+            machine._check_parameters()
+            machine._kernel()
+        except ValueError as refused:
+            raise ValueError(f"the cell {cell} cannot be fitted: {refused}") from None
 
 
 def _split(model: Any) -> tuple[Any, Any]:

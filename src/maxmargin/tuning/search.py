@@ -12,19 +12,17 @@ import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin._compute.threads import effective_threads
+from maxmargin.inputs import class_codes, row_weights
 from maxmargin.svm import OneClassSVM
 from maxmargin.tuning.cells import Answer, FastCell, Targets
 from maxmargin.tuning.errors import ErrorMeasure
 from maxmargin.tuning.fast import answer_folds, asks_for_pairs
 from maxmargin.tuning.folds import (
     Fold,
-    as_numbers,
     as_rows,
     as_targets,
-    encode_classes,
     is_leave_one_out,
     make_folds,
     n_rows,
@@ -95,7 +93,8 @@ def tune(
     began = time.perf_counter()
     cells = cells_of(default_grid(estimator) if grid is None else grid)
     measure = ErrorMeasure(estimator, scoring)
-    X, y = as_rows(X), as_targets(estimator, y)
+    X = as_rows(X)
+    y = as_targets(estimator, y, n_rows(X))
     folds = make_folds(cv, estimator, X, y, random_state)
     work = Search(estimator, cells, measure, folds, X, y, sample_weight, n_jobs, verbose)
     errors, seconds, interrupted = work.run()
@@ -164,9 +163,7 @@ class Search:
         self.X = X
         self.y = y
         self.n = n_rows(self.X)
-        self.weight = None
-        if sample_weight is not None:
-            self.weight = _check_sample_weight(sample_weight, np.empty((self.n, 0)), dtype=np.float64)
+        self.weight = None if sample_weight is None else row_weights(sample_weight, self.n)
         self.n_threads = effective_threads(n_jobs)
         self.verbose = verbose
         self.notes: list[str] = []
@@ -285,14 +282,12 @@ class Search:
     def _encode(self) -> tuple[Targets, Any]:
         """Targets, with the rows sorted by class where one-versus-one needs that."""
         machine = self.plan.machines[0]
-        if isinstance(machine, DUAL):
-            machine._check_parameters()
         weight = np.ones(self.n) if self.weight is None else self.weight
         order = np.arange(self.n)
         if not is_classifier(machine):
-            values = as_numbers(self.y, self.n) if is_regressor(machine) else np.zeros(self.n)
+            values = np.asarray(self.y) if is_regressor(machine) else np.zeros(self.n)
             return Targets(None, np.zeros(self.n, dtype=np.int64), values, weight), order
-        classes, codes = encode_classes(self.y, self.n)
+        classes, codes = class_codes(self.y, self.n, machine)
         if len(classes) > 2 and isinstance(machine, DUAL):
             order = np.argsort(codes, kind="stable")
         scores = self.measure.scorer is not None

@@ -13,7 +13,8 @@ from maxmargin._compute.threads import run, split
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import VectorPoints, for_engine
 from maxmargin.kernels.strings import Subsequence
-from maxmargin.kernels.vectors import Constant, Laplacian, VectorKernel
+from maxmargin.kernels.vector_base import VectorKernel
+from maxmargin.kernels.vectors import Constant, Laplacian
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _PROBE = 128

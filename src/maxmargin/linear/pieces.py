@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from maxmargin.inputs import check_two_classes, class_weights
 from maxmargin.linear._separation import Separation
 from maxmargin.losses import Loss
 from maxmargin.multiclass import check_strategy, class_pairs
@@ -25,10 +25,7 @@ def survey_classes(model: Any, pieces: Pieces) -> Survey:
     seen = survey(pieces, classes=True)
     check_classification_targets(seen.labels)
     _check_weight(seen)
-    if len(seen.labels) < 2:
-        raise ValueError(
-            f"{type(model).__name__} needs two classes or more; y holds one class, {seen.labels[0]!r}."
-        )
+    check_two_classes(seen.labels, model)
     model.classes_ = seen.labels
     return seen
 
@@ -48,10 +45,7 @@ def _check_weight(seen: Survey) -> None:
 
 def weights_of_classes(model: Any, seen: Survey) -> FloatArray:
     """The weights that ``class_weight`` gives to the classes, of shape (n_classes,)."""
-    if isinstance(model.class_weight, str) and model.class_weight == "balanced":
-        return np.asarray(seen.n_rows / (len(seen.labels) * seen.counts))
-    weights: FloatArray = model._class_weights(np.arange(len(seen.labels)))
-    return weights
+    return class_weights(model.class_weight, seen.labels, seen.counts)
 
 
 def binary_problems(

@@ -1,0 +1,142 @@
+"""What kernels on rows of numbers share: columns in, inner products out, gamma from the data."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._compute.inner import inner_products
+from maxmargin.kernels.base import Kernel, validated_columns
+from maxmargin.kernels.points import VectorPoints
+from maxmargin.typing import FloatArray
+
+Features = Sequence[str] | Sequence[int] | str | int | None
+Gamma = float | Literal["scale", "auto"]
+
+
+class VectorKernel(Kernel):
+    """A kernel of inner products of rows, after an optional embedding of the rows."""
+
+    features: Features
+    centred = False  # kernels of differences are shifted to the mean: float32 then keeps its digits
+
+    def embed(self, X: Any) -> Any:
+        """Rows as the kernel sees them; the identity unless a subclass says otherwise."""
+        return X
+
+    def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
+        """Turn inner products into kernel values, in place."""
+
+    def prepare(self, X: Any, like: Any = None) -> VectorPoints:
+        X = self.embed(validated_columns(X, self.features))
+        if like is None:
+            shift = X.mean(axis=0, dtype=np.float64) if self.centred and not sp.issparse(X) else None
+            return VectorPoints.make(X, shift)
+        if X.shape[1] != like.X.shape[1]:
+            raise ValueError(f"{self!r} got rows of {like.X.shape[1]} and of {X.shape[1]} columns.")
+        if sp.issparse(X) != sp.issparse(like.X):
+            X = sp.csr_array(X) if sp.issparse(like.X) else X.toarray()
+        return VectorPoints.make(X, like.shift)
+
+    def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
+        inner_products(A.X, B.X, out)
+        self.map_products(out, A, B)
+
+    def diagonal(self, A: VectorPoints) -> FloatArray:
+        values = A.norms.copy()
+        self.map_norms(values)
+        return values
+
+    def map_norms(self, norms: FloatArray) -> None:
+        """Turn squared norms into values on the diagonal, in place."""
+
+    def view_key(self) -> Any:
+        features = self.features
+        key = tuple(features) if isinstance(features, (list, tuple)) else features
+        return (self.centred, str(key), self.embedding_key())
+
+    def embedding_key(self) -> Any:
+        return None
+
+
+def number(name: str, value: Any, *, positive: bool = True, owner: str) -> None:
+    """Refuse what is not a finite number, and with ``positive`` what is not > 0."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(float(value)):
+        raise ValueError(f"{owner}: {name}={value!r} must be a finite number.")
+    if positive and value <= 0:
+        raise ValueError(f"{owner}: {name}={value!r} must be > 0.")
+
+
+class ScaledByGamma(VectorKernel):
+    """A kernel with a gamma, which may be "scale" (1 / (p var X)) or "auto" (1 / p)."""
+
+    gamma: Gamma
+
+    def _check_gamma(self) -> None:
+        if isinstance(self.gamma, str):
+            if self.gamma not in ("scale", "auto"):
+                raise ValueError(
+                    f"{type(self).__name__}: gamma={self.gamma!r} is unknown: "
+                    "use a number > 0, 'scale' or 'auto'."
+                )
+        else:
+            number("gamma", self.gamma, owner=type(self).__name__)
+
+    def bind(self, X: Any) -> Self:
+        if not isinstance(self.gamma, str):
+            return self
+        columns = self.embed(validated_columns(X, self.features))
+        return self._copy(gamma=resolve_gamma(self.gamma, columns))
+
+    def number_gamma(self) -> float:
+        if isinstance(self.gamma, str):
+            raise ValueError(f"gamma={self.gamma!r} depends on the data: call bind(X) first.")
+        return float(self.gamma)
+
+
+def resolve_gamma(gamma: Gamma, X: Any) -> float:
+    """The number behind "scale" and "auto", as scikit-learn defines them."""
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    if gamma != "scale":
+        return float(gamma)
+    if sp.issparse(X):
+        variance = float(X.multiply(X).mean() - X.mean() ** 2)
+    else:
+        variance = float(X.var(dtype=np.float64))
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def values_of(f: Callable[[Any], Any], X: Any) -> FloatArray:
+    """One finite number per row from a user's function."""
+    values: FloatArray = np.asarray(f(X), dtype=X.dtype).ravel()
+    if values.shape != (X.shape[0],):
+        raise ValueError(
+            f"the function must give one number per row: {X.shape[0]} rows, {values.size} numbers."
+        )
+    if not np.isfinite(values).all():
+        raise ValueError("the function gave NaN or infinity on some row.")
+    return values
+
+
+def check_degree(owner: str, degree: Any) -> None:
+    if not isinstance(degree, numbers.Integral) or isinstance(degree, bool) or degree < 1:
+        raise ValueError(f"{owner}: degree={degree!r} must be a whole number >= 1.")
+
+
+def integer_power(values: FloatArray, degree: int) -> None:
+    """values **= degree in place, by repeated squaring (numpy's power is a slow scalar call)."""
+    if degree == 1:
+        return
+    base = values.copy()
+    remaining = degree - 1
+    while remaining:
+        if remaining & 1:
+            values *= base
+        remaining >>= 1
+        if remaining:
+            base *= base

@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression as Reference
 import maxmargin as mm
 from maxmargin.linear.logistic import SeparationWarning
 from maxmargin.problems.loss_penalty import solved
+from maxmargin.solvers import primal_multinomial
 
 
 def _data(n=300, p=4, classes=2, seed=0):
@@ -217,3 +218,21 @@ def test_quasi_complete_separation_of_three_classes():
     assert np.isnan(model.summary().table.xs("flag", level="variable")["std_err"]).all()
     y[:3] = [0, 1, 0]  # now it overlaps as well
     assert mm.LogisticRegression().fit(frame, y).separation_ is None
+
+
+@pytest.mark.parametrize("C", [np.inf, 1.0])
+def test_many_unknowns_use_products(C, monkeypatch):
+    X, y = _data(classes=3)
+    plain = mm.LogisticRegression(C).fit(X, y)
+    monkeypatch.setattr(primal_multinomial, "EXPLICIT_UNKNOWNS", 3)
+    model = mm.LogisticRegression(C).fit(X, y)
+    assert solved(model.certificate_, model.tol)
+    assert model.n_iter_[0] <= 2 * plain.n_iter_[0]
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=2e-5)
+
+
+def test_more_than_1500_unknowns():
+    rng = np.random.default_rng(0)
+    X = sparse.random(120, 600, density=0.05, format="csr", random_state=0)
+    model = mm.LogisticRegression(C=1.0).fit(X, rng.integers(0, 3, size=120))
+    assert solved(model.certificate_, model.tol)

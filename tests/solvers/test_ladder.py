@@ -234,6 +234,14 @@ def test_limits_are_kept(blobs: Any, solver: str) -> None:
         mm.SVC(C=1e3, solver=solver, time_limit=1e-9).fit(X, y)
 
 
+@pytest.mark.parametrize("solver", ["subgradient", "pegasos"])
+def test_limits_between_two_looks_are_kept(blobs: Any, solver: str) -> None:
+    X, y = blobs
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter"):
+        model = mm.SVC(kernel="linear", solver=solver, tol=1e-9, max_iter=13).fit(X, y)
+    assert model.n_iter_[0] == 13
+
+
 @pytest.mark.parametrize("solver", ["chunking", "decomposition", "smo"])
 def test_a_warm_start_has_little_to_do(blobs: Any, solver: str) -> None:
     X, y = blobs

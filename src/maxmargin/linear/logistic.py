@@ -70,7 +70,7 @@ class LogisticRegression(LinearClassifier):
     multiclass : "multinomial" (one model of all classes), "ovr" or "ovo", for three classes and more.
     class_weight : dict, "balanced" or None.
     tol : relative duality gap.
-    max_iter : largest number of Newton iterations.
+    max_iter : largest number of Newton steps.
     n_jobs : number of threads.
     verbose : 1 to print the objective of every iteration.
 

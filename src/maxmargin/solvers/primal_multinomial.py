@@ -1,4 +1,4 @@
-"""Newton's method, and L-BFGS above its size, for multinomial logistic regression."""
+"""Newton's method for multinomial logistic regression."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
+from maxmargin.problems.loss_penalty import solved
 from maxmargin.problems.multinomial import Multinomial, curvature_product, probabilities
 from maxmargin.problems.solution import Solution, Status
-from maxmargin.solvers.primal_newton import solve_symmetric
+from maxmargin.solvers.primal_newton import conjugate_gradients, solve_symmetric
 from maxmargin.typing import BoolArray, FloatArray
 
 EXPLICIT_UNKNOWNS = 1500
@@ -19,7 +19,7 @@ EXPLICIT_UNKNOWNS = 1500
 
 @dataclass(frozen=True, kw_only=True)
 class MultinomialNewton:
-    """Newton with line search on K (p + 1) unknowns; L-BFGS when there are more than 1500.
+    """Newton with line search on K (p + 1) unknowns; with more than 1500 by conjugate gradients.
 
     The softmax does not change when all classes move together. Without a penalty the first class is the
     base line (all zero); with one only its intercept is fixed, and the intercepts are centred at the end.
@@ -28,15 +28,9 @@ class MultinomialNewton:
     tol: float = 1e-10
     max_iter: int = 100
 
-    def solve(
-        self, problem: Multinomial, *, start: FloatArray | None = None, callback: Any = None
-    ) -> Solution:
+    def solve(self, problem: Multinomial, *, callback: Any = None) -> Solution:
         began = perf_counter()
-        free = _free(problem)
-        if np.count_nonzero(free) > EXPLICIT_UNKNOWNS:
-            theta, u, status, n_iter = self._lbfgs(problem, free, callback)
-        else:
-            theta, u, status, n_iter = self._newton(problem, free, callback)
+        theta, u, status, n_iter = self._newton(problem, _free(problem), callback)
         if problem.l2 > 0:
             theta[:, -1] -= theta[:, -1].mean()
         return Solution(x=theta, multipliers=u, status=status, n_iter=n_iter, seconds=perf_counter() - began)
@@ -51,9 +45,7 @@ class MultinomialNewton:
             gradient = problem.adjoint(u)
             gradient[:, :-1] += problem.l2 * theta[:, :-1]
             step = np.zeros_like(theta)
-            step[free] = solve_symmetric(
-                full_hessian(problem, u)[np.ix_(free.ravel(), free.ravel())], -gradient[free]
-            )
+            step[free] = _direction(problem, free, u, gradient)
             along = problem.scores(step)
             slope = float(gradient[free] @ step[free])
             t, found = 1.0, False
@@ -67,34 +59,32 @@ class MultinomialNewton:
             theta, scores, value = theta + t * step, scores + t * along, trial
             if callback is not None:
                 callback(iteration, value)
-            if -slope <= self.tol * abs(value) and linear is not None:
+            if linear is None or -slope > self.tol * abs(value):
+                continue
+            # slopes of an inexact step balance the columns roughly
+            if not _by_products(free) or solved(problem.certify(theta, linear), self.tol):
                 return theta, linear, Status.CONVERGED, iteration
         return theta, problem.slopes(scores), Status.MAX_ITER, self.max_iter
 
-    def _lbfgs(self, problem: Multinomial, free: BoolArray, callback: Any) -> Any:
-        def objective(x: Any) -> Any:
-            theta = np.zeros(free.shape)
-            theta[free] = x
-            scores = problem.scores(theta)
-            gradient = problem.adjoint(problem.slopes(scores))
-            gradient[:, :-1] += problem.l2 * theta[:, :-1]
-            return problem.value(theta, scores), gradient[free]
 
-        limits: Any = {
-            "maxiter": 20 * self.max_iter,
-            "ftol": 1e-3 * self.tol,
-            "gtol": 0.0,
-            "maxfun": 40 * self.max_iter,
-        }
-        answer = minimize(
-            objective, np.zeros(np.count_nonzero(free)), jac=True, method="L-BFGS-B", options=limits
-        )
-        if callback is not None:
-            callback(answer.nit, answer.fun)
-        theta = np.zeros(free.shape)
-        theta[free] = answer.x
-        status = Status.CONVERGED if answer.success else Status.MAX_ITER
-        return theta, problem.slopes(problem.scores(theta)), status, int(answer.nit)
+def _direction(problem: Multinomial, free: BoolArray, u: FloatArray, gradient: FloatArray) -> FloatArray:
+    """Newton's step of the free unknowns, from the Hessian or from products with it."""
+    if not _by_products(free):
+        H = full_hessian(problem, u)[np.ix_(free.ravel(), free.ravel())]
+        return solve_symmetric(H, -gradient[free])
+
+    def product(x: FloatArray) -> FloatArray:
+        v = np.zeros(free.shape)
+        v[free] = x
+        image = problem.adjoint(curvature_product(problem, u, problem.scores(v)))
+        image[:, :-1] += problem.l2 * v[:, :-1]
+        return np.asarray(image[free])
+
+    return conjugate_gradients(product, gradient[free])
+
+
+def _by_products(free: BoolArray) -> bool:
+    return np.count_nonzero(free) > EXPLICIT_UNKNOWNS
 
 
 def free_unknowns(n_classes: int, n_features: int, l2: float, fit_intercept: bool) -> BoolArray:

@@ -77,7 +77,8 @@ class Subgradient(PrimalSolver):
                 averaged = since_a_power_of_two(t)
                 mean = mean + (a - mean) / averaged
                 mean_v = mean_v + (v - mean_v) / averaged
-                if t % _LOOK_EVERY == 0 or t == 1 or tracer is not None:
+                last = not budget.steps_left(t, 1)
+                if t % _LOOK_EVERY == 0 or t == 1 or last or tracer is not None:
                     status = self.judge(problem, mean, mean_v, t, budget, callback)
                 if tracer is not None:
                     before = record(tracer, problem, before, mean, mean_v)

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
+from maxmargin.feature_selection import SFS, FisherScore
 from maxmargin.inputs import class_codes, class_factors
 
 RNG = np.random.default_rng(0)
@@ -172,9 +174,29 @@ def test_class_codes_keep_the_type_of_the_labels():
         (lambda: mm.LargeSVC(memory="a").fit(X, LABELS), "memory='a' must be a number > 0"),
         (lambda: mm.LargeSVC(max_iter=2.5).fit(X, LABELS), "max_iter=2.5 must be a whole number >= 1"),
         (lambda: mm.KernelRidge("a").fit(X, NUMBERS), "alpha='a' must be a number > 0"),
-        (lambda: mm.KernelRidge(alphas=[1.0, 0.0]).fit(X, NUMBERS), "every number of alphas=0.0 must be"),
-        (lambda: mm.KernelRidge(alphas=2.0).fit(X, NUMBERS), "alphas=2.0 must be a list of numbers"),
+        (
+            lambda: mm.KernelRidge(alphas=[1.0, 0.0]).fit(X, NUMBERS),
+            r"alphas=\[1.0, 0.0\] must be a list",
+        ),
+        (lambda: mm.KernelRidge(alphas=2.0).fit(X, NUMBERS), "alphas=2.0 must be a list of finite numbers"),
         (lambda: mm.KernelPerceptron(budget="a").fit(X, LABELS), "budget='a' must be a whole number >= 1"),
+        (lambda: mm.Ridge(alphas=["a"]).fit(X, NUMBERS), r"alphas=\['a'\] must be a list of finite numbers"),
+        (
+            lambda: mm.FisherDiscriminant("a").fit(X, LABELS),
+            "n_components='a' must be a whole number from",
+        ),
+        (
+            lambda: mm.FisherDiscriminant(shrinkage="a").fit(X, LABELS),
+            "shrinkage='a' must be a number",
+        ),
+        (
+            lambda: mm.LinearSVC(penalty="l1", sparsity="a").fit(X, LABELS),
+            "sparsity='a' must be a finite",
+        ),
+        (lambda: mm.LinearSVC(solver=None).fit(X, LABELS), "solver=None is unknown: use 'auto', 'newton'"),
+        (lambda: mm.SVC(solver=mm.solvers.Chunking(size="a")).fit(X, LABELS), "size='a' must be a whole"),
+        (lambda: FisherScore("a").fit(X, LABELS), "n_features='a' cannot be chosen from 2 columns"),
+        (lambda: SFS(mm.SVC(), size="a").fit(X, LABELS), "size='a' must be a whole number from 1 to 2"),
         (lambda: mm.LargeSVR(tol="a").fit(X, NUMBERS), "tol='a' must be a number > 0"),
         (lambda: mm.CellSVC(0.0).fit(X, LABELS), "C=0.0 must be a number > 0"),
         (lambda: mm.Binning(max_bins="a").fit(X, LABELS), "max_bins='a' must be a whole number >= 1"),
@@ -212,3 +234,32 @@ def test_a_number_of_passes_is_a_count(kind, wrong):
 def test_two_columns_of_classes(kind):
     with pytest.raises(ValueError, match=r"y should be a 1d array, got an array of shape \(12, 2\)"):
         kind().fit(X, np.column_stack([LABELS, LABELS]))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        mm.SVC,
+        mm.SVR,
+        mm.LinearSVC,
+        mm.LogisticRegression,
+        mm.Ridge,
+        mm.Perceptron,
+        mm.KernelRidge,
+        mm.LargeSVC,
+    ],
+)
+def test_a_fit_that_fails_leaves_the_model_as_it_was(kind):
+    """The last thing that a fit looks at is refused: what it has learned until then must not stay."""
+    model = kind().fit(X, target_of(kind))
+    before = dict(model.__dict__)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(X[:, :1], target_of(kind), sample_weight=-np.ones(12))
+    assert model.__dict__ == before
+
+
+def test_a_warning_points_to_the_line_of_the_user():
+    with pytest.warns(ConvergenceWarning) as said:
+        mm.LinearSVC(1e3, loss="hinge", solver="dual_coordinate", max_iter=1, tol=1e-12).fit(X, LABELS)
+        mm.SVR(C=1e3, tol=1e-9, max_iter=1).fit(X, NUMBERS)
+    assert [warning.filename for warning in said] == [__file__, __file__]

@@ -12,7 +12,7 @@ SOURCES = Path(__file__).resolve().parents[1] / "src" / "maxmargin"
 
 # from left to right; rooms on one line do not see each other
 ORDER = [
-    {"typing", "parameters"},
+    {"typing", "parameters", "interruption"},
     {"inputs"},
     {"_compute"},
     {"pieces"},

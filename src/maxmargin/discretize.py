@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from maxmargin._compute.jit import jit
 from maxmargin._compute.threads import effective_threads, run
 from maxmargin.inputs import checked_labels, fitted_table, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -176,6 +177,7 @@ class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __init__(self, *, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MDLDiscretizer:
         X = fitted_table(self, X, dtype=np.float64)
         y = checked_labels(y, X.shape[0], self)

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, xlogy
 
+from maxmargin.parameters import check_choice
 from maxmargin.typing import FloatArray
 
 Step = float | FloatArray
@@ -294,7 +295,6 @@ _BY_NAME: dict[str, Any] = {
 
 def by_name(name: str, allowed: tuple[str, ...], *, epsilon: float | None = None) -> Loss:
     """The loss called ``name``; an error that lists ``allowed`` when it is not one of them."""
-    if name not in allowed:
-        raise ValueError(f"loss={name!r} is unknown here: use one of {', '.join(map(repr, allowed))}.")
+    check_choice("loss", name, allowed)
     loss: Loss = _BY_NAME[name]() if epsilon is None else _BY_NAME[name](epsilon)
     return loss

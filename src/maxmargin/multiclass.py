@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function, unique_labels
 
+from maxmargin.parameters import check_choice
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 Strategy = Literal["ovo", "ovr"]
@@ -49,8 +50,7 @@ def binary_tasks(codes: IntArray, n_classes: int, strategy: Strategy) -> list[Bi
 
 
 def check_strategy(strategy: str) -> None:
-    if strategy not in ("ovo", "ovr"):
-        raise ValueError(f"multiclass={strategy!r} is unknown: use 'ovo' or 'ovr'.")
+    check_choice("multiclass", strategy, ("ovo", "ovr"))
 
 
 def stream_classes(classes: Any) -> AnyArray:

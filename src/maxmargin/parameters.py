@@ -6,26 +6,50 @@ import math
 import numbers
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 
-def _number(value: Any) -> float:
+
+def as_number(value: Any) -> float:
     """The value as a float, NaN where it is no number."""
     return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
 
 
 def check_positive(name: str, value: Any, *, infinite: bool = False) -> None:
-    if not _number(value) > 0:
+    if not as_number(value) > 0:
         raise ValueError(f"{name}={value!r} must be a number > 0.")
     if math.isinf(value) and not infinite:
         raise ValueError(f"{name}={value!r} must be finite.")
 
 
+def check_positives(name: str, values: Any) -> npt.NDArray[np.float64]:
+    """A list of finite numbers > 0 as an array."""
+    try:
+        given = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    if given.ndim != 1 or len(given) == 0 or not (np.isfinite(given) & (given > 0)).all():
+        raise ValueError(f"{name}={values!r} must be a list of finite numbers > 0.")
+    return given
+
+
 def check_share(name: str, value: Any) -> None:
-    if not 0 < _number(value) <= 1:
+    if not 0 < as_number(value) <= 1:
         raise ValueError(f"{name}={value!r} must be a number in (0, 1].")
 
 
+def check_fraction(name: str, value: Any) -> None:
+    if not 0 <= as_number(value) <= 1:
+        raise ValueError(f"{name}={value!r} must be a number between 0 and 1.")
+
+
+def check_inner_fraction(name: str, value: Any) -> None:
+    if not 0 < as_number(value) < 1:
+        raise ValueError(f"{name}={value!r} must be a number between 0 and 1, neither of them.")
+
+
 def check_not_negative(name: str, value: Any) -> None:
-    if not 0 <= _number(value) < math.inf:
+    if not 0 <= as_number(value) < math.inf:
         raise ValueError(f"{name}={value!r} must be a finite number >= 0.")
 
 
@@ -35,15 +59,24 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name}={value!r} is unknown: use {', '.join(others)} or {last}.")
 
 
-def check_count(name: str, value: Any) -> int:
-    if not _is_whole(value) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number >= 1.")
+def check_count(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
+    if not _is_whole(value) or value < least or (most is not None and value > most):
+        allowed = f">= {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name}={value!r} must be a whole number {allowed}.")
     return int(value)
 
 
 def check_max_iter(value: Any) -> None:
     if not _is_whole(value) or value < -1 or value == 0:
         raise ValueError(f"max_iter={value!r} must be a whole number >= 1, or -1 for no limit.")
+
+
+def count_or_share(value: Any, total: int) -> int | None:
+    """So many of ``total``, from a whole number >= 1 or a share between 0 and 1; None for anything else."""
+    number = as_number(value)
+    if 0 < number < 1:
+        return max(1, round(number * total))
+    return int(number) if number >= 1 and number.is_integer() else None
 
 
 def _is_whole(value: Any) -> bool:

@@ -262,7 +262,7 @@ X6, Y6 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
         ({"solver": mm.solvers.SMO(shrinking=False)}, "shrinking=False of SMO belongs to the machine"),
         ({"solver": mm.solvers.SMO(tol=1e-5)}, "tol=1e-05 of SMO belongs to the machine: set tol there"),
         ({"solver": mm.solvers.Decomposition(size=1)}, "size=1 must be a whole number from 2"),
-        ({"solver": mm.solvers.Chunking(size=1)}, "size=1 must be at least 2"),
+        ({"solver": mm.solvers.Chunking(size=1)}, "size=1 must be a whole number >= 2"),
         ({"solver": "qp", "warm_start": True}, "cannot start from the last fit"),
         ({"solver": "qp", "cache_size": 1e-5}, "needs the whole matrix of 6 multipliers"),
         ({"solver": "chunking", "cache_size": 1e-5}, "working set of 6 multipliers needs .* MB, cache_size"),

@@ -115,16 +115,16 @@ def test_scalers_are_fitted_inside_each_fold():
     assert result.best_params == best
 
 
-@pytest.mark.parametrize("scoring", ["roc_auc", "f1", "balanced_accuracy", "neg_brier_score"])
+def test_a_scorer_of_probabilities_goes_the_long_way(binary):
+    X, y = (part[:80] for part in binary)
+    model = mm.SVC(probability=True)
+    result = mm.tune(model, X, y, {"C": [1.0]}, cv=2, scoring="neg_brier_score", refit=False)
+    assert "scikit-learn" in result.path
+    assert "probabilities" in result.path
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "f1", "balanced_accuracy"])
 def test_scorers_read_stored_decisions(scoring, binary):
-    if scoring == "neg_brier_score":  # needs probabilities: goes the long way, and says so
-        X, y = binary
-        result = mm.tune(
-            mm.SVC(probability=True), X[:80], y[:80], {"C": [1.0]}, cv=2, scoring=scoring, refit=False
-        )
-        assert "scikit-learn" in result.path
-        assert "probabilities" in result.path
-        return
     result, errors, _ = both(mm.SVC(tol=TOL), sk.SVC(tol=TOL), binary, {"C": C}, FOLDS, scoring=scoring)
     assert result.path == "shared Gram matrices"
     np.testing.assert_allclose(result.folds, errors, atol=1e-6)

@@ -12,6 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.feature_selection.table import feature_names
+from maxmargin.parameters import count_or_share
 from maxmargin.typing import BoolArray, FloatArray, IntArray
 
 
@@ -57,11 +58,10 @@ def how_many(n_total: int, n_features: int | float | None) -> int:
     """A number of columns from a number, a share in (0, 1), or None (half of them, at least one)."""
     if n_features is None:
         return max(1, n_total // 2)
-    if isinstance(n_features, float) and 0 < n_features < 1:
-        return max(1, round(n_features * n_total))
-    if n_features != int(n_features) or not 1 <= n_features <= n_total:
+    number = count_or_share(n_features, n_total)
+    if number is None or number > n_total:
         raise ValueError(
             f"n_features={n_features!r} cannot be chosen from {n_total} columns: "
             f"use 1 ... {n_total}, or a share between 0 and 1."
         )
-    return int(n_features)
+    return number

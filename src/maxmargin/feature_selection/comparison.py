@@ -26,6 +26,7 @@ from maxmargin.feature_selection.sparse import SparseSVMSelector
 from maxmargin.feature_selection.subset import SBS, SFS, SubsetSelector
 from maxmargin.feature_selection.table import feature_names
 from maxmargin.feature_selection.wrappers import CrossValidatedError
+from maxmargin.parameters import check_count
 from maxmargin.svm import SVC
 from maxmargin.typing import AnyArray, FloatArray
 
@@ -220,8 +221,7 @@ def variable_ranks(selector: Any) -> AnyArray:
 
 
 def _draws(X: Any, y: AnyArray, n_resamples: int, random_state: Any) -> list[AnyArray]:
-    if n_resamples < 0:
-        raise ValueError(f"n_resamples={n_resamples} must not be negative.")
+    check_count("n_resamples", n_resamples, least=0)
     if n_resamples == 0:
         return []
     splitter = StratifiedShuffleSplit(n_resamples, train_size=0.8, random_state=random_state)

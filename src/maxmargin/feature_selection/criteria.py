@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from maxmargin._compute.entropy import uncertainty_with_all
 from maxmargin.feature_selection.rankers import discrete_codes
 from maxmargin.feature_selection.table import Categorical, read_classes, read_table
+from maxmargin.parameters import check_choice, check_fraction
 from maxmargin.typing import FloatArray
 
 Subset = tuple[int, ...]
@@ -93,8 +94,7 @@ def cfs_merit(r_cf: FloatArray, r_ff: FloatArray, *, kind: MeritKind = "hall") -
     >>> round(cfs_merit(np.array([0.95, 0.7]), np.array([[1, 0.33], [0.33, 1]])), 3)
     1.012
     """
-    if kind not in ("hall", "printed"):
-        raise ValueError(f"kind={kind!r} is unknown: use 'hall' or 'printed'.")
+    check_choice("kind", kind, ("hall", "printed"))
     k = len(r_cf)
     if k == 1:
         return float(r_cf[0])
@@ -161,8 +161,7 @@ class _ClassDistance(Criterion):
         self.shrinkage = shrinkage
 
     def prepare(self, X: Any, y: Any) -> Scorer:
-        if not 0 <= self.shrinkage <= 1:
-            raise ValueError(f"shrinkage={self.shrinkage!r} must lie between 0 and 1.")
+        check_fraction("shrinkage", self.shrinkage)
         table = read_table(self, X, None)
         classes = read_classes(y, table.shape[0], self)
         groups = [table.values[classes.codes == k] for k in range(len(classes.labels))]

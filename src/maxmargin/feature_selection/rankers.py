@@ -19,6 +19,8 @@ from maxmargin.feature_selection.table import (
     read_table,
 )
 from maxmargin.inputs import row_weights
+from maxmargin.interruption import all_or_nothing
+from maxmargin.parameters import check_choice
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.moments import variances_of_pieces
@@ -68,6 +70,7 @@ class Ranker(Selector):
 class WeightedRanker(Ranker):
     """A ranker whose rows may count more than once."""
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Score the columns of ``X`` for the classes ``y``; ``sample_weight`` counts rows.
 
@@ -151,10 +154,7 @@ class FisherScore(WeightedRanker):
         self._keep(self._from_moments(seen.masses, *variances_of_pieces(pieces, seen)))
 
     def _check_kind(self) -> None:
-        if self.kind not in ("generalized", "printed", "signal_to_noise"):
-            raise ValueError(
-                f"kind={self.kind!r} is unknown: use 'generalized', 'printed' or 'signal_to_noise'."
-            )
+        check_choice("kind", self.kind, ("generalized", "printed", "signal_to_noise"))
 
     def _from_moments(self, masses: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
         if self.kind == "generalized":

@@ -12,6 +12,8 @@ from maxmargin._compute.relief import relief_sums
 from maxmargin._compute.threads import effective_threads, run, split
 from maxmargin.feature_selection.rankers import Ranker
 from maxmargin.feature_selection.table import Categorical, Classes, Table, read_classes, read_table
+from maxmargin.interruption import all_or_nothing
+from maxmargin.parameters import check_choice, check_count, count_or_share
 from maxmargin.typing import FloatArray, IntArray
 
 Distance = Literal["scaled", "raw"]
@@ -25,6 +27,7 @@ class _ReliefBase(Ranker):
     random_state: Any
     n_jobs: int | None
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Any:
         """Score the columns of ``X`` for the classes ``y``."""
         table = read_table(self, X, self.categorical)
@@ -42,8 +45,7 @@ class _ReliefBase(Ranker):
         raise NotImplementedError  # Relief and ReliefF differ in their neighbours
 
     def _sums(self, table: Table, classes: Classes, n_neighbors: int, weight: FloatArray) -> FloatArray:
-        if self.distance not in ("scaled", "raw"):
-            raise ValueError(f"distance={self.distance!r} is unknown: use 'scaled' or 'raw'.")
+        check_choice("distance", self.distance, ("scaled", "raw"))
         if self.distance == "raw" and table.categorical.any():
             raise ValueError("distance='raw' is for numbers only: use distance='scaled' with categories.")
         diffs = _scaled(table)
@@ -179,8 +181,7 @@ class ReliefF(_ReliefBase):
         self.n_jobs = n_jobs
 
     def _relief(self, table: Table, classes: Classes) -> FloatArray:
-        if self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors={self.n_neighbors} must be at least 1.")
+        check_count("n_neighbors", self.n_neighbors)
         return self._sums(table, classes, int(self.n_neighbors), _miss_weights(classes.masses))
 
 
@@ -207,13 +208,11 @@ def _draw(n_instances: Instances, n_samples: int, random_state: Any) -> IntArray
         if rows.dtype.kind not in "iu" or len(rows) == 0 or rows.min() < 0 or rows.max() >= n_samples:
             raise ValueError(f"n_instances as an array must hold row numbers 0 ... {n_samples - 1}.")
         return rows.astype(np.int64)
-    number = float(np.asarray(n_instances))
-    if 0 < number < 1:
-        number = max(1, round(number * n_samples))
-    if number != int(number) or not 1 <= number <= n_samples:
+    number = count_or_share(n_instances, n_samples)
+    if number is None or number > n_samples:
         raise ValueError(
             f"n_instances={n_instances!r}: use 1 ... {n_samples}, a share between 0 and 1, row numbers, "
             "or None."
         )
-    drawn: IntArray = check_random_state(random_state).choice(n_samples, int(number), replace=False)
+    drawn: IntArray = check_random_state(random_state).choice(n_samples, number, replace=False)
     return drawn

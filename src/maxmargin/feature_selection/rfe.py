@@ -20,6 +20,8 @@ from maxmargin.feature_selection.elimination import AnyElimination, Elimination,
 from maxmargin.feature_selection.machine import machine_of, numbers_of
 from maxmargin.feature_selection.subset import validated
 from maxmargin.feature_selection.table import feature_names, read_classes
+from maxmargin.interruption import all_or_nothing
+from maxmargin.parameters import as_number
 from maxmargin.typing import FloatArray, IntArray
 
 Step = int | float | Literal["half"]
@@ -96,6 +98,7 @@ class RFE(Selector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> RFE:
         """Eliminate columns of ``X`` for the target ``y``."""
         X, y = validated(self, X, y)
@@ -206,7 +209,7 @@ def _smallest(worths: FloatArray, n: int) -> IntArray:
 
 def step_size(step: Step, n_left: int) -> int:
     """How many of ``n_left`` columns go in this round."""
-    share = 0.5 if step == "half" else step
-    if isinstance(share, (str, bool)) or share <= 0 or (share > 1 and share != int(share)):
+    share = as_number(0.5 if step == "half" else step)
+    if not (0 < share < 1 or (share >= 1 and share.is_integer())):
         raise ValueError(f"step={step!r}: use a number of columns, a share between 0 and 1, or 'half'.")
     return int(share) if share >= 1 else max(1, int(share * n_left))

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.feature_selection.criteria import Criterion, Subset
 from maxmargin.feature_selection.evaluations import Evaluations
+from maxmargin.parameters import check_count
 
 HOPELESS_SECONDS = 3600.0
 BATCH = 4096  # subsets made at once
@@ -36,8 +37,8 @@ def without_column(subset: Subset, column: int) -> Subset:
 
 
 def check_size(size: int | None, n_features: int) -> None:
-    if size is not None and not (size == int(size) and 1 <= size <= n_features):
-        raise ValueError(f"size={size!r} cannot be chosen from {n_features} columns: use 1 ... {n_features}.")
+    if size is not None:
+        check_count("size", size, most=n_features)
 
 
 def readable(seconds: float) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from maxmargin.feature_selection.criteria import Subset
 from maxmargin.feature_selection.evaluations import Evaluations
 from maxmargin.feature_selection.searches import Search, check_size, with_column, without_column
+from maxmargin.parameters import check_choice, check_count
 
 Direction = Literal["forward", "backward"]
 Move = tuple[float, int, Subset]  # loss, column moved, where it leads
@@ -235,8 +236,7 @@ class BestFirst(Search):
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
         check_direction(self.direction)
-        if self.patience < 1:
-            raise ValueError(f"patience={self.patience!r} must be at least 1.")
+        check_count("patience", self.patience)
         start: Subset = () if self.direction == "forward" else tuple(range(evaluations.n_features))
         best = (evaluations.loss(start), len(start), start)
         opened = [best]
@@ -268,5 +268,4 @@ class BestFirst(Search):
 
 
 def check_direction(direction: str) -> None:
-    if direction not in ("forward", "backward"):
-        raise ValueError(f"direction={direction!r} is unknown: use 'forward' or 'backward'.")
+    check_choice("direction", direction, ("forward", "backward"))

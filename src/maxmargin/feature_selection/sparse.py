@@ -13,8 +13,16 @@ from sklearn.preprocessing import StandardScaler
 from maxmargin.feature_selection.base import Selector, how_many
 from maxmargin.feature_selection.table import Classes, feature_names, read_classes
 from maxmargin.inputs import fitted_table
+from maxmargin.interruption import all_or_nothing
 from maxmargin.linear import LinearSVC
 from maxmargin.multiclass import BinaryTask, binary_tasks
+from maxmargin.parameters import (
+    check_choice,
+    check_count,
+    check_inner_fraction,
+    check_positive,
+    check_positives,
+)
 from maxmargin.typing import AnyArray, BoolArray, FloatArray
 
 Penalty = Literal["l1", "l0", "l1l2", "l0l2"]
@@ -109,10 +117,12 @@ class SparseSVMSelector(Selector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> SparseSVMSelector:
         """Fit the path to ``X`` of shape (n_samples, n_features) and classes ``y``."""
-        if self.penalty not in ("l1", "l0", "l1l2", "l0l2"):
-            raise ValueError(f"penalty={self.penalty!r} is unknown: use 'l1', 'l0', 'l1l2' or 'l0l2'.")
+        check_choice("penalty", self.penalty, ("l1", "l0", "l1l2", "l0l2"))
+        check_positive("sparsity", self.sparsity)
+        check_positive("l0_alpha", self.l0_alpha)
         X = fitted_table(self, X, dtype=np.float64)
         classes = read_classes(y, len(X), self)
         y = classes.labels[classes.codes]
@@ -150,12 +160,9 @@ class SparseSVMSelector(Selector):
 
     def _path(self, X: FloatArray, classes: Classes) -> FloatArray:
         if self.lambdas is not None:
-            given = np.sort(np.asarray(self.lambdas, dtype=np.float64).ravel())[::-1]
-            if len(given) == 0 or not (given > 0).all():
-                raise ValueError(f"lambdas={self.lambdas!r}: give at least one number > 0.")
-            return given
-        if self.n_lambdas < 1 or not 0 < self.ratio < 1:
-            raise ValueError(f"n_lambdas={self.n_lambdas!r} must be >= 1 and ratio={self.ratio!r} in (0, 1).")
+            return np.sort(check_positives("lambdas", self.lambdas))[::-1]
+        check_count("n_lambdas", self.n_lambdas)
+        check_inner_fraction("ratio", self.ratio)
         slope = self.sparsity * (self.l0_alpha if self.penalty.startswith("l0") else 1.0)
         tasks = binary_tasks(classes.codes, len(classes.labels), "ovr")
         steepest = max(_steepest(X, task, self.loss) for task in tasks)

@@ -7,6 +7,7 @@ import numpy as np
 from maxmargin.feature_selection.criteria import Subset
 from maxmargin.feature_selection.evaluations import Evaluations
 from maxmargin.feature_selection.searches import Search
+from maxmargin.parameters import check_count, check_fraction, check_inner_fraction, check_positive
 from maxmargin.typing import BoolArray, FloatArray
 
 
@@ -67,12 +68,12 @@ class SimulatedAnnealing(Search):
         return evaluations.best
 
     def _check(self) -> None:
-        if not self.T0 > self.T1 > 0:
+        check_positive("T0", self.T0)
+        check_positive("T1", self.T1)
+        if self.T0 <= self.T1:
             raise ValueError(f"T0={self.T0!r} and T1={self.T1!r}: use T0 > T1 > 0.")
-        if not 0 < self.cooling < 1:
-            raise ValueError(f"cooling={self.cooling!r} must lie between 0 and 1.")
-        if self.m < 1:
-            raise ValueError(f"m={self.m!r} must be at least 1.")
+        check_inner_fraction("cooling", self.cooling)
+        check_count("m", self.m)
 
 
 class Genetic(Search):
@@ -142,11 +143,9 @@ class Genetic(Search):
 
     def _check(self) -> None:
         for name in ("population", "generations"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be at least 1.")
+            check_count(name, getattr(self, name))
         for name in ("p_crossover", "p_mutation"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name}={getattr(self, name)!r} must lie between 0 and 1.")
+            check_fraction(name, getattr(self, name))
 
 
 def _fitness(losses: FloatArray) -> FloatArray:

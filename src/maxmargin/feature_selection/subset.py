@@ -19,6 +19,7 @@ from maxmargin.feature_selection.sequential import Backward, Forward
 from maxmargin.feature_selection.table import feature_names
 from maxmargin.feature_selection.wrappers import CrossValidatedError
 from maxmargin.inputs import checked_target, fitted_table
+from maxmargin.interruption import all_or_nothing
 
 
 class _SearchSelector(Selector):
@@ -27,6 +28,7 @@ class _SearchSelector(Selector):
     verbose: int
     random_state: Any = None
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Any:
         """Search the columns of ``X`` for the target ``y``. Ctrl-C ends with the best subset so far."""
         X, y = validated(self, X, y)
@@ -55,7 +57,7 @@ class _SearchSelector(Selector):
             warnings.warn(
                 f"interrupted after {evaluations.n_evaluations} subsets: the best one so far is kept.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return evaluations.best
 

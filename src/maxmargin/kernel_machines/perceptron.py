@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from maxmargin._compute.jit import jit_sums
 from maxmargin._compute.threads import effective_threads
 from maxmargin.inputs import checked_labels, class_codes, class_factors, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.kernel_machines._base import KernelExpansion
 from maxmargin.kernel_machines._rows import stack_rows, take_rows
 from maxmargin.kernels.products import kernel_times
@@ -118,6 +119,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self.verbose = verbose
         self.trace = trace
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPerceptron:
         """Fit to rows X and labels y of shape (n_samples,)."""
         self._check_parameters()
@@ -245,7 +247,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
             warnings.warn(
                 f"KernelPerceptron {self.stopped_}; raise max_iter or use SVC.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def decision_function(self, X: Any) -> FloatArray:

@@ -10,8 +10,9 @@ from sklearn.base import RegressorMixin
 
 from maxmargin._compute.threads import blas_threads_for, effective_threads
 from maxmargin.inputs import checked_numbers, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.kernel_machines._base import KernelExpansion
-from maxmargin.parameters import check_positive
+from maxmargin.parameters import check_positive, check_positives
 from maxmargin.solvers.ridge_path import RidgePath, kernel_path, kernel_ridge
 from maxmargin.typing import FloatArray
 
@@ -68,10 +69,10 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         self.degree = degree
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Fit to rows X and targets y of shape (n_samples,)."""
-        self._check_parameters()
-        alphas = np.array([self.alpha] if self.alphas is None else [*self.alphas], dtype=np.float64)
+        alphas = self._check_parameters()
         self.kernel_, self._points = self._prepare(X)
         y = checked_numbers(y, len(self._points), self)
         weights = row_weights(sample_weight, len(y))
@@ -83,14 +84,12 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         self.dual_coef_ = self.path_.coef[best]
         return self
 
-    def _check_parameters(self) -> None:
-        if self.alphas is None:
-            check_positive("alpha", self.alpha)
-            return
-        if np.ndim(self.alphas) != 1 or len(self.alphas) == 0:
-            raise ValueError(f"alphas={self.alphas!r} must be a list of numbers > 0, or None.")
-        for alpha in self.alphas:
-            check_positive("every number of alphas", alpha)
+    def _check_parameters(self) -> FloatArray:
+        """The penalties to try, of shape (n_alphas,)."""
+        if self.alphas is not None:
+            return check_positives("alphas", self.alphas)
+        check_positive("alpha", self.alpha)
+        return np.array([self.alpha], dtype=np.float64)
 
     def _solve(self, K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> RidgePath:
         if len(alphas) == 1 and np.all(weights > 0):

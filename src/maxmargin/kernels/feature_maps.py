@@ -20,6 +20,7 @@ from maxmargin._compute.inner import squared_norms
 from maxmargin._compute.threads import run, single_threaded_blas
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.landmarks import CHOOSERS, METHODS
+from maxmargin.parameters import check_choice
 from maxmargin.typing import FloatArray
 
 _BLOCK_BYTES = 1 << 22  # of kernel values that a thread holds at a time
@@ -131,8 +132,7 @@ def nystrom_map(
     n_threads: int,
 ) -> NystromMap:
     """The map on m landmarks chosen among the rows X, given also as Points of the bound kernel."""
-    if method not in METHODS:
-        raise ValueError(f"method={method!r} is unknown: use one of {', '.join(map(repr, METHODS))}.")
+    check_choice("method", method, METHODS)
     if method == "kmeans":
         return NystromMap.on(kernel, _centres(kernel, X, points, m, rng), None, n_threads)
     rows = CHOOSERS[method](kernel, points, m, rng, n_threads)

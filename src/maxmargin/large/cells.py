@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import effective_threads, run
 from maxmargin.inputs import class_codes, class_factors, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.kernels.base import validated_columns
 from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.feature_maps import blocks, cut, kmeans_centres
@@ -116,6 +117,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CellSVC:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
         check_positive("C", self.C, infinite=True)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin import losses
 from maxmargin._compute.design import Design
 from maxmargin.inputs import class_codes, class_factors, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.large.approximation import Answer, Approximation
 from maxmargin.large.machine import LargeMachine, Mapped
 from maxmargin.large.polish import PolishedSVC, dual_start, snapped
@@ -131,6 +132,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
     penalty = "l2"
     solver = "auto"
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LargeSVC:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)

@@ -22,7 +22,7 @@ def warn_if_long(n: int, name: str) -> None:
             f"{name}(polish=True) on {n} rows solves the exact problem, whose cost grows with the square of "
             f"the rows (about a minute for {FEASIBLE}): expect hours, or use polish=False.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

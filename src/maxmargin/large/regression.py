@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import losses
 from maxmargin.inputs import checked_numbers, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.large.approximation import Answer, Approximation
 from maxmargin.large.machine import LargeMachine
 from maxmargin.large.polish import PolishedSVR, dual_start, snapped
@@ -94,6 +95,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
     penalty = "l2"
     solver = "auto"
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LargeSVR:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin._compute.design import Design
 from maxmargin._compute.threads import effective_threads
 from maxmargin.inputs import checked_numbers, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.kernels.products import kernel_times
 from maxmargin.large.approximation import Answer, Approximation
 from maxmargin.large.machine import LargeMachine, Mapped
@@ -102,6 +103,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
     fit_intercept = False
     intercept_ = 0.0
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LargeKernelRidge:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         check_positive("alpha", self.alpha)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.inner import squared_norms
 from maxmargin._compute.threads import effective_threads
+from maxmargin.interruption import all_or_nothing
 from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.feature_maps import FeatureMap, MapError, NystromMap, measure, transform
 from maxmargin.large.rows import Rows, feature_map, generator, opened
@@ -29,6 +30,7 @@ class _MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesKe
     def _method(self) -> str:
         raise NotImplementedError  # LowRank and RandomFourier say which
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the map from rows X of shape (n_samples, n_features); y is not used."""
         m = check_count("n_components", self.n_components)

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin._compute.inner import squared_norms
 from maxmargin.inputs import checked_labels, class_factors, numbers_or_csr, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearClassifier
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, stream_classes, stream_codes
 from maxmargin.parameters import check_count
@@ -41,6 +42,7 @@ class OnlineClassifier(LinearClassifier):
     def _check(self) -> None:
         """Errors for parameters that make no sense."""
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Passes over X of shape (n_samples, n_features) with labels y until done or ``max_iter``."""
         self._check()
@@ -145,7 +147,7 @@ class OnlineClassifier(LinearClassifier):
         return np.array(values)
 
     def _gave_up(self, why: str) -> None:
-        warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=4)
+        warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=5)
 
 
 def rows_of_task(X: Any, task: BinaryTask) -> Any:

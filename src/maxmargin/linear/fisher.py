@@ -12,7 +12,9 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.inputs import class_codes, fitted_table, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.linear.pieces import survey_classes
+from maxmargin.parameters import check_choice, check_count, check_fraction
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.moments import scatter_of_pieces
@@ -66,10 +68,12 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         self.method = method
         self.shrinkage = shrinkage
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FisherDiscriminant:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
-        if self.method not in ("eigen", "canonical"):
-            raise ValueError(f"method={self.method!r} is unknown: use 'eigen' or 'canonical'.")
+        check_choice("method", self.method, ("eigen", "canonical"))
+        if self.shrinkage not in (None, "auto"):
+            check_fraction("shrinkage", self.shrinkage)
         pieces = as_pieces(X, y, sample_weight)
         moments = self._moments(X, y, sample_weight) if pieces is None else self._moments_of_pieces(pieces)
         counts, means, within, inside = moments
@@ -116,9 +120,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         most = min(n_classes - 1, n_features)
         if self.n_components is None:
             return most
-        if not 1 <= self.n_components <= most:
-            raise ValueError(f"n_components={self.n_components} must lie between 1 and {most} here.")
-        return self.n_components
+        return check_count("n_components", self.n_components, most=most)
 
     def _shrunk(self, within: FloatArray, inside: FloatArray | None) -> FloatArray:
         if self.shrinkage is None:
@@ -128,8 +130,6 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
                 "shrinkage='auto' needs all rows in memory: give a number between 0 and 1 for data in pieces."
             )
         share = ledoit_wolf_shrinkage(inside) if self.shrinkage == "auto" else float(self.shrinkage)
-        if not 0 <= share <= 1:
-            raise ValueError(f"shrinkage={self.shrinkage!r} must lie between 0 and 1, or be 'auto'.")
         self.shrinkage_ = float(share)
         p = len(within)
         return np.asarray((1 - share) * within + share * np.trace(within) / p * np.eye(p))

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design, design
 from maxmargin._compute.threads import single_threaded_blas
+from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearClassifier
 from maxmargin.linear._separation import (
     Separation,
@@ -118,6 +119,7 @@ class LogisticRegression(LinearClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         self._check_parameters()
@@ -131,7 +133,7 @@ class LogisticRegression(LinearClassifier):
                 self.certificate_, self.tol, "LogisticRegression", f"raise max_iter={self.max_iter}"
             )
         else:
-            warnings.warn(self.separation_.sentence(self._names()), SeparationWarning, stacklevel=2)
+            warnings.warn(self.separation_.sentence(self._names()), SeparationWarning, stacklevel=3)
         return self
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> FloatArray:

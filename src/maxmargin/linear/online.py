@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
 from maxmargin.multiclass import binary_tasks
-from maxmargin.parameters import check_positive
+from maxmargin.parameters import check_choice, check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
 
@@ -190,8 +190,7 @@ class PassiveAggressive(OnlineClassifier):
             check_positive("lam", self.lam)
             if self.C != 1.0:
                 raise ValueError(f"C={self.C} and lam={self.lam} are given: they say the same, give one.")
-        if self.variant not in ("pa1", "pa2"):
-            raise ValueError(f"variant={self.variant!r} is unknown: use 'pa1' or 'pa2'.")
+        check_choice("variant", self.variant, ("pa1", "pa2"))
 
     def _loop(self) -> OnlineLoop:
         return OnlineLoop(

@@ -11,10 +11,17 @@ from scipy import linalg
 from maxmargin._compute.design import Design, design
 from maxmargin._compute.threads import effective_threads
 from maxmargin.inputs import checked_numbers, numbers_or_csr, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearRegressor
 from maxmargin.linear.pieces import number_problem, survey_numbers
 from maxmargin.losses import Squared
-from maxmargin.parameters import check_count, check_not_negative
+from maxmargin.parameters import (
+    check_choice,
+    check_count,
+    check_not_negative,
+    check_positive,
+    check_positives,
+)
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -85,6 +92,7 @@ class LeastSquares(_Squares):
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LeastSquares:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         pieces = as_pieces(X, y, sample_weight)
@@ -172,11 +180,11 @@ class Ridge(_Squares):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         alphas = penalties_to_try(self.alpha, self.alphas)
-        if self.solver not in ("closed", "sgd"):
-            raise ValueError(f"solver={self.solver!r} is unknown: use 'closed' or 'sgd'.")
+        check_choice("solver", self.solver, ("closed", "sgd"))
         pieces = as_pieces(X, y, sample_weight)
         if pieces is not None:
             return self._fit_pieces(pieces, alphas)
@@ -209,6 +217,7 @@ class Ridge(_Squares):
         if self.alphas is not None:
             raise ValueError("solver='sgd' fits one alpha: use solver='closed' for a path.")
         check_count("max_iter", self.max_iter)
+        check_positive("eta0", self.eta0)
         self.alpha_ = float(alphas[0])
         loop = OnlineLoop(
             rule="squares",
@@ -229,7 +238,4 @@ def penalties_to_try(alpha: float, alphas: Any) -> FloatArray:
     if alphas is None:
         check_not_negative("alpha", alpha)
         return np.array([alpha], dtype=np.float64)
-    tried = np.asarray(alphas, dtype=np.float64).ravel()
-    if len(tried) == 0 or not np.all(tried > 0):
-        raise ValueError(f"alphas must be positive numbers, got {alphas!r}.")
-    return tried
+    return check_positives("alphas", alphas)

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
 from maxmargin.multiclass import BinaryTask, binary_tasks
-from maxmargin.parameters import check_positive
+from maxmargin.parameters import check_choice, check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
 
@@ -84,10 +85,8 @@ class SubgradientDescent(OnlineClassifier):
     def _check(self) -> None:
         check_positive("B", self.B)
         check_positive("lam", self.lam)
-        if self.mode not in ("batch", "stochastic"):
-            raise ValueError(f"mode={self.mode!r} is unknown: use 'batch' or 'stochastic'.")
-        if self.step not in ("constant", "strongly_convex"):
-            raise ValueError(f"step={self.step!r} is unknown: use 'constant' or 'strongly_convex'.")
+        check_choice("mode", self.mode, ("batch", "stochastic"))
+        check_choice("step", self.step, ("constant", "strongly_convex"))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """As in `Perceptron`; for the stochastic mode with the strongly convex rule, which needs no T."""
@@ -95,6 +94,7 @@ class SubgradientDescent(OnlineClassifier):
             raise ValueError("partial_fit needs mode='stochastic' and step='strongly_convex'.")
         return super().partial_fit(X, y, classes, sample_weight)
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubgradientDescent:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
         self._eta = 1.0

@@ -8,6 +8,7 @@ import numpy as np
 
 from maxmargin import losses
 from maxmargin._compute.design import Design, design
+from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearClassifier
 from maxmargin.linear.pieces import binary_problems, check_newton, survey_classes
 from maxmargin.multiclass import BinaryTask, binary_tasks
@@ -117,6 +118,7 @@ class LinearSVC(LinearClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVC:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)

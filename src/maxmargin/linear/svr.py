@@ -7,9 +7,10 @@ from typing import Any, Literal
 from maxmargin import losses
 from maxmargin._compute.design import design
 from maxmargin.inputs import checked_numbers, numbers_or_csr, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearRegressor
 from maxmargin.linear.pieces import check_newton, number_problem, survey_numbers
-from maxmargin.parameters import check_count, check_not_negative, check_positive
+from maxmargin.parameters import check_choice, check_count, check_not_negative, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -79,14 +80,14 @@ class LinearSVR(LinearRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVR:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
         check_not_negative("epsilon", self.epsilon)
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
-        if self.penalty not in ("l2", "l1", "l1l2", "none"):
-            raise ValueError(f"penalty={self.penalty!r} is unknown here: use 'l2', 'l1', 'l1l2' or 'none'.")
+        check_choice("penalty", self.penalty, ("l2", "l1", "l1l2", "none"))
         pieces = as_pieces(X, y, sample_weight)
         fitted = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
         self.solution_, self.certificate_ = fitted

@@ -137,4 +137,4 @@ def warn_unsolved(certificate: Certificate, tol: float, what: str, remedy: str) 
         if certificate.convex
         else f"a stationarity of {certificate.kkt:.3g}"
     )
-    warnings.warn(f"{what} reached {reached}, not tol={tol:g}: {remedy}.", ConvergenceWarning, stacklevel=3)
+    warnings.warn(f"{what} reached {reached}, not tol={tol:g}: {remedy}.", ConvergenceWarning, stacklevel=4)

@@ -13,6 +13,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import effective_threads, run
+from maxmargin.interruption import all_or_nothing
 from maxmargin.parameters import check_choice, check_count, check_not_negative
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -130,6 +131,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.smoothing = smoothing
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Binning:
         """Find the bins of every column of a table, or of `Pieces` of one: the same bins."""
         pieces = as_pieces(X, y, sample_weight)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.interruption import all_or_nothing
 from maxmargin.scoring.binning import Binning, binary_table_tags
 from maxmargin.scoring.woe import adopt_names
 from maxmargin.typing import BoolArray, FloatArray
@@ -109,6 +110,7 @@ class IVSelector(SelectorMixin, BaseEstimator):
         self.max_iv = max_iv
         self.binning = binning
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> IVSelector:
         """Bin the table and measure every variable."""
         if not self.min_iv <= self.max_iv:

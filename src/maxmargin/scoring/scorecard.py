@@ -12,6 +12,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.interruption import all_or_nothing
 from maxmargin.linear import LogisticRegression
 from maxmargin.parameters import check_choice, check_positive
 from maxmargin.problems import Certificate
@@ -107,6 +108,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         self.positive = positive
         self.handle_unknown = handle_unknown
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scorecard:
         """Bin, encode, regress, and write the points."""
         self._check_settings()
@@ -304,7 +306,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
             notes.append(f"Left out, because all rows are in one bin: {', '.join(single)}.")
         self.notes_ = notes
         if notes:
-            warnings.warn(" ".join(notes), ScorecardWarning, stacklevel=3)
+            warnings.warn(" ".join(notes), ScorecardWarning, stacklevel=4)
 
     def _turns(self, name: str) -> bool:
         return self.binning_.is_number(name) and self.binning_.trend_of(name) == "none"

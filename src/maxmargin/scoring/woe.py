@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.interruption import all_or_nothing
 from maxmargin.parameters import check_choice
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.prediction import predict
@@ -60,6 +61,7 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.numerator = numerator
         self.handle_unknown = handle_unknown
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> WOEEncoder:
         """Find the bins of every column, of a table or of `Pieces` of one, and their evidence."""
         self._start()

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin._compute.dual import MAX_BLOCK
+from maxmargin.parameters import check_count
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.dual_state import DualState
@@ -45,8 +46,7 @@ class Chunking(DualSolver):
     def solve(
         self, problem: BoxQP, *, start: FloatArray | None = None, callback: Callback | None = None
     ) -> Solution:
-        if self.size < 2:
-            raise ValueError(f"size={self.size!r} must be at least 2: a single multiplier cannot move.")
+        check_count("size", self.size, least=2)  # a single multiplier cannot move
         return solve_in_rounds(DualState(self, problem, start, callback), self._chunk)
 
     def _chunk(self, state: DualState, low: FloatArray, high: FloatArray) -> IntArray:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maxmargin._compute.dual import MAX_BLOCK
+from maxmargin.parameters import check_count
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.dual_state import DualState
@@ -45,8 +46,7 @@ class Decomposition(DualSolver):
     def solve(
         self, problem: BoxQP, *, start: FloatArray | None = None, callback: Callback | None = None
     ) -> Solution:
-        if not 2 <= self.size <= MAX_BLOCK:
-            raise ValueError(f"size={self.size!r} must be a whole number from 2 to {MAX_BLOCK}.")
+        check_count("size", self.size, least=2, most=MAX_BLOCK)
         return solve_in_rounds(DualState(self, problem, start, callback), self._working_set)
 
     def _working_set(self, state: DualState, low: FloatArray, high: FloatArray) -> IntArray:

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from maxmargin._compute.threads import single_threaded_blas
 from maxmargin.losses import SquaredHinge
+from maxmargin.parameters import check_choice, check_not_negative, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
@@ -23,6 +24,7 @@ from maxmargin.solvers.primal_warm import DescentThenNewton, sample_start
 from maxmargin.typing import FloatArray
 
 _EXPLICIT_COLUMNS = 1500
+_PENALTIES = ("l2", "l1", "l0", "l1l2", "l0l2", "none")
 _MAKERS: dict[str, Callable[[float, int, int], Any]] = {
     "newton": lambda tol, max_iter, seed: Newton(tol=tol, max_iter=max_iter),
     "descent_newton": lambda tol, max_iter, seed: DescentThenNewton(
@@ -52,6 +54,9 @@ def _convex(tol: float) -> Callable[[LossPenalty, FloatArray | None], Solution]:
 
 def primal_penalty(name: str, sparsity: float, alpha: float) -> Penalty:
     """The penalty called ``name``, with weight 1 on the l2 part and ``sparsity`` on the l1 or l0 part."""
+    check_choice("penalty", name, _PENALTIES)
+    check_not_negative("sparsity", sparsity)
+    check_positive("l0_alpha", alpha)
     parts = {
         "l2": Penalty(l2=1.0),
         "l1": Penalty(l1=sparsity),
@@ -60,8 +65,6 @@ def primal_penalty(name: str, sparsity: float, alpha: float) -> Penalty:
         "l0l2": Penalty(l2=1.0, l0=sparsity, alpha=alpha),
         "none": Penalty(),
     }
-    if name not in parts:
-        raise ValueError(f"penalty={name!r} is unknown: use one of {', '.join(map(repr, parts))}.")
     return parts[name]
 
 
@@ -91,11 +94,8 @@ def solve_primal(
     callback: Any = None,
 ) -> tuple[Solution, Certificate]:
     """Solve and certify; an error when the solver asked for cannot solve this problem."""
+    check_choice("solver", solver, ("auto", *_MAKERS))
     name = choose(problem) if solver == "auto" else solver
-    if name not in _MAKERS:
-        raise ValueError(
-            f"solver={solver!r} is unknown: use 'auto' or one of {', '.join(map(repr, _MAKERS))}."
-        )
     seed = int(check_random_state(random_state).randint(2**31 - 1)) if random_state is not None else 0
     chosen = _MAKERS[name](tol, max_iter, seed)
     if not chosen.can_solve(problem):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -78,17 +76,6 @@ class KernelMachine(TakesKernel):
         )
 
     # -- data ----------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """A fit that fails or is interrupted leaves the machine as it was."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _for_training(self, kernel: Kernel, points: Any) -> tuple[Kernel, Any]:
         """What the solver sees: the kernel itself or, where values are dear and fit, their whole matrix.

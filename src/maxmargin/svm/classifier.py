@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin._compute.threads import run
 from maxmargin.formulations import Formulation
 from maxmargin.inputs import class_codes, class_factors, row_weights
+from maxmargin.interruption import all_or_nothing
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
 from maxmargin.parameters import check_choice
 from maxmargin.problems.box_qp import BoxQP
@@ -41,6 +42,7 @@ class Classifier(ClassifierMixin, KernelMachine):
     def _formulation(self) -> Formulation:
         raise NotImplementedError  # SVC and NuSVC say which
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine.
 
@@ -50,21 +52,20 @@ class Classifier(ClassifierMixin, KernelMachine):
         y : labels of shape (n_samples,), two classes or more
         sample_weight : array of shape (n_samples,), factors on C; rows of weight zero are left out
         """
-        with self._all_or_nothing():
-            self._check_parameters()
-            kernel, points = self._prepare(X)
-            classes, codes = class_codes(y, len(points), self)
-            weight = row_weights(sample_weight, len(points))
-            weight = weight * class_factors(self.class_weight, classes, codes)
-            tasks = self._tasks(codes, weight, classes)
-            machines = self._fit_machines(kernel, points, tasks, weight)
-            self.classes_ = classes
-            self.machines_ = machines
-            self._codes = codes
-            self._tasks_ = tasks
-            self._assemble(kernel, points, X, codes)
-            self._store_traces(machines)
-            self._fit_probabilities(X, y, sample_weight)
+        self._check_parameters()
+        kernel, points = self._prepare(X)
+        classes, codes = class_codes(y, len(points), self)
+        weight = row_weights(sample_weight, len(points))
+        weight = weight * class_factors(self.class_weight, classes, codes)
+        tasks = self._tasks(codes, weight, classes)
+        machines = self._fit_machines(kernel, points, tasks, weight)
+        self.classes_ = classes
+        self.machines_ = machines
+        self._codes = codes
+        self._tasks_ = tasks
+        self._assemble(kernel, points, X, codes)
+        self._store_traces(machines)
+        self._fit_probabilities(X, y, sample_weight)
         return self
 
     # -- the binary problems -------------------------------------------------------------------------

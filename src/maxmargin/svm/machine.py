@@ -126,7 +126,7 @@ def _warn_if_loose(certificate: Certificate, solution: Solution, solver: DualSol
         f"{solution.status.value}: {solver.reached(certificate)}, tol={solver.tol:g} "
         f"({solution.n_iter} steps, {solution.seconds:.1f} s). Scale the columns, {remedy}, or raise tol.",
         ConvergenceWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
 
 

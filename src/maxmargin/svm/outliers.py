@@ -8,17 +8,18 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from maxmargin.formulations import Formulation, OneClass, Sphere
+from maxmargin.interruption import all_or_nothing
 from maxmargin.parameters import check_positive, check_share
 from maxmargin.svm.single import SingleMachine
 from maxmargin.typing import FloatArray, IntArray
 
 
 class _Detector(OutlierMixin, SingleMachine):
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the region of ordinary rows; ``y`` is not used."""
-        with self._all_or_nothing():
-            self._fit_single(X, y, sample_weight)
-            self.offset_ = -self.intercept_
+        self._fit_single(X, y, sample_weight)
+        self.offset_ = -self.intercept_
         return self
 
     def _target(self, y: Any, n: int) -> FloatArray:

@@ -9,16 +9,17 @@ from sklearn.base import RegressorMixin
 
 from maxmargin.formulations import Formulation, NuRegression, Regression
 from maxmargin.inputs import checked_numbers
+from maxmargin.interruption import all_or_nothing
 from maxmargin.parameters import check_choice, check_not_negative, check_positive, check_share
 from maxmargin.svm.single import SingleMachine
 from maxmargin.typing import FloatArray
 
 
 class _Regressor(RegressorMixin, SingleMachine):
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to rows ``X`` and targets ``y`` of shape (n_samples,)."""
-        with self._all_or_nothing():
-            self.epsilon_ = self._fit_single(X, y, sample_weight).epsilon
+        self.epsilon_ = self._fit_single(X, y, sample_weight).epsilon
         return self
 
     def _target(self, y: Any, n: int) -> FloatArray:

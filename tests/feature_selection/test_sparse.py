@@ -44,11 +44,13 @@ def test_the_path_is_that_of_the_machine(penalty):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 @pytest.mark.parametrize("n_down", [30, 50, 75])
-def test_the_largest_lambda_keeps_nothing_and_is_not_far_too_large(loss, n_down):
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 5.0, 1: 0.5}])
+def test_the_largest_lambda_keeps_nothing_and_is_not_far_too_large(loss, n_down, class_weight):
     rng = np.random.default_rng(n_down)
     y = np.repeat([0, 1], [n_down, 100 - n_down])
     X = rng.normal(size=(100, 5)) + np.outer(y, [1.0, 0.5, 0, 0, 0])
-    fitted = SparseSVMSelector("l1", n_features=1, loss=loss, tol=1e-6, n_lambdas=40, ratio=0.1).fit(X, y)
+    options = {"loss": loss, "class_weight": class_weight, "tol": 1e-6, "n_lambdas": 40, "ratio": 0.1}
+    fitted = SparseSVMSelector("l1", n_features=1, **options).fit(X, y)
     assert fitted.history_["n_features"][0] == 0
     # exact for smooth losses, where something enters a step below; an upper bound for the hinge
     enters = int((fitted.history_["n_features"] > 0).to_numpy().argmax())

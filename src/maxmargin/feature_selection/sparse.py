@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin.feature_selection.base import Selector, how_many
 from maxmargin.feature_selection.table import Classes, feature_names, read_classes
-from maxmargin.inputs import fitted_table
+from maxmargin.inputs import class_factors, fitted_table
 from maxmargin.interruption import all_or_nothing
 from maxmargin.linear import LinearSVC
 from maxmargin.multiclass import BinaryTask, binary_tasks
@@ -165,7 +165,8 @@ class SparseSVMSelector(Selector):
         check_inner_fraction("ratio", self.ratio)
         slope = self.sparsity * (self.l0_alpha if self.penalty.startswith("l0") else 1.0)
         tasks = binary_tasks(classes.codes, len(classes.labels), "ovr")
-        steepest = max(_steepest(X, task, self.loss) for task in tasks)
+        weights = class_factors(self.class_weight, classes.labels, classes.codes)
+        steepest = max(_steepest(X, task, weights, self.loss) for task in tasks)
         # a little above, where rounding cannot let a column in; > 0 also when all columns are constant
         largest = max(1.001 * steepest / slope, np.finfo(float).tiny ** 0.25)
         path: FloatArray = largest * np.logspace(0, np.log10(self.ratio), self.n_lambdas)
@@ -231,19 +232,18 @@ def _nonzero(coef: FloatArray) -> BoolArray:
     return kept
 
 
-def _steepest(X: FloatArray, task: BinaryTask, loss: Loss) -> float:
+def _steepest(X: FloatArray, task: BinaryTask, weights: FloatArray, loss: Loss) -> float:
     """The largest slope of the losses in a weight at w = 0 and the best b: a larger lambda leaves w at 0.
 
     For the hinge b is +-1 and the larger class lies on the kink, where any slope in [-1, 0] is allowed: the
     one that balances the classes is taken, which gives an upper bound.
     """
-    y = task.signs
-    n_up, n_down = (y > 0).sum(), (y < 0).sum()
+    y, c = task.signs, weights[task.rows]
+    up, down = c[y > 0].sum(), c[y < 0].sum()
     if loss == "hinge":
-        slopes = np.where(y > 0, min(1.0, n_down / n_up), min(1.0, n_up / n_down))
+        slopes = np.where(y > 0, min(1.0, down / up), min(1.0, up / down))
     elif loss == "squared_hinge":
-        slopes = 2.0 * (1.0 - y * (n_up - n_down) / len(y))
+        slopes = 2.0 * (1.0 - y * (up - down) / (up + down))
     else:
-        share = n_up / len(y)
-        slopes = np.where(y > 0, 1.0 - share, share)
-    return float(np.abs((slopes * y) @ X[task.rows]).max())
+        slopes = np.where(y > 0, down, up) / (up + down)
+    return float(np.abs((c * slopes * y) @ X[task.rows]).max())

@@ -99,6 +99,10 @@ def _categorical_mask(columns: list[Any], categorical: Categorical, names: AnyAr
         return given
     if given.dtype.kind in "iu":
         positions = given
+        if len(given) and not (-len(columns) <= given.min() and given.max() < len(columns)):
+            raise ValueError(
+                f"categorical={given.tolist()} names positions beyond the {len(columns)} columns."
+            )
     else:
         known = {} if names is None else {name: j for j, name in enumerate(names)}
         unknown = [name for name in given if name not in known]
@@ -120,7 +124,12 @@ def _holds_categories(column: Any) -> bool:
 
 def _code(column: Any, is_category: bool, name: str) -> FloatArray:
     if is_category:
-        codes, _ = pd.factorize(np.asarray(column, dtype=object))
+        try:
+            codes, _ = pd.factorize(np.asarray(column, dtype=object))
+        except TypeError as error:
+            raise ValueError(
+                f"column {name!r} holds values that are no categories ({error}): use text or numbers."
+            ) from error
         n_missing = int((codes < 0).sum())
         values: FloatArray = codes.astype(np.float64)
     else:

@@ -195,8 +195,11 @@ def test_class_codes_keep_the_type_of_the_labels():
         ),
         (lambda: mm.LinearSVC(solver=None).fit(X, LABELS), "solver=None is unknown: use 'auto', 'newton'"),
         (lambda: mm.SVC(solver=mm.solvers.Chunking(size="a")).fit(X, LABELS), "size='a' must be a whole"),
-        (lambda: FisherScore("a").fit(X, LABELS), "n_features='a' cannot be chosen from 2 columns"),
-        (lambda: SFS(mm.SVC(), size="a").fit(X, LABELS), "size='a' must be a whole number from 1 to 2"),
+        (
+            lambda: FisherScore(n_features="a").fit(X, LABELS),
+            "n_features='a' cannot be chosen from 2",
+        ),
+        (lambda: SFS(mm.SVC(), size="a", cv=2).fit(X, LABELS), "size='a' must be a whole number from 1 to 2"),
         (lambda: mm.LargeSVR(tol="a").fit(X, NUMBERS), "tol='a' must be a number > 0"),
         (lambda: mm.CellSVC(0.0).fit(X, LABELS), "C=0.0 must be a number > 0"),
         (lambda: mm.Binning(max_bins="a").fit(X, LABELS), "max_bins='a' must be a whole number >= 1"),

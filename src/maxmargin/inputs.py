@@ -45,9 +45,21 @@ def fitted_table(estimator: Any, X: Any, *, reset: bool = True, **options: Any) 
 
 def numbers_or_csr(estimator: Any, X: Any, *, reset: bool = True) -> Any:
     """`fitted_table` of float64 or float32, in rows or CSR."""
+    if _is_plain(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return X
     return fitted_table(
         estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
     )
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether `checked_table` would return X as it is: its long way takes as long as a small fit."""
+    if type(X) is not np.ndarray or X.ndim != 2 or not X.size or not X.flags.c_contiguous:
+        return False
+    flat = X.reshape(-1)
+    with np.errstate(all="ignore"):  # where the sum overflows, the long way decides
+        return X.dtype in (np.float64, np.float32) and bool(np.isfinite(np.dot(flat, flat)))
 
 
 def _where(X: Any) -> str:
@@ -79,12 +91,24 @@ def _present_labels(y: Any, n_rows: int, estimator: Any) -> AnyArray:
 def class_codes(y: Any, n_rows: int, estimator: Any) -> tuple[AnyArray, IntArray]:
     """The classes, two or more in order, and the rows' codes 0 ... n_classes - 1 of shape (n_rows,)."""
     labels = _present_labels(y, n_rows, estimator)
-    codes, uniques = pd.factorize(labels, sort=True)  # hashing is much quicker than sorting all rows
-    classes = np.asarray(uniques, dtype=labels.dtype)
-    # a few classes tell as much as all labels; many are judged beside the number of rows
-    check_classification_targets(classes if len(classes) <= _FEW_CLASSES else labels)
+    classes, codes = _coded(labels)
+    if len(classes) > _FEW_CLASSES:  # judged beside the number of rows
+        check_classification_targets(labels)
+    elif classes.dtype.kind not in "biuf" or (classes != np.floor(classes)).any():
+        check_classification_targets(classes)  # a few tell as much as all labels
     check_two_classes(classes, estimator)
     return classes, codes
+
+
+def _coded(labels: AnyArray) -> tuple[AnyArray, IntArray]:
+    """The classes in order, and the code of every row."""
+    if labels.dtype.kind in "biuf":
+        low, high = labels.min(), labels.max()
+        upper = labels == high
+        if low < high and (upper | (labels == low)).all():  # two classes need no table of what was seen
+            return np.array([low, high]), upper.astype(np.int64)
+    codes, uniques = pd.factorize(labels, sort=True)  # hashing is much quicker than sorting all rows
+    return np.asarray(uniques, dtype=labels.dtype), codes
 
 
 def check_two_classes(classes: AnyArray, estimator: Any) -> None:
@@ -117,6 +141,8 @@ def checked_target(y: Any, n_rows: int, estimator: Any, *, numeric: bool = False
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: call fit(X, y)."
         )
+    if type(y) is np.ndarray and y.shape == (n_rows,) and y.dtype.kind in "biuf" and np.isfinite(y).all():
+        return y
     try:
         values: AnyArray = _check_y(y, y_numeric=numeric, estimator=estimator)
     except ValueError as refused:

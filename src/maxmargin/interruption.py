@@ -17,7 +17,7 @@ def all_or_nothing(
     """A ``fit`` after which the attributes are those of the new fit or, where it raises, those of before."""
 
     @wraps(fit)
-    def whole(self: Estimator, *args: Options.args, **options: Options.kwargs) -> Fitted:
+    def whole(self: Estimator, /, *args: Options.args, **options: Options.kwargs) -> Fitted:
         before = dict(self.__dict__)
         try:
             return fit(self, *args, **options)

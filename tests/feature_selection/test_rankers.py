@@ -179,7 +179,7 @@ def test_what_cannot_be_ranked_is_refused():
         Relief(distance="raw").fit(frame[["b"]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match="does not have"):
         ReliefF(categorical=["z"]).fit(frame[["b"]], [0, 0, 1, 1])
-    with pytest.raises(ValueError, match=r"categorical=\[1\] goes beyond the 1 columns"):
+    with pytest.raises(ValueError, match=r"categorical=\[1\] names positions beyond the 1 columns"):
         ReliefF(categorical=[1]).fit(frame[["b"]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match="column 'c' holds values that are no categories"):
         ReliefF().fit(pd.DataFrame({"c": [{}, {}, {}, {}]}), [0, 0, 1, 1])

@@ -84,7 +84,7 @@ def _direction(problem: Multinomial, free: BoolArray, u: FloatArray, gradient: F
 
 
 def _by_products(free: BoolArray) -> bool:
-    return np.count_nonzero(free) > EXPLICIT_UNKNOWNS
+    return int(np.count_nonzero(free)) > EXPLICIT_UNKNOWNS
 
 
 def free_unknowns(n_classes: int, n_features: int, l2: float, fit_intercept: bool) -> BoolArray:

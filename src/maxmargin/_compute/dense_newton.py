@@ -8,31 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compute.bracket import is_flat, next_trial
+from maxmargin._compute.bracket import is_flat, narrower, next_trial
 from maxmargin._compute.jit import jit_sums
+from maxmargin._compute.row_squares import add_row_squares
 from maxmargin._compute.row_terms import PSI_LOGISTIC, psi_along, psi_model
-from maxmargin.typing import FloatArray, IntArray
+from maxmargin.typing import FloatArray
 
 MOVED, STUCK, SINGULAR = range(3)
-_ROWS = 1024  # gathered for one product
-
-
-@jit_sums
-def _add_rows(X: FloatArray, rows: IntArray, weights: FloatArray, gram: FloatArray) -> None:
-    """gram += sum over rows of weight (x, 1)(x, 1)'."""
-    p = X.shape[1]
-    block = np.empty((min(_ROWS, len(rows)), p + 1))
-    scaled = np.empty_like(block)
-    for start in range(0, len(rows), _ROWS):
-        m = min(_ROWS, len(rows) - start)
-        for k in range(m):
-            i, weight = rows[start + k], weights[start + k]
-            for j in range(p):
-                block[k, j] = X[i, j]
-                scaled[k, j] = weight * X[i, j]
-            block[k, p] = 1.0
-            scaled[k, p] = weight
-        gram += np.dot(block[:m].T, scaled[:m])
 
 
 @jit_sums
@@ -55,12 +37,12 @@ def _follow(X: FloatArray, d: FloatArray, unit: float, pattern: FloatArray, gram
             if pattern[i] != 0.0:
                 rows[changed], weights[changed] = i, pattern[i]
                 changed += 1
-    _add_rows(X, rows[:changed], weights[:changed], gram)
+    add_row_squares(X, rows[:changed], weights[:changed], gram)
 
 
 @jit_sums
 def _solved(H: FloatArray, right: FloatArray) -> FloatArray:
-    """H^-1 right by Cholesky of H scaled to a unit diagonal; an empty array when H is nearly singular."""
+    """H^-1 right from the lower triangle of H, by Cholesky; an empty array when H is nearly singular."""
     m = len(right)
     scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
     L = np.linalg.cholesky(H * scale * scale.reshape(m, 1))
@@ -91,16 +73,15 @@ def _flat_step(
     descent: float,
 ) -> float:
     """As `maxmargin.solvers.primal_newton.Line`: a step where the derivative is flat."""
-    low, low_slope, high, high_slope = 0.0, descent, np.inf, np.inf
+    low, low_slope, high, high_slope, last = 0.0, descent, np.inf, np.inf, 0
     t = 1.0
     for _ in range(40):
         slope = psi_along(kind, edge, sigma, v, y, c, f, along, t) + linear + t * quadratic
         if is_flat(slope, descent):
             return t
-        if slope < 0:
-            low, low_slope = t, slope
-        else:
-            high, high_slope = t, slope
+        low, low_slope, high, high_slope, last = narrower(
+            t, slope, low, low_slope, high, high_slope, last
+        )
         t = next_trial(low, low_slope, high, high_slope)
     return low
 
@@ -135,16 +116,15 @@ def newton_step_dense(
     slope, d = local[0], local[1]
     _follow(X, d, sigma, pattern, gram)
     H = sigma * gram
-    curved = H.copy()
     gradient = rows_gradient.copy()
     for j in range(p):
         H[j, j] += l2
         gradient[j] += l2 * theta[j]
     if fit_intercept:
-        if H[p, p] < bias_floor:
-            H[p, p] = bias_floor
+        lift = max(0.0, bias_floor - H[p, p])
+        H[p, p] += lift
     else:
-        H[p, :], H[:, p], H[p, p], gradient[p] = 0.0, 0.0, 1.0, 0.0
+        H[p, :], H[p, p], gradient[p], lift = 0.0, 1.0, 0.0, 1.0
     step = _solved(H, -gradient)
     if len(step) == 0:
         return SINGULAR, value, np.inf
@@ -167,7 +147,9 @@ def newton_step_dense(
         rows_gradient[:p] = np.dot(there[0], X)
         rows_gradient[p] = there[0].sum()
     else:
-        rows_gradient += t * np.dot(curved, step)
+        # what H step = -gradient says of the rows' part of it
+        rows_gradient[:p] -= t * (gradient[:p] + l2 * step[:p])
+        rows_gradient[p] -= t * (gradient[p] + lift * step[p])
         for i in range(n):
             bend = there[0, i] - slope[i] - t * d[i] * along[i]
             if abs(bend) > 1e-14 * c[i]:

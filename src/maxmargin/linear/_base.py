@@ -45,6 +45,14 @@ def row_weights(estimator: Any, X: Any, sample_weight: Any) -> FloatArray:
     return weights
 
 
+def _check_classes(classes: AnyArray, y: AnyArray) -> None:
+    """scikit-learn's check of labels, where its answer is not plain: it takes as long as a small fit."""
+    if len(classes) > 20:  # judged beside the number of rows
+        check_classification_targets(y)
+    elif classes.dtype.kind not in "biuf" or (classes != np.floor(classes)).any():
+        check_classification_targets(classes)  # these tell as much as all labels
+
+
 class SparseInput:
     """Tags of an estimator that takes CSR input."""
 
@@ -84,8 +92,7 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
         )
         weights = row_weights(self, X, sample_weight)
         codes, self.classes_ = pd.factorize(y, sort=True)
-        # the few classes tell as much as all labels; many classes are judged beside the number of rows
-        check_classification_targets(self.classes_ if len(self.classes_) <= 20 else y)
+        _check_classes(self.classes_, y)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs two classes or more; y holds one class, {self.classes_[0]!r}."

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import linalg
 
-from maxmargin._compute.bracket import is_flat, next_trial
+from maxmargin._compute.bracket import is_flat, narrower, next_trial
 from maxmargin._compute.dense_newton import MOVED, SINGULAR, newton_step_dense
 from maxmargin._compute.design import Design, small_and_dense
 from maxmargin._compute.row_terms import PSI_LOGISTIC, PSI_SQUARED, psi_along, psi_model
@@ -178,13 +178,14 @@ class Newton:
         status = Status.MAX_ITER
         iteration = 0
         for iteration in range(1, self.max_iter + 1):
+            before = state.value
             moved = newton_step(problem, terms, state)
             if callback is not None:
                 callback(iteration, state.value)
             if self.stop is not None and self.stop(problem, state.f):
                 status = Status.UNBOUNDED
                 break
-            if reached(problem, state, self.tol):
+            if reached(problem, state, before, self.tol):
                 status = Status.CONVERGED
                 break
             if not moved:
@@ -206,10 +207,15 @@ def first_state(problem: LossPenalty, terms: RowTerms, start: FloatArray | None)
     return NewtonState(theta, f, value, terms.slope(f))
 
 
-def reached(problem: LossPenalty, state: NewtonState, tol: float) -> bool:
-    """Whether the duality gap at the linearised slopes is below ``tol`` relative to the dual value."""
-    # the decrement is that of the step just made: where Newton converges quadratically the gap is far smaller
-    if not state.decrement <= 100.0 * tol * abs(state.value):
+def reached(problem: LossPenalty, state: NewtonState, before: float, tol: float) -> bool:
+    """Whether the duality gap at the linearised slopes is below ``tol`` relative to the dual value.
+
+    ``before`` is the value before the step. The dual value costs a product with X, and is not asked for until
+    the step was small (where Newton converges quadratically the gap is then far smaller) and did what its
+    quadratic model promised: otherwise the gap is about as large as the difference.
+    """
+    size, surprise = state.decrement, abs(before - state.value - state.decrement)
+    if not (size <= 100.0 * tol * abs(state.value) and surprise <= 2.0 * tol * abs(state.value)):
         return False
     dual, _, adjoint = problem.dual_value(state.u)
     hidden = 0.0 if problem.penalty.l2 else float(np.abs(adjoint) @ np.abs(state.theta[:-1]))
@@ -314,15 +320,14 @@ class Line:
 
         Losses with corners need this: halving until the value falls makes Newton's method creep or cycle.
         """
-        low, low_slope, high, high_slope = 0.0, self.descent, np.inf, np.inf
+        low, low_slope, high, high_slope, last = 0.0, self.descent, np.inf, np.inf, 0
         t = 1.0
         for _ in range(40):
             if is_flat(slope, self.descent):
                 return t
-            if slope < 0:
-                low, low_slope = t, slope
-            else:
-                high, high_slope = t, slope
+            low, low_slope, high, high_slope, last = narrower(
+                t, slope, low, low_slope, high, high_slope, last
+            )
             t = next_trial(low, low_slope, high, high_slope)
             slope = self.slope(t)
         return low

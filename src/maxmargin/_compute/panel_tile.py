@@ -33,9 +33,7 @@ def _tile(number: Any, lanes: int, vectors: int) -> Any:
         A[r, k] is at a_at + r a_row + k a_step, panel[k, c] at at + k panel_step + c, out[r, c] at
         out_at + r out_row + c.
         """
-        signature = types.void(
-            A, a_at, a_row, a_step, length, panel, at, panel_step, out, out_at, out_row
-        )
+        signature = types.void(A, a_at, a_row, a_step, length, panel, at, panel_step, out, out_at, out_row)
 
         def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             def place(which: int, start: Any) -> Any:

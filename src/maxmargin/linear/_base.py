@@ -39,10 +39,36 @@ def warn_unsolved(certificate: Certificate, tol: float, what: str, remedy: str) 
 
 def row_weights(estimator: Any, X: Any, sample_weight: Any) -> FloatArray:
     """Validated weights in float64 of shape (n_samples,)."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
     weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero for every row: at least one row must count.")
     return weights
+
+
+def _already_valid(estimator: Any, X: Any, y: Any) -> bool:
+    """Whether `validate_data` would return X and y as they are: asked of plain arrays, to save its long way."""
+    if not (type(X) is type(y) is np.ndarray and X.ndim == 2 and y.ndim == 1 and 0 < len(X) == len(y)):
+        return False
+    if X.dtype not in (np.float64, np.float32) or not X.flags.c_contiguous or y.dtype.kind not in "biuf":
+        return False
+    flat = X.reshape(-1)
+    if not (len(flat) and np.isfinite(np.dot(flat, flat)) and np.isfinite(y).all()):
+        return False
+    validate_data(estimator, X, skip_check_array=True)
+    return True
+
+
+def _label_codes(y: AnyArray) -> tuple[IntArray, AnyArray]:
+    """The rows' codes 0 ... n_classes - 1, and the classes in order."""
+    if y.dtype.kind in "biuf":
+        low, high = y.min(), y.max()
+        upper = y == high
+        if low < high and (upper | (y == low)).all():  # two classes need no table of what was seen
+            return upper.astype(np.int64), np.array([low, high])
+    codes, classes = pd.factorize(y, sort=True)
+    return codes, classes
 
 
 def _check_classes(classes: AnyArray, y: AnyArray) -> None:
@@ -87,11 +113,12 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
     classes_: AnyArray
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray]:
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=False
-        )
+        if not _already_valid(self, X, y):
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=False
+            )
         weights = row_weights(self, X, sample_weight)
-        codes, self.classes_ = pd.factorize(y, sort=True)
+        codes, self.classes_ = _label_codes(y)
         _check_classes(self.classes_, y)
         if len(self.classes_) < 2:
             raise ValueError(

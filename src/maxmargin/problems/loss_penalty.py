@@ -51,9 +51,13 @@ class LossPenalty:
         u = c * self.loss.clip(u / c, self.y)
         if c is not self.c:
             u = np.where(used, u, 0.0)
-        up, down = float(np.maximum(u, 0.0).sum()), -float(np.minimum(u, 0.0).sum())
-        if self.fit_intercept and up != down:
-            u = u * np.where(u > 0, min(1.0, down / up if up > 0 else 1.0), min(1.0, up / down if down > 0 else 1.0))
+        if self.fit_intercept:
+            positive, negative = np.maximum(u, 0.0), np.minimum(u, 0.0)
+            up, down = float(positive.sum()), -float(negative.sum())
+            if up > down:
+                u = positive * (down / up) + negative
+            elif down > up:
+                u = positive + negative * (up / down)
         return u
 
     def dual_value(self, u: FloatArray) -> tuple[float, FloatArray, FloatArray]:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin._compute.bracket import is_flat, narrower, next_trial
-from maxmargin._compute.dense_newton import MOVED, SINGULAR, newton_step_dense
+from maxmargin._compute.dense_newton import MOVED, SINGULAR, newton_steps_dense
 from maxmargin._compute.design import Design, small_and_dense
 from maxmargin._compute.row_terms import PSI_LOGISTIC, PSI_SQUARED, psi_along, psi_model
 from maxmargin.losses import Logistic, Loss, SquaredHinge
@@ -224,7 +224,7 @@ def reached(problem: LossPenalty, state: NewtonState, before: float, tol: float)
 
 @dataclass
 class DenseFollower:
-    """What `newton_step_dense` keeps between steps, and the slopes and curvatures that it belongs to."""
+    """What `newton_steps_dense` keeps between steps, and the slopes and curvatures that it belongs to."""
 
     pattern: FloatArray
     gram: FloatArray
@@ -232,30 +232,67 @@ class DenseFollower:
     local: FloatArray | None = None
 
 
-def _compiled_step(problem: LossPenalty, terms: Any, state: NewtonState) -> int:
-    """A whole step in one compiled function; `SINGULAR`, with nothing changed, where that cannot do it."""
+def _compiled_steps(
+    problem: LossPenalty, terms: Any, state: NewtonState, goal: float, most: int
+) -> tuple[int, int]:
+    """Steps in one compiled function: how the last one ended, and their number.
+
+    After `SINGULAR` the state is that before the step that this function cannot do.
+    """
     n, p = problem.X.shape
     if state.follower is None:
         state.follower = DenseFollower(np.zeros(n), np.zeros((p + 1, p + 1)), np.empty(p + 1))
     local, mine = state.model(terms), state.follower
     if mine.local is not local:
         mine.gradient[:p], mine.gradient[p] = problem.X.adjoint(local[0]), local[0].sum()
+        mine.local = local
     state.u = np.empty(n)
+    progress = np.array([state.value, state.decrement, 0.0])
     try:
-        outcome, state.value, state.decrement = newton_step_dense(
+        outcome = newton_steps_dense(
             problem.X.X, *terms._arguments(), problem.penalty.l2, terms.bias_floor, problem.fit_intercept,
-            state.value, state.theta, state.f, local, state.u, mine.gradient, mine.pattern, mine.gram,
+            goal, most, progress, state.theta, state.f, local, state.u, mine.gradient,
+            mine.pattern, mine.gram,
         )  # fmt: skip
     except np.linalg.LinAlgError:
-        return SINGULAR
-    mine.local = local
-    return int(outcome)
+        outcome = SINGULAR
+    state.value, state.decrement = float(progress[0]), float(progress[1])
+    return int(outcome), int(progress[2])
+
+
+def newton_steps(problem: LossPenalty, terms: RowTerms, state: NewtonState, goal: float, most: int) -> int:
+    """As `repeated`, of `newton_step`."""
+    done = 0
+    if _compiles(problem, terms):
+        outcome, done = _compiled_steps(problem, terms, state, goal, most)
+        if outcome != SINGULAR:
+            return done
+    return done + repeated(newton_step, problem, terms, state, goal, most - done)
+
+
+def repeated(
+    step: Callable[[LossPenalty, Any, NewtonState], bool],
+    problem: LossPenalty,
+    terms: RowTerms,
+    state: NewtonState,
+    goal: float,
+    most: int,
+) -> int:
+    """Steps until their decrement is at most ``goal`` times the value, or nothing moves; how many."""
+    for done in range(1, most + 1):
+        if not step(problem, terms, state) or state.decrement <= goal * abs(state.value):
+            return done
+    return most
+
+
+def _compiles(problem: LossPenalty, terms: RowTerms) -> bool:
+    return isinstance(terms, JittedTerms) and small_and_dense(problem.X)
 
 
 def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bool:
     """One Newton step with line search, in place; False when no decrease was possible."""
-    if isinstance(terms, JittedTerms) and small_and_dense(problem.X):
-        outcome = _compiled_step(problem, terms, state)
+    if _compiles(problem, terms):
+        outcome, _ = _compiled_steps(problem, terms, state, 0.0, 1)
         if outcome != SINGULAR:
             return outcome == MOVED
     l2 = problem.penalty.l2

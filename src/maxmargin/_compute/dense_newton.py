@@ -30,7 +30,7 @@ def _follow(X: FloatArray, d: FloatArray, unit: float, pattern: FloatArray, gram
             rows[changed], weights[changed] = i, weight - pattern[i]
             pattern[i] = weight
             changed += 1
-    if 2 * changed >= live:
+    if changed >= live:
         gram[:] = 0.0
         changed = 0
         for i in range(n):

@@ -48,7 +48,7 @@ def row_weights(estimator: Any, X: Any, sample_weight: Any) -> FloatArray:
 
 
 def _already_valid(estimator: Any, X: Any, y: Any) -> bool:
-    """Whether `validate_data` would return X and y as they are: asked of plain arrays, to save its long way."""
+    """Whether `validate_data` would return X and y as they are; saves its long way with plain arrays."""
     if not (type(X) is type(y) is np.ndarray and X.ndim == 2 and y.ndim == 1 and 0 < len(X) == len(y)):
         return False
     if X.dtype not in (np.float64, np.float32) or not X.flags.c_contiguous or y.dtype.kind not in "biuf":

@@ -53,8 +53,9 @@ def _already_valid(estimator: Any, X: Any, y: Any) -> bool:
         return False
     if X.dtype not in (np.float64, np.float32) or not X.flags.c_contiguous or y.dtype.kind not in "biuf":
         return False
-    flat = X.reshape(-1)
-    if not (len(flat) and np.isfinite(np.dot(flat, flat)) and np.isfinite(y).all()):
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = X.sum()  # not a product by BLAS, whose threads would go on waiting beside ours
+    if not (X.size and np.isfinite(total) and np.isfinite(y).all()):
         return False
     validate_data(estimator, X, skip_check_array=True)
     return True

@@ -94,6 +94,7 @@ class AugmentedLagrangian:
     max_iter: int = 500
     sigma: float = 0.5
     warm_sigma: float = 4.0
+    leap: float = 4.0
     growth: float = 2.0
 
     def can_solve(self, problem: LossPenalty) -> bool:
@@ -135,13 +136,13 @@ class AugmentedLagrangian:
                 callback(run.iteration, run.gap.primal)
             slope, c = state.model(run.terms)[0], problem.c
             v = np.divide(slope, c, out=np.zeros_like(c), where=c > 0)
-            run.terms = envelope(problem, v, min(self.growth * run.terms.sigma, 1e6))
+            run.terms = envelope(problem, v, self._next_sigma(run.terms.sigma))
 
     def _inner(
         self, problem: LossPenalty, terms: Envelope, state: NewtonState, gap: Gap, iteration: int
     ) -> int:
         """Newton steps until they matter less than the gap does."""
-        goal = max(min(0.002 * gap.relative, 3e-4), 0.01 * self.tol)
+        goal = max(min(0.002 * gap.relative, 1e-4), 0.01 * self.tol)
         most = self.max_iter - iteration
         if problem.penalty.smooth:
             iteration += newton_steps(problem, terms, state, goal, most)
@@ -149,6 +150,10 @@ class AugmentedLagrangian:
             iteration += repeated(proximal_step, problem, terms, state, goal, most)
         gap.update(state)
         return iteration
+
+    def _next_sigma(self, sigma: float) -> float:
+        """Gently: a sharp envelope needs many Newton steps. The first one is so blunt that a leap is safe."""
+        return min(sigma * (self.leap if sigma <= self.sigma else self.growth), 1e6)
 
 
 class Run:

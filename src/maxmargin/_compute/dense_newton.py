@@ -127,7 +127,8 @@ def _newton_step(
         H[j, j] += l2
         gradient[j] += l2 * theta[j]
     if fit_intercept:
-        H[p, p] = max(H[p, p], bias_floor)
+        if H[p, p] < bias_floor:
+            H[p, p] = bias_floor
     else:
         H[p, :], H[p, p], gradient[p] = 0.0, 1.0, 0.0
     step = _solved(H, -gradient)

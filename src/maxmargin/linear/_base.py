@@ -39,10 +39,45 @@ def warn_unsolved(certificate: Certificate, tol: float, what: str, remedy: str) 
 
 def row_weights(estimator: Any, X: Any, sample_weight: Any) -> FloatArray:
     """Validated weights in float64 of shape (n_samples,)."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
     weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero for every row: at least one row must count.")
     return weights
+
+
+def _already_valid(estimator: Any, X: Any, y: Any) -> bool:
+    """Whether `validate_data` would return X and y as they are; saves its long way with plain arrays."""
+    if not (type(X) is type(y) is np.ndarray and X.ndim == 2 and y.ndim == 1 and 0 < len(X) == len(y)):
+        return False
+    if X.dtype not in (np.float64, np.float32) or not X.flags.c_contiguous or y.dtype.kind not in "biuf":
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = X.sum()  # not a product by BLAS, whose threads would go on waiting beside ours
+    if not (X.size and np.isfinite(total) and np.isfinite(y).all()):
+        return False
+    validate_data(estimator, X, skip_check_array=True)
+    return True
+
+
+def _label_codes(y: AnyArray) -> tuple[IntArray, AnyArray]:
+    """The rows' codes 0 ... n_classes - 1, and the classes in order."""
+    if y.dtype.kind in "biuf":
+        low, high = y.min(), y.max()
+        upper = y == high
+        if low < high and (upper | (y == low)).all():  # two classes need no table of what was seen
+            return upper.astype(np.int64), np.array([low, high])
+    codes, classes = pd.factorize(y, sort=True)
+    return codes, classes
+
+
+def _check_classes(classes: AnyArray, y: AnyArray) -> None:
+    """scikit-learn's check of labels, where its answer is not plain: it takes as long as a small fit."""
+    if len(classes) > 20:  # judged beside the number of rows
+        check_classification_targets(y)
+    elif classes.dtype.kind not in "biuf" or (classes != np.floor(classes)).any():
+        check_classification_targets(classes)  # these tell as much as all labels
 
 
 class SparseInput:
@@ -79,13 +114,13 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
     classes_: AnyArray
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray]:
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=False
-        )
+        if not _already_valid(self, X, y):
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=False
+            )
         weights = row_weights(self, X, sample_weight)
-        codes, self.classes_ = pd.factorize(y, sort=True)
-        # the few classes tell as much as all labels; many classes are judged beside the number of rows
-        check_classification_targets(self.classes_ if len(self.classes_) <= 20 else y)
+        codes, self.classes_ = _label_codes(y)
+        _check_classes(self.classes_, y)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs two classes or more; y holds one class, {self.classes_[0]!r}."

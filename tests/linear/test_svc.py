@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -304,3 +305,54 @@ def test_linear_program_on_the_rows_near_a_corner_is_that_of_all_rows(penalty):
         sparse.csr_matrix(X), y, weights
     )
     assert sparse_model.certificate_.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+
+
+def test_hinge_with_long_tails_and_large_C():
+    """Most entries zero, the others of very different size: the search along a step meets far corners."""
+    rng = np.random.default_rng(2)
+    X = rng.exponential(size=(2000, 50)) ** 4 * (rng.random((2000, 50)) < 0.2)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = np.where(X @ rng.normal(size=50) + rng.normal(size=2000) > 0, 1, -1)
+    for C in (1.0, 1e4):
+        model = mm.LinearSVC(C=C, loss="hinge", max_iter=500).fit(X, y)
+        assert model.certificate_.relative_gap <= model.tol
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (False, True), (-1.0, 1.0), (3, 7, 9), (2.0, 2.0)])
+def test_plain_arrays_are_validated_as_any_table(labels):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.array(labels)[np.arange(60) % len(labels)]
+    if len(set(labels)) < 2:
+        with pytest.raises(ValueError, match="one class"):
+            mm.LinearSVC().fit(X, y)
+        return
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = mm.LinearSVC(tol=1e-8).fit(frame, y)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    named, classes = model.coef_, model.classes_
+    model.fit(X, y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == 3
+    assert model.classes_.dtype == classes.dtype == y.dtype
+    np.testing.assert_array_equal(model.classes_, classes)
+    np.testing.assert_allclose(model.coef_, named, rtol=1e-12)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_plain_arrays_with_a_missing_value_are_refused(value):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    y = np.arange(20) % 2
+    X[3, 1] = value
+    with pytest.raises(ValueError, match="Input X contains"):
+        mm.LinearSVC().fit(X, y)
+    with pytest.raises(ValueError, match="Input y contains"):
+        mm.LinearSVC().fit(np.nan_to_num(X, posinf=0.0), np.where(y == 0, value, 1.0))
+
+
+def test_huge_numbers_are_no_missing_values():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    X[:, 1] = 1e308  # their sum is infinite
+    table, codes, _ = mm.LinearSVC()._validate(X, np.arange(40) % 2, None)
+    np.testing.assert_array_equal(table, X)
+    np.testing.assert_array_equal(codes, np.arange(40) % 2)

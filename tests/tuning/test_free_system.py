@@ -9,9 +9,10 @@ from sklearn.model_selection import KFold
 
 import maxmargin as mm
 from maxmargin._compute.cholesky import Cholesky
-from maxmargin.tuning import chain
+from maxmargin.tuning import free_system, variables
 from maxmargin.tuning.chain import GramView, Signed, first_start
-from maxmargin.tuning.free_system import FreeSystem, factorise, free_variables
+from maxmargin.tuning.free_system import FreeSystem, free_variables
+from maxmargin.tuning.variables import Pace, Variables
 
 
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float32, 1e-3), (np.float64, 1e-10)])
@@ -45,40 +46,98 @@ def _objective(signed: Signed, t: np.ndarray, v: np.ndarray) -> float:
     return float(0.5 * (signed.tau * t) @ v[signed.point] + 0.5 * signed.d @ (t * t) + signed.c @ t)
 
 
-def test_destination_is_the_minimiser_within_the_box() -> None:
+def _box(m: int) -> tuple[Variables, np.ndarray, np.ndarray]:
+    """A problem with one variable per row, a feasible point and its sums."""
     rng = np.random.default_rng(2)
-    m = 120
     A = rng.normal(size=(m, m))
-    K = A @ A.T / m + 0.05 * np.eye(m)
-    g = rng.normal(size=m)
-    now = rng.uniform(-0.3, 0.3, size=m)
-    lo, hi = np.full(m, -0.5), np.full(m, 0.5)
-    factor = factorise(K, np.arange(m), np.ones(m), np.zeros(m))
-    assert factor is not None
-    new = FreeSystem(now, lo, hi, g, np.zeros(m, dtype=int), factor).destination()
-    assert new is not None
-    gradient = g + K @ (new - now)
-    at_lower, at_upper = new == lo, new == hi
+    everything = Variables(
+        K=A @ A.T / m + 0.5 * np.eye(m),
+        segments=np.array([[0, m]]),
+        point=np.arange(m),
+        tau=np.ones(m),
+        d=np.zeros(m),
+        c=rng.normal(size=m),
+        lo=np.full(m, -1.0),
+        hi=np.full(m, 1.0),
+        group=np.zeros(m, dtype=np.int64),
+        n_groups=1,
+    )
+    t = rng.uniform(-0.3, 0.3, size=m)
+    return everything, t, everything.K @ t
+
+
+def _assert_minimiser(problem: Variables, t: np.ndarray) -> None:
+    g = problem.c + problem.K @ t
+    at_lower, at_upper = t == problem.lo, t == problem.hi
     inside = ~at_lower & ~at_upper
     for side in (at_lower, at_upper, inside):
         assert side.any()
-    level = gradient[inside].mean()
-    assert_allclose(gradient[inside], level, atol=1e-8)
-    assert (gradient[at_lower] >= level - 1e-8).all()
-    assert (gradient[at_upper] <= level + 1e-8).all()
-    assert new.sum() == pytest.approx(now.sum(), abs=1e-12)
+    level = g[inside].mean()
+    assert_allclose(g[inside], level, atol=1e-8)
+    assert (g[at_lower] >= level - 1e-8).all()
+    assert (g[at_upper] <= level + 1e-8).all()
+
+
+def test_destination_is_the_minimiser_within_the_box() -> None:
+    problem, t, v = _box(120)
+    which = np.arange(120)
+    found = FreeSystem(problem, which).destination(t, problem.gradient(t, v), which, 0.0)
+    assert found is not None
+    assert_allclose(found[0], which)
+    _assert_minimiser(problem, found[1])
+    assert found[1].sum() == pytest.approx(t.sum(), abs=1e-12)
+
+
+def test_variables_that_left_or_joined_the_base_need_no_new_factorisation(monkeypatch) -> None:
+    """From a base without a fifth of the variables and with others fixed, the answer is that of them all."""
+    problem, t, v = _box(120)
+    system = FreeSystem(problem, np.arange(100))
+    t[:10] = problem.hi[:10]  # these wait at a bound, and some of them have to leave it
+    v = problem.K @ t
+    monkeypatch.setattr(free_system, "factorise", None)  # a second factorisation would fail
+    found = system.destination(t, problem.gradient(t, v), np.arange(10, 120), 0.0)
+    assert found is not None
+    new = t.copy()
+    new[found[0]] = found[1]
+    _assert_minimiser(problem, new)
+    assert (new[:10] < problem.hi[:10]).any()
+    assert (new[100:] == problem.lo[100:]).any()
+    assert new.sum() == pytest.approx(t.sum(), abs=1e-12)
 
 
 def test_a_step_keeps_the_constraints_and_lowers_the_objective() -> None:
     _, _, signed = _regression(C=20.0, epsilon=0.05)
     t, v = first_start(signed)
-    signed.solve(t, v, 0.3, -1)
+    signed.solve(t, v, 0.03, -1, 0.03)
     before = _objective(signed, t, v)
-    assert signed._newton_step(t, v, 1e-3)
+    system, moved = signed._newton_step(t, v, 1e-3, None)
+    assert system is not None
+    assert moved
     assert _objective(signed, t, v) < before
     assert ((t >= signed.lo) & (t <= signed.hi)).all()
     assert t.sum() == pytest.approx(0.0, abs=1e-9)
     assert_allclose(v, signed.sums_of(t), atol=1e-9)
+
+
+def test_the_variables_that_move_are_solved_on_a_matrix_of_their_own(monkeypatch) -> None:
+    _, _, signed = _regression(C=1.0, epsilon=0.3)
+    sizes = []
+    original = Variables.solve
+
+    def spy(self: Variables, *args: object) -> int:
+        sizes.append(len(self.K))
+        return original(self, *args)
+
+    monkeypatch.setattr(Variables, "solve", spy)
+    monkeypatch.setattr(variables, "_STEPS_AT_ONCE", 100)
+    in_parts, _ = signed.answer(*first_start(signed), 1e-7, -1)
+    assert sizes[0] == 300
+    assert min(sizes) <= 0.6 * 300
+    sizes.clear()
+    monkeypatch.setattr(variables, "_SHARE", 0.0)
+    whole, _ = signed.answer(*first_start(signed), 1e-7, -1)
+    assert sizes == [300]
+    assert_allclose(in_parts.v, whole.v, atol=2e-6)
 
 
 def test_at_most_one_variable_of_a_row_is_taken() -> None:
@@ -98,11 +157,11 @@ def test_at_most_one_variable_of_a_row_is_taken() -> None:
 @pytest.mark.parametrize(("machine", "C", "width"), [(mm.SVR, 50.0, 0.02), (mm.NuSVR, 5.0, 0.5)])
 def test_solves_with_and_without_newton_steps_agree(machine, C, width, monkeypatch) -> None:
     _, _, signed = _regression(C, width, machine)
-    plain, steps = signed.solve(*first_start(signed), 1e-7, -1)
-    monkeypatch.setattr(chain, "_PATIENCE", 0)
-    monkeypatch.setattr(chain, "_PATIENCE_AFTER", 0)
-    monkeypatch.setattr(chain, "_STEPS_AT_ONCE", 300)
-    helped, fewer = signed.solve(*first_start(signed), 1e-7, -1)
+    monkeypatch.setattr(Pace, "is_slow", lambda *_: False)
+    plain, steps = signed.answer(*first_start(signed), 1e-7, -1)
+    monkeypatch.setattr(Pace, "is_slow", lambda *_: True)
+    monkeypatch.setattr(variables, "_STEPS_AT_ONCE", 300)
+    helped, fewer = signed.answer(*first_start(signed), 1e-7, -1)
     assert fewer < steps
     assert_allclose(helped.v, plain.v, atol=2e-6)
     a = np.abs(helped.t)
@@ -111,8 +170,8 @@ def test_solves_with_and_without_newton_steps_agree(machine, C, width, monkeypat
 
 
 def test_tuning_with_newton_steps_gives_the_errors_of_separate_fits(monkeypatch) -> None:
-    monkeypatch.setattr(chain, "_PATIENCE", 0)
-    monkeypatch.setattr(chain, "_STEPS_AT_ONCE", 200)
+    monkeypatch.setattr(Pace, "is_slow", lambda *_: True)
+    monkeypatch.setattr(variables, "_STEPS_AT_ONCE", 200)
     rng = np.random.default_rng(3)
     X = rng.normal(size=(250, 3))
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=250)
@@ -123,3 +182,31 @@ def test_tuning_with_newton_steps_gives_the_errors_of_separate_fits(monkeypatch)
         for error, (train, test) in zip(row, folds, strict=True):
             model = mm.SVR(gamma=0.5, tol=1e-6, **params).fit(X[train], y[train])
             assert error == pytest.approx(np.mean((model.predict(X[test]) - y[test]) ** 2), abs=1e-5)
+
+
+def _pace(violations: list[float], n_changed: int, tol: float = 1e-3) -> Pace:
+    pace = Pace(tol)
+    for violation in violations:
+        pace.note(violation, n_changed)
+    return pace
+
+
+def test_newton_steps_wait_until_pairwise_steps_are_slow_and_bounds_are_settled() -> None:
+    falling_slowly = [1.0, 0.99, 0.98, 0.97, 0.96]
+    assert _pace(falling_slowly, n_changed=0).is_slow(1000)
+    assert not _pace(falling_slowly[:4], n_changed=0).is_slow(1000)  # too early to tell
+    assert not _pace(falling_slowly, n_changed=100).is_slow(1000)  # bounds are still being found
+    assert not _pace(falling_slowly, n_changed=0).is_slow(10)  # few variables
+    assert not _pace([1.0, 0.1, 0.01, 0.005, 0.002], n_changed=0).is_slow(1000)
+    assert _pace([1.0, 1.0, 1.0, 1.0, 1.1], n_changed=0).is_slow(1000)  # no progress at all
+
+
+def test_a_newton_step_that_moved_is_soon_followed_by_another() -> None:
+    pace = Pace(1e-3)
+    pace.restart(moved=True)
+    assert not pace.is_slow(1000)
+    pace.note(0.5, 500)
+    assert pace.is_slow(1000)
+    pace.restart(moved=False)
+    pace.note(0.5, 0)
+    assert not pace.is_slow(1000)

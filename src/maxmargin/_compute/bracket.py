@@ -17,6 +17,20 @@ def is_flat(slope: float, descent: float) -> bool:
 
 
 @jit_sums
+def narrower(
+    t: float, slope: float, low: float, low_slope: float, high: float, high_slope: float, last: int
+) -> tuple[float, float, float, float, int]:
+    """The bracket (ends, derivatives, last end moved) around a root, once the derivative at t is known.
+
+    An end that stays for the second time counts half (Illinois rule): otherwise the secant creeps beside a
+    corner. At the start the ends are 0 and infinity, and no end (0) has moved.
+    """
+    if slope < 0.0:
+        return t, slope, high, high_slope * (0.5 if last == -1 else 1.0), -1
+    return low, low_slope * (0.5 if last == 1 else 1.0), t, slope, 1
+
+
+@jit_sums
 def next_trial(low: float, low_slope: float, high: float, high_slope: float) -> float:
     """Twice as far while no end is known, then the secant's root, kept off the ends of the bracket."""
     if isinf(high):

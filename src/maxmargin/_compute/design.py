@@ -84,23 +84,26 @@ class DenseDesign:
         self.X = X
         self.threads = threads
         self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
+        self._is_one_block = X.size <= _SMALL
 
     def _block(self, rows: slice) -> FloatArray:
         return self.X[rows].astype(np.float64, copy=False)
 
     def _rows_per_block(self) -> int:
         n, p = self.shape
-        return max(1, n) if n * p <= _SMALL else max(32, _BLOCK // p)
+        return max(1, n) if self._is_one_block else max(32, _BLOCK // p)
 
     def _each_block(self, part: slice) -> list[slice]:
         step = self._rows_per_block()
         return [slice(s, min(s + step, part.stop)) for s in range(part.start, part.stop, step)]
 
     def _parts(self) -> list[slice]:
-        n, p = self.shape
-        return split(n, self.threads) if n * p > _SMALL else [slice(0, n)]
+        n = self.shape[0]
+        return [slice(0, n)] if self._is_one_block else split(n, self.threads)
 
     def scores(self, w: FloatArray) -> FloatArray:
+        if self._is_one_block:
+            return np.asarray(self.dense() @ w)
         out = np.empty(self.shape[0])
 
         def work(part: slice) -> None:
@@ -111,6 +114,9 @@ class DenseDesign:
         return out
 
     def adjoint(self, u: FloatArray) -> FloatArray:
+        if self._is_one_block:
+            return np.asarray(u @ self.dense())
+
         def work(part: slice) -> FloatArray:
             total = np.zeros((*u.shape[:-1], self.shape[1]))
             for rows in self._each_block(part):

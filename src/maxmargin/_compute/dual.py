@@ -293,20 +293,39 @@ def scale_block(B, tau, d):
         B[i, i] += d[i]
 
 
+_TILE = 16  # rows that are mirrored together: their columns then are whole cache lines
+
+
 @jit
 def gathered(K, points):
     """K[points][:, points], read below the diagonal only and mirrored in the cache."""
     size = len(points)
     B = np.empty((size, size), K.dtype)
-    for i in range(size):
-        source = K[points[i]]
-        target = B[i]
-        for j in range(i + 1):
-            target[j] = source[points[j]]
-    for i in range(size):
-        for j in range(i + 1, size):
-            B[i, j] = B[j, i]
+    columns = points.astype(np.uint32)  # unsigned: no index can be negative, so none is checked for that
+    for base in range(0, size, _TILE):
+        end = min(base + _TILE, size)
+        for i in range(base, end):
+            source = K[points[i]]
+            target = B[i]
+            for j in range(np.uint32(i + 1)):
+                target[j] = source[columns[j]]
+        _mirror(B, base, end)
     return B
+
+
+@jit
+def _mirror(B, base, end):
+    """B[:end, base:end] from the rows base ... end, which are known up to the diagonal."""
+    if end - base == _TILE:
+        rows = B[base:end]
+        for j in range(np.uint32(base)):
+            target = B[j, base : base + _TILE]
+            for k in range(_TILE):
+                target[k] = rows[k, j]
+    first = base if end - base == _TILE else 0
+    for i in range(base, end):
+        for j in range(first, i):
+            B[j, i] = B[i, j]
 
 
 @jit

@@ -35,9 +35,9 @@ def _fill(A, n_rows, p, panels, start, stop, row_norms, column_norms, gamma, var
             first = min(i, n_rows - ROWS)  # the last tile overlaps the one before
             for j in range(begin, end, WIDTH):
                 if j + WIDTH <= end:
-                    products(A, first * p, p, panels, j * p, out, first * step + j, step)
+                    products(A, first * p, p, 1, p, panels, j * p, WIDTH, out, first * step + j, step)
                     continue
-                products(A, first * p, p, panels, j * p, spare, 0, WIDTH)
+                products(A, first * p, p, 1, p, panels, j * p, WIDTH, spare, 0, WIDTH)
                 for r in range(ROWS):
                     for c in range(end - j):
                         out[(first + r) * step + j + c] = spare[r * WIDTH + c]

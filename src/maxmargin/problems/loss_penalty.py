@@ -48,12 +48,18 @@ class LossPenalty:
         Balancing scales the heavier of the positive and the negative side down, which keeps every u_i
         between 0 and where it was.
         """
-        c = np.where(self.c > 0, self.c, 1.0)
-        u = np.where(self.c > 0, c * self.loss.clip(u / c, self.y), 0.0)
+        used = self.c > 0
+        c = self.c if used.all() else np.where(used, self.c, 1.0)
+        u = c * self.loss.clip(u / c, self.y)
+        if c is not self.c:
+            u = np.where(used, u, 0.0)
         if self.fit_intercept:
-            up, down = float(u[u > 0].sum()), -float(u[u < 0].sum())
-            u = np.where(u > 0, u * min(1.0, down / up if up > 0 else 1.0), u)
-            u = np.where(u < 0, u * min(1.0, up / down if down > 0 else 1.0), u)
+            positive, negative = np.maximum(u, 0.0), np.minimum(u, 0.0)
+            up, down = float(positive.sum()), -float(negative.sum())
+            if up > down:
+                u = positive * (down / up) + negative
+            elif down > up:
+                u = positive + negative * (up / down)
         return u
 
     def dual_value(self, u: FloatArray) -> tuple[float, FloatArray, FloatArray]:
@@ -67,9 +73,8 @@ class LossPenalty:
         if self.penalty.l2 == 0 and np.any(self.penalty.l1):
             shrink = float(np.min(self.penalty.l1 / np.maximum(np.abs(adjoint), 1e-300), initial=1.0))
             u, adjoint = u * shrink, adjoint * shrink
-        used = self.c > 0
-        c = self.c[used]
-        value = -float(c @ self.loss.conjugate(u[used] / c, self.y[used]))
+        c, u_used, y = self._used(self.c, u, self.y)
+        value = -float(c @ self.loss.conjugate(u_used / c, y))
         if self.penalty.l2 > 0:
             value -= self.penalty.conjugate(-adjoint)
         return value, u, adjoint
@@ -103,12 +108,17 @@ class LossPenalty:
             n_checked=len(f),
         )
 
+    def _used(self, *arrays: FloatArray) -> tuple[FloatArray, ...]:
+        """The rows that have a weight."""
+        used = self.c > 0
+        return arrays if used.all() else tuple(array[used] for array in arrays)
+
     def _column_residual(self, w: FloatArray, adjoint: FloatArray) -> float:
         return float(np.max(np.abs(self.penalty.stationarity(w, adjoint)), initial=0.0))
 
     def _row_residual(self, f: FloatArray, u: FloatArray) -> float:
-        used = self.c > 0
-        f, y, slope = f[used], self.y[used], u[used] / self.c[used]
+        f, y, u, c = self._used(f, self.y, u, self.c)
+        slope = u / c
         if self.loss.smooth:
             return float(np.max(np.abs(slope - self.loss.slope(f, y)), initial=0.0))
         return float(np.max(np.abs(f - self.loss.prox(f + slope, y, 1.0)), initial=0.0))

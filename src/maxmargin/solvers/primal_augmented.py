@@ -12,7 +12,14 @@ from maxmargin._compute.row_terms import PSI_HINGE
 from maxmargin.losses import Loss, ShiftedHinge
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution, Status
-from maxmargin.solvers.primal_newton import JittedTerms, NewtonState, PlainTerms, first_state, newton_step
+from maxmargin.solvers.primal_newton import (
+    JittedTerms,
+    NewtonState,
+    PlainTerms,
+    first_state,
+    newton_steps,
+    repeated,
+)
 from maxmargin.solvers.primal_proximal_coordinate import proximal_step
 from maxmargin.typing import FloatArray, IntArray
 
@@ -87,9 +94,8 @@ class AugmentedLagrangian:
     max_iter: int = 500
     sigma: float = 0.5
     warm_sigma: float = 4.0
-    growth: float = 4.0
-    sharp: float = 8.0
-    gentle: float = 1.4
+    leap: float = 4.0
+    growth: float = 2.0
 
     def can_solve(self, problem: LossPenalty) -> bool:
         return problem.penalty.convex and problem.penalty.l2 > 0
@@ -130,25 +136,24 @@ class AugmentedLagrangian:
                 callback(run.iteration, run.gap.primal)
             slope, c = state.model(run.terms)[0], problem.c
             v = np.divide(slope, c, out=np.zeros_like(c), where=c > 0)
-            run.terms = envelope(problem, v, self._next_sigma(run.terms))
+            run.terms = envelope(problem, v, self._next_sigma(run.terms.sigma))
 
     def _inner(
         self, problem: LossPenalty, terms: Envelope, state: NewtonState, gap: Gap, iteration: int
     ) -> int:
         """Newton steps until they matter less than the gap does."""
-        goal = min(0.02 * gap.relative, 3e-4)
-        while iteration < self.max_iter:
-            iteration += 1
-            step = newton_step if problem.penalty.smooth else proximal_step
-            moved = step(problem, terms, state)
-            if not moved or state.decrement <= max(goal, 0.01 * self.tol) * abs(state.value):
-                break
+        goal = max(min(0.002 * gap.relative, 1e-4), 0.01 * self.tol)
+        most = self.max_iter - iteration
+        if problem.penalty.smooth:
+            iteration += newton_steps(problem, terms, state, goal, most)
+        else:
+            iteration += repeated(proximal_step, problem, terms, state, goal, most)
         gap.update(state)
         return iteration
 
-    def _next_sigma(self, terms: Envelope) -> float:
-        """Quickly up to ``sharp``; after that gently, because a sharp envelope needs many Newton steps."""
-        return min(terms.sigma * (self.growth if terms.sigma < self.sharp else self.gentle), 1e6)
+    def _next_sigma(self, sigma: float) -> float:
+        """Gently: a sharp envelope needs many Newton steps. The first one is so blunt that a leap is safe."""
+        return min(sigma * (self.leap if sigma <= self.sigma else self.growth), 1e6)
 
 
 class Run:

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import linalg
 
-from maxmargin._compute.bracket import is_flat, next_trial
-from maxmargin._compute.dense_newton import MOVED, SINGULAR, newton_step_dense
+from maxmargin._compute.bracket import is_flat, narrower, next_trial
+from maxmargin._compute.dense_newton import MOVED, SINGULAR, newton_steps_dense
 from maxmargin._compute.design import Design, small_and_dense
 from maxmargin._compute.row_terms import PSI_LOGISTIC, PSI_SQUARED, psi_along, psi_model
 from maxmargin.losses import Logistic, Loss, SquaredHinge
@@ -178,13 +178,14 @@ class Newton:
         status = Status.MAX_ITER
         iteration = 0
         for iteration in range(1, self.max_iter + 1):
+            before = state.value
             moved = newton_step(problem, terms, state)
             if callback is not None:
                 callback(iteration, state.value)
             if self.stop is not None and self.stop(problem, state.f):
                 status = Status.UNBOUNDED
                 break
-            if reached(problem, state, self.tol):
+            if reached(problem, state, before, self.tol):
                 status = Status.CONVERGED
                 break
             if not moved:
@@ -206,10 +207,15 @@ def first_state(problem: LossPenalty, terms: RowTerms, start: FloatArray | None)
     return NewtonState(theta, f, value, terms.slope(f))
 
 
-def reached(problem: LossPenalty, state: NewtonState, tol: float) -> bool:
-    """Whether the duality gap at the linearised slopes is below ``tol`` relative to the dual value."""
-    # the decrement is that of the step just made: where Newton converges quadratically the gap is far smaller
-    if not state.decrement <= 100.0 * tol * abs(state.value):
+def reached(problem: LossPenalty, state: NewtonState, before: float, tol: float) -> bool:
+    """Whether the duality gap at the linearised slopes is below ``tol`` relative to the dual value.
+
+    ``before`` is the value before the step. The dual value costs a product with X, and is not asked for until
+    the step was small (where Newton converges quadratically the gap is then far smaller) and did what its
+    quadratic model promised: otherwise the gap is about as large as the difference.
+    """
+    size, surprise = state.decrement, abs(before - state.value - state.decrement)
+    if not (size <= 100.0 * tol * abs(state.value) and surprise <= 2.0 * tol * abs(state.value)):
         return False
     dual, _, adjoint = problem.dual_value(state.u)
     hidden = 0.0 if problem.penalty.l2 else float(np.abs(adjoint) @ np.abs(state.theta[:-1]))
@@ -218,7 +224,7 @@ def reached(problem: LossPenalty, state: NewtonState, tol: float) -> bool:
 
 @dataclass
 class DenseFollower:
-    """What `newton_step_dense` keeps between steps, and the slopes and curvatures that it belongs to."""
+    """What `newton_steps_dense` keeps between steps, and the slopes and curvatures that it belongs to."""
 
     pattern: FloatArray
     gram: FloatArray
@@ -226,30 +232,67 @@ class DenseFollower:
     local: FloatArray | None = None
 
 
-def _compiled_step(problem: LossPenalty, terms: Any, state: NewtonState) -> int:
-    """A whole step in one compiled function; `SINGULAR`, with nothing changed, where that cannot do it."""
+def _compiled_steps(
+    problem: LossPenalty, terms: Any, state: NewtonState, goal: float, most: int
+) -> tuple[int, int]:
+    """Steps in one compiled function: how the last one ended, and their number.
+
+    After `SINGULAR` the state is that before the step that this function cannot do.
+    """
     n, p = problem.X.shape
     if state.follower is None:
         state.follower = DenseFollower(np.zeros(n), np.zeros((p + 1, p + 1)), np.empty(p + 1))
     local, mine = state.model(terms), state.follower
     if mine.local is not local:
         mine.gradient[:p], mine.gradient[p] = problem.X.adjoint(local[0]), local[0].sum()
+        mine.local = local
     state.u = np.empty(n)
+    progress = np.array([state.value, state.decrement, 0.0])
     try:
-        outcome, state.value, state.decrement = newton_step_dense(
+        outcome = newton_steps_dense(
             problem.X.X, *terms._arguments(), problem.penalty.l2, terms.bias_floor, problem.fit_intercept,
-            state.value, state.theta, state.f, local, state.u, mine.gradient, mine.pattern, mine.gram,
+            goal, most, progress, state.theta, state.f, local, state.u, mine.gradient,
+            mine.pattern, mine.gram,
         )  # fmt: skip
     except np.linalg.LinAlgError:
-        return SINGULAR
-    mine.local = local
-    return int(outcome)
+        outcome = SINGULAR
+    state.value, state.decrement = float(progress[0]), float(progress[1])
+    return int(outcome), int(progress[2])
+
+
+def newton_steps(problem: LossPenalty, terms: RowTerms, state: NewtonState, goal: float, most: int) -> int:
+    """As `repeated`, of `newton_step`."""
+    done = 0
+    if _compiles(problem, terms):
+        outcome, done = _compiled_steps(problem, terms, state, goal, most)
+        if outcome != SINGULAR:
+            return done
+    return done + repeated(newton_step, problem, terms, state, goal, most - done)
+
+
+def repeated(
+    step: Callable[[LossPenalty, Any, NewtonState], bool],
+    problem: LossPenalty,
+    terms: RowTerms,
+    state: NewtonState,
+    goal: float,
+    most: int,
+) -> int:
+    """Steps until their decrement is at most ``goal`` times the value, or nothing moves; how many."""
+    for done in range(1, most + 1):
+        if not step(problem, terms, state) or state.decrement <= goal * abs(state.value):
+            return done
+    return most
+
+
+def _compiles(problem: LossPenalty, terms: RowTerms) -> bool:
+    return isinstance(terms, JittedTerms) and small_and_dense(problem.X)
 
 
 def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bool:
     """One Newton step with line search, in place; False when no decrease was possible."""
-    if isinstance(terms, JittedTerms) and small_and_dense(problem.X):
-        outcome = _compiled_step(problem, terms, state)
+    if _compiles(problem, terms):
+        outcome, _ = _compiled_steps(problem, terms, state, 0.0, 1)
         if outcome != SINGULAR:
             return outcome == MOVED
     l2 = problem.penalty.l2
@@ -314,15 +357,14 @@ class Line:
 
         Losses with corners need this: halving until the value falls makes Newton's method creep or cycle.
         """
-        low, low_slope, high, high_slope = 0.0, self.descent, np.inf, np.inf
+        low, low_slope, high, high_slope, last = 0.0, self.descent, np.inf, np.inf, 0
         t = 1.0
         for _ in range(40):
             if is_flat(slope, self.descent):
                 return t
-            if slope < 0:
-                low, low_slope = t, slope
-            else:
-                high, high_slope = t, slope
+            low, low_slope, high, high_slope, last = narrower(
+                t, slope, low, low_slope, high, high_slope, last
+            )
             t = next_trial(low, low_slope, high, high_slope)
             slope = self.slope(t)
         return low

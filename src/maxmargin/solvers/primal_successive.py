@@ -14,6 +14,7 @@ from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.typing import FloatArray
 
+_SHARES = (0.3, 0.2, 0.14, 0.1, 0.07, 0.05, 0.03)  # of the tangent at zero; neighbours can end far apart
 Solve = Callable[[LossPenalty, FloatArray | None], Solution]
 
 
@@ -36,7 +37,7 @@ class SuccessiveLinearisation:
     and the limit is a stationary point.
 
     A stationary point depends on the start. Several are tried: zero (the l1 solution), solutions with lighter
-    and heavier tangents, and ``n_random`` random ones; the best is then improved by taking its
+    tangents, and ``n_random`` random ones; the best is then improved by taking its
     columns out one at a time while that helps. The trace has the objectives of every descent.
 
     ``max_iter`` and ``n_iter`` count the convex problems of all descents, of which one has ``longest`` at
@@ -105,7 +106,7 @@ class SuccessiveLinearisation:
             return
         yield np.zeros(p)
         full = problem.penalty.linearised(np.zeros(p))
-        for share in (0.3, 0.1, 0.03):
+        for share in _SHARES:
             yield self._tangent_problem(problem, share * full, None).x[:-1]
         rng = np.random.default_rng(self.random_state)
         for _ in range(self.n_random):

@@ -7,7 +7,7 @@ from typing import Any
 
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
-_ORDERED = ("epsilon", "C", "nu", "alpha")  # parameters along which one answer starts the next
+_ORDERED = ("C", "nu", "alpha", "epsilon")  # parameters along which one answer starts the next
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin._compute import dual
-from maxmargin._compute.bounds import ROUNDING
 from maxmargin.problems.box_qp import BoxQP
-from maxmargin.tuning.free_system import FreeSystem, factorise, free_variables, hand_out
+from maxmargin.tuning.free_system import hand_out
+from maxmargin.tuning.variables import Variables, on_bounds
 from maxmargin.typing import AnyArray, FloatArray, IntArray
-
-_STEPS_AT_ONCE = 10_000
-# Newton steps pay where pairwise steps are slow: after that many of them per free variable, and soon again
-# after one that succeeded
-_PATIENCE = 60
-_PATIENCE_AFTER = 1
-_FEW = 64  # free variables with which pairwise steps are never slow
 
 
 @dataclass(frozen=True)
@@ -44,79 +36,34 @@ class State:
     point: IntArray
     tau: FloatArray
     multipliers: FloatArray
+    wide: bool = False  # float32 values were not good enough
 
 
-class Signed:
-    """A BoxQP in signed variables t = s a on the rows of a view, as the jitted code takes it."""
+class Signed(Variables):
+    """A BoxQP in signed variables t = s a on the rows of a view."""
 
     def __init__(self, problem: BoxQP, view: GramView) -> None:
         s = problem.s
         self.view = view
         self.problem = problem
-        self.lo = np.where(s > 0, 0.0, -problem.C)
-        self.hi = np.where(s > 0, problem.C, 0.0)
-        self.c = s * problem.p
-        self.d = problem.d
-        self.tau = s * problem.Q.sign
-        self.point = view.rows[problem.Q.row]
-        self.group = problem.group.astype(np.int64)
-        self.n_groups = len(problem.delta)
+        super().__init__(
+            K=view.K,
+            segments=view.segments,
+            point=view.rows[problem.Q.row],
+            tau=s * problem.Q.sign,
+            d=problem.d,
+            c=s * problem.p,
+            lo=np.where(s > 0, 0.0, -problem.C),
+            hi=np.where(s > 0, problem.C, 0.0),
+            group=problem.group.astype(np.int64),
+            n_groups=len(problem.delta),
+        )
 
-    def solve(self, t: FloatArray, v: FloatArray, tol: float, max_iter: int) -> tuple[State, int]:
+    def answer(self, t: FloatArray, v: FloatArray, tol: float, max_iter: int) -> tuple[State, int]:
         """Solve from ``t`` with v = K weights(t); both are changed. Returns the answer and the steps."""
-        steps = waited = 0
-        patience = _PATIENCE
-        while True:
-            left = _STEPS_AT_ONCE if max_iter < 0 else min(_STEPS_AT_ONCE, max_iter - steps)
-            made, violation = dual.solve_on_gram(
-                self.view.K, self.point, self.view.segments, self.tau, self.d, self.c, self.lo, self.hi,
-                self.group, self.n_groups, t, v, block_size(len(t)), tol, left,
-            )  # fmt: skip
-            steps += made
-            waited += made
-            if violation <= tol or made == 0 or 0 <= max_iter <= steps:
-                break
-            n_free = np.count_nonzero((t > self.lo) & (t < self.hi))
-            if n_free >= _FEW and waited >= patience * n_free:
-                patience = _PATIENCE_AFTER if self._newton_step(t, v, tol) else _PATIENCE
-                waited = 0
-        g = np.empty(len(t))
-        dual.gradient(v, self.point, self.tau, self.d, t, self.c, g)
-        multipliers = self.problem.multipliers(g, np.abs(t))
+        steps = self.solve(t, v, tol, max_iter, 0.5 * tol)
+        multipliers = self.problem.multipliers(self.gradient(t, v), np.abs(t))
         return State(t, v, self.lo, self.hi, self.point, self.tau, multipliers), steps
-
-    def _newton_step(self, t: FloatArray, v: FloatArray, tol: float) -> bool:
-        """Move the free variables towards the answer of their linear system; False where that failed."""
-        g = np.empty(len(t))
-        dual.gradient(v, self.point, self.tau, self.d, t, self.c, g)
-        free = free_variables(t, self.lo, self.hi, g, self.group, self.point, tol)
-        factor = factorise(self.view.K, self.point[free], self.tau[free], self.d[free])
-        if factor is None:
-            return False
-        system = FreeSystem(t[free], self.lo[free], self.hi[free], g[free], self.group[free], factor)
-        try:
-            new = system.destination()
-        except np.linalg.LinAlgError:  # rows so alike that rounding makes the small system singular
-            return False
-        if new is None:
-            return False
-        step = new - t[free]
-        ahead = np.zeros_like(v)
-        self.add(ahead, self.point[free], self.tau[free] * step)
-        curvature = float((self.tau[free] * step) @ ahead[self.point[free]] + self.d[free] @ (step * step))
-        length = min(1.0, -float(g[free] @ step) / curvature) if curvature > 0 else 0.0
-        if length <= 0.0:
-            return False
-        t[free] = new if length == 1.0 else t[free] + length * step
-        t[:] = _on_bounds(t, self.lo, self.hi)
-        v += length * ahead
-        return True
-
-    def add(self, v: FloatArray, point: IntArray, weights: FloatArray) -> None:
-        """v += K[:, point] weights."""
-        used = np.flatnonzero(weights)
-        for start, stop in self.view.segments:
-            dual.add_rows(v, self.view.K, point[used], weights[used], start, stop)
 
     def sums_of(self, t: FloatArray) -> FloatArray:
         v = np.zeros(len(self.view.K))
@@ -129,11 +76,6 @@ class Signed:
             self.problem.Q.row, weights=self.tau * t, minlength=len(self.view.rows)
         )
         return beta
-
-
-def block_size(n_variables: int) -> int:
-    """Working sets on a matrix in memory: gathering a block costs its square, so small problems take less."""
-    return int(np.clip(n_variables // 12, 64, 512))
 
 
 # -- starts --------------------------------------------------------------------------------------------
@@ -155,24 +97,27 @@ def first_start(signed: Signed) -> tuple[FloatArray, FloatArray]:
     factor = _best_multiple(signed, full, v)
     if factor < 0.5:
         return t, np.zeros_like(v)
-    return _on_bounds(full * factor, signed.lo, signed.hi), v * factor
+    return on_bounds(full * factor, signed.lo, signed.hi), v * factor
 
 
 def start_from_scaled(signed: Signed, before: State) -> tuple[FloatArray, FloatArray] | None:
     """A start from an answer for the same rows with other bounds, or None where no multiple is feasible.
 
-    Where most support vectors stood at their bound the whole answer is scaled; where most were free they are
-    nearly right as they stand, and scaling would make every one of them move again.
+    Where the bounds are the same it stands as it is. Else, where most support vectors stood at their bound,
+    the whole answer is scaled; where most were free they are nearly right as they stand, and scaling would
+    make every one of them move again.
     """
     if signed.problem.delta.any():
         return None
     t = before.t
+    if np.array_equal(signed.lo, before.lo) and np.array_equal(signed.hi, before.hi):
+        return t.copy(), before.v.copy()
     bounded = (t != 0) & ((t >= before.hi) | (t <= before.lo))
     free = (t > before.lo) & (t < before.hi)
     factor = _best_multiple(signed, t, before.v)
     if free.sum() > bounded.sum():
         factor = min(factor, 1.0)
-    return _on_bounds(t * factor, signed.lo, signed.hi), before.v * factor
+    return on_bounds(t * factor, signed.lo, signed.hi), before.v * factor
 
 
 def unaffected_by_bounds(state: State, at_most: int) -> bool:
@@ -195,7 +140,7 @@ def start_from_fold(signed: Signed, before: State) -> tuple[FloatArray, FloatArr
     t[arriving] = _alone(signed, before, arriving)
     if not _repair(signed, t, arriving):
         return None
-    t = _on_bounds(t, signed.lo, signed.hi)
+    t = on_bounds(t, signed.lo, signed.hi)
     new = _by_point(signed.tau * t, signed.point, n, copies).sum(axis=0)
     old_weights = _by_point(before.tau * before.t, before.point, n, copies).sum(axis=0)
     change = new - old_weights
@@ -242,10 +187,3 @@ def _best_multiple(signed: Signed, t: FloatArray, v: FloatArray) -> float:
     if not quadratic > 0:
         return float(min(room, 1.0))
     return float(np.clip(-float(signed.c @ t) / quadratic, 0.0, room))
-
-
-def _on_bounds(t: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
-    """Values within rounding of a bound are put on it, so that they count as bounded."""
-    slack = ROUNDING * np.minimum(hi - lo, np.abs(t).max(initial=0.0))
-    t = np.where(t >= hi - slack, hi, t)
-    return np.where(t <= lo + slack, lo, t)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
@@ -63,6 +65,7 @@ class _Link:
     expansion: Expansion | None
     sums: FloatArray | None
     seconds: float
+    state: State | None
     failure: str = ""
 
 
@@ -76,14 +79,12 @@ def _follow(
     """Solve a chain of cells on one fold after the other; one list of links per fold."""
     links = []
     earlier: list[State | None] = [None] * len(chain)
-    wide = [False] * len(chain)
     for setting, test in zip(settings, tests, strict=True):
         mine = []
         for j, cell in enumerate(chain):
             along = earlier[j - 1] if j else None
-            link, state = _solve_cell(gram, cell, setting, segments, test, wide, j, earlier[j], along)
-            earlier[j] = state
-            mine.append(link)
+            mine.append(_solve_cell(gram, cell, setting, segments, test, earlier[j], along))
+            earlier[j] = mine[-1].state
         links.append(mine)
     return links
 
@@ -94,28 +95,27 @@ def _solve_cell(
     setting: _Setting,
     segments: IntArray,
     test: IntArray,
-    wide: list[bool],
-    j: int,
     same_cell: State | None,
     along: State | None,
-) -> tuple[_Link, State | None]:
+) -> _Link:
+    """Solve one cell from its answer on another fold or from the answer of its neighbour ``along``."""
     began = time.perf_counter()
     machine = cell.machine
     form = machine._formulation()
+    wide = any(before.wide for before in (same_cell, along) if before is not None)
     try:
         problem = form.build(None, setting.rows, setting.target, setting.weight)
-        wide[j] = wide[j] or (j > 0 and wide[j - 1])
-        signed = Signed(problem, GramView(gram.wide() if wide[j] else gram.narrow, setting.rows, segments))
+        signed = Signed(problem, GramView(gram.wide() if wide else gram.narrow, setting.rows, segments))
         start = None
         if along is not None and (same_cell is None or unaffected_by_bounds(along, len(test) // 2)):
             start = start_from_scaled(signed, along)
         if start is None and same_cell is not None:
             start = start_from_fold(signed, same_cell)
-        state, steps = signed.solve(*(start or first_start(signed)), machine.tol, machine.max_iter)
-        if not wide[j] and gram.too_coarse(setting.rows, signed.weights_of(state.t), machine.tol):
-            wide[j] = True
+        state, steps = signed.answer(*(start or first_start(signed)), machine.tol, machine.max_iter)
+        if not wide and gram.too_coarse(setting.rows, signed.weights_of(state.t), machine.tol):
+            wide = True
             signed = Signed(problem, GramView(gram.wide(), setting.rows, segments))
-            state, more = signed.solve(state.t, signed.sums_of(state.t), machine.tol, machine.max_iter)
+            state, more = signed.answer(state.t, signed.sums_of(state.t), machine.tol, machine.max_iter)
             steps += more
         solution = Solution(
             x=np.abs(state.t),
@@ -126,8 +126,9 @@ def _solve_cell(
         )
         expansion = form.recover(problem, solution)
     except ValueError as error:
-        return _Link(None, None, time.perf_counter() - began, str(error)), None
-    return _Link(expansion, state.v[test] / expansion.scale, time.perf_counter() - began), state
+        return _Link(None, None, time.perf_counter() - began, None, str(error))
+    state.wide = wide
+    return _Link(expansion, state.v[test] / expansion.scale, time.perf_counter() - began, state)
 
 
 def _runs(n_folds: int, n_problems: int, n_threads: int) -> list[slice]:
@@ -166,33 +167,68 @@ def _follow_all(
 def _regress(
     gram: SharedGram, chain: list[FastCell], targets: Targets, folds: list[Fold], n_threads: int
 ) -> list[list[Answer]]:
+    """Machines with the largest epsilon along C and the folds; the others from their neighbour in epsilon."""
     everything = np.array([[0, len(gram.narrow)]])
     settings = []
     for train, _ in folds:
         rows = train[targets.weight[train] > 0]
         settings.append(_Setting(rows, targets.values[rows], targets.weight[rows]))
     tests = [test for _, test in folds]
-    runs = _runs(len(folds), 1, n_threads)
-    parts = _by_epsilon(chain)  # one job each: with two halves of the folds alone, one thread would wait
+    families = _families(chain)
+    leads = _follow_all(gram, [f[0] for f in families], [settings], [everything], tests, n_threads)[0]
+    spans = [(f, span) for span in reversed(_spans(leads)) for f in range(len(folds))]  # the longest first
     jobs = [
-        partial(_follow, gram, part, settings[some], everything, tests[some])
-        for part in parts
-        for some in runs
+        partial(_along, gram, families[span], settings[f], everything, tests[f], leads[f][span])
+        for f, span in spans
     ]
-    done = run(jobs, n_threads)
     answers: list[list[Answer]] = [[] for _ in folds]
-    for k, part in enumerate(parts):
-        by_fold = [mine for found in done[k * len(runs) : (k + 1) * len(runs)] for mine in found]
-        for answer, mine in zip(answers, by_fold, strict=True):
-            answer += [_read(cell, link) for cell, link in zip(part, mine, strict=True)]
+    for (f, span), links in zip(spans, run(jobs, n_threads), strict=True):
+        cells = [cell for family in families[span] for cell in family]
+        answers[f] += [_read(cell, link) for cell, link in zip(cells, links, strict=True)]
     return answers
 
 
-def _by_epsilon(chain: list[FastCell]) -> list[list[FastCell]]:
-    parts: dict[float, list[FastCell]] = {}
-    for cell in chain:
-        parts.setdefault(getattr(cell.machine, "epsilon", 0.0), []).append(cell)
-    return list(parts.values())
+def _families(chain: list[FastCell]) -> list[list[FastCell]]:
+    """Cells that differ in epsilon only, the largest first."""
+    families: dict[Any, list[FastCell]] = {}
+    for cell in reversed(chain):
+        key = tuple(getattr(cell.machine, name, None) for name in ("C", "nu", "alpha"))
+        families.setdefault(key, []).append(cell)
+    return list(reversed(families.values()))
+
+
+def _spans(leads: list[list[_Link]]) -> list[slice]:
+    """Families to be solved together: those with nothing at a bound, so that the last C starts the next."""
+    n = len(leads[0])
+    states = [[links[j].state for links in leads] for j in range(n)]
+    bounded = [
+        any(state is None or not unaffected_by_bounds(state, 0) for state in of_folds) for of_folds in states
+    ]
+    ends = [j + 1 for j in range(n - 1) if bounded[j]]
+    return [slice(start, stop) for start, stop in pairwise([0, *ends, n])]
+
+
+def _along(
+    gram: SharedGram,
+    families: list[list[FastCell]],
+    setting: _Setting,
+    segments: IntArray,
+    test: IntArray,
+    leads: list[_Link],
+) -> list[_Link]:
+    """Solve families on one fold, every cell from the same epsilon of the last family or its neighbour."""
+    links: list[_Link] = []
+    with_epsilon: dict[float, State | None] = {}
+    for family, lead in zip(families, leads, strict=True):
+        links.append(lead)
+        for cell in family[1:]:
+            epsilon = cell.machine.epsilon
+            state = with_epsilon.get(epsilon)
+            if state is None or not unaffected_by_bounds(state, len(test) // 2):
+                state = links[-1].state
+            links.append(_solve_cell(gram, cell, setting, segments, test, None, state))
+            with_epsilon[epsilon] = links[-1].state
+    return links
 
 
 def _read(cell: FastCell, link: _Link) -> Answer:

@@ -19,9 +19,10 @@ from maxmargin.inputs import class_factors
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.svm import SVC, SVR
 from maxmargin.tuning.cells import Answer, FastCell, Targets, chains_of
-from maxmargin.tuning.chain import GramView, Signed, State, block_size, first_start, start_from_scaled
+from maxmargin.tuning.chain import GramView, Signed, State, first_start, start_from_scaled
 from maxmargin.tuning.fast import answer_folds
 from maxmargin.tuning.shared import SharedGram
+from maxmargin.tuning.variables import block_size
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _MANY_STEPS = 10_000_000
@@ -77,10 +78,10 @@ def _decisions(
     problem = machine._formulation().build(None, rows, target[rows], weight[rows])
     signed = Signed(problem, GramView(gram.narrow, rows, everything))
     start = None if before is None else start_from_scaled(signed, before)
-    state, _ = signed.solve(*(start or first_start(signed)), machine.tol, machine.max_iter)
+    state, _ = signed.answer(*(start or first_start(signed)), machine.tol, machine.max_iter)
     if gram.too_coarse(rows, signed.weights_of(state.t), machine.tol):
         signed = Signed(problem, GramView(gram.wide(), rows, everything))
-        state, _ = signed.solve(state.t, signed.sums_of(state.t), machine.tol, machine.max_iter)
+        state, _ = signed.answer(state.t, signed.sums_of(state.t), machine.tol, machine.max_iter)
     decisions = state.v - state.multipliers[0]
     again = _to_solve_again(problem, state, rows)
     _solve_again(signed, state, again, decisions, machine.tol, n_threads)

@@ -117,7 +117,7 @@ def test_values_that_do_not_exist_are_refused():
         entropy(["a", None])
     with pytest.raises(ValueError, match="2 and 3 rows"):
         mdl_discretize([1.0, 2.0], [0, 1, 0])
-    with pytest.raises(ValueError, match="non-negative"):
+    with pytest.raises(ValueError, match="holds negative numbers"):
         entropy([0, 1], sample_weight=[-1.0, 2.0])
 
 

@@ -56,7 +56,7 @@ class Layout:
         assert isinstance(kernel, VectorKernel)
         key = kernel.view_key()
         if key not in self._products:
-            self._products[key] = ready.X @ ready.X.T
+            self._products[key] = ready.X @ np.ascontiguousarray(ready.X.T)  # else NumPy mirrors one half
         K = self._space(len(ready), dtype)
         parts = split(len(ready), max(1, len(ready) // _TILE_ROWS))
         products = self._products[key]

@@ -13,6 +13,8 @@ from maxmargin.parameters import check_choice, check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
 
+_FIRST_ROWS = 1000  # looked at first: where the data are not separated, one of them is wrong as a rule
+
 
 class Perceptron(OnlineClassifier):
     """Rosenblatt's perceptron, plain or averaged: on y f <= 0, w <- w + eta y x and b <- b + eta y.
@@ -103,13 +105,14 @@ class Perceptron(OnlineClassifier):
         return mistakes == 0
 
     def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
-        self.R_ = table_radius(X, self.fit_intercept)
+        longest = max(state.longest_row() for state in self._states)
+        self.R_ = float(np.hypot(longest, 1.0 if self.fit_intercept else 0.0))
         self.margin_ = np.full(len(self._states), np.nan)
         tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
             theta = state.theta(average=False)
-            f = np.asarray(rows_of_task(X, task) @ theta[:-1]).ravel() + theta[-1]
-            worst = float(np.min((task.signs * f)[weights[task.rows] > 0]))
+            counted = weights[task.rows] > 0
+            worst = _smallest_score(rows_of_task(X, task), np.where(counted, task.signs, np.nan), theta)
             if worst > 0:
                 self.margin_[k] = worst / float(np.linalg.norm(theta))
         self.bound_ = (self.R_ / self.margin_) ** 2
@@ -122,6 +125,20 @@ class Perceptron(OnlineClassifier):
         )
         if not self.converged_ and self.max_iter > 1:
             self._gave_up(f"{self.stopped_}; raise max_iter={self.max_iter} or use LinearSVC.")
+
+
+def _smallest_score(X: Any, signs: FloatArray, theta: FloatArray) -> float:
+    """The smallest signed score; where one of the first rows is wrong already, the smallest of these.
+
+    Rows without a sign (NaN) do not count.
+    """
+    worst = np.inf
+    for rows in (slice(0, _FIRST_ROWS), slice(_FIRST_ROWS, X.shape[0])):
+        scores = signs[rows] * (np.asarray(X[rows] @ theta[:-1]).ravel() + theta[-1])
+        worst = min(worst, float(np.fmin.reduce(scores, initial=np.inf)))
+        if worst <= 0:
+            break
+    return worst
 
 
 class PassiveAggressive(OnlineClassifier):

@@ -20,7 +20,7 @@ _SCHEDULES = {"constant": 0, "inverse_root": 1, "strongly_convex": 2, "inverse_d
 _AHEAD = 3  # rows that are asked for before they are needed
 _SMALLEST_SCALE = 1e-4  # w = s v and the sum tau v + z lose as many digits as v is longer than w
 # places in the state vector
-_S, _TAU, _B, _SUM_B, _T, _NORM, _MISTAKES, _LOSS, _ETA = range(9)
+_S, _TAU, _B, _SUM_B, _T, _NORM, _MISTAKES, _LOSS, _ETA, _LONGEST = range(10)
 # columns of the log of a pass: what each row did to w <- shrink (keep w + change x) and to b
 LOG = ("row", "score", "loss", "keep", "change", "shrink", "intercept")
 _NO_LOG = np.empty((0, len(LOG)))
@@ -66,6 +66,8 @@ def _one_pass(
     one = 1.0 if fit_intercept else 0.0
     s, tau, b, sum_b = state[_S], state[_TAU], state[_B], state[_SUM_B]
     t, length2, mistakes, loss = state[_T], state[_NORM], state[_MISTAKES], state[_LOSS]
+    longest = state[_LONGEST]
+    measures = rule == 0 and t == 0.0
     n = len(order)
     for r in range(n):
         i = order[r]
@@ -74,6 +76,8 @@ def _one_pass(
             prefetch(y, np.intp(soon))
             prefetch(weights, np.intp(soon))
             ask_for_row(data, indices, indptr, p, soon, order[r + 2 * _AHEAD])
+        if measures:
+            longest = max(longest, row_norm(data, indices, indptr, p, i))
         weight = weights[i]
         if weight == 0.0:
             continue
@@ -146,13 +150,15 @@ def _one_pass(
             written += 1
     state[_S], state[_TAU], state[_B], state[_SUM_B] = s, tau, b, sum_b
     state[_T], state[_NORM], state[_MISTAKES], state[_LOSS] = t, length2, mistakes, loss
+    state[_LONGEST] = longest
 
 
 @dataclass
 class OnlineState:
     """w = s v and b now; the sum of all iterates is tau v + z (and sum_b): an average costs O(1) a step.
 
-    ``state`` is (s, tau, b, sum of b, steps, ||v||^2, mistakes, loss, first step).
+    ``state`` is (s, tau, b, sum of b, steps, ||v||^2, mistakes, loss, first step, and the largest ||x||^2 in
+    the first pass of a perceptron).
     """
 
     v: FloatArray
@@ -160,6 +166,10 @@ class OnlineState:
     state: FloatArray
     rng: Any
     passes: int = 0
+
+    def longest_row(self) -> float:
+        """max ||x|| over the rows that a perceptron saw in its first pass."""
+        return float(np.sqrt(self.state[_LONGEST]))
 
     def theta(self, average: bool) -> FloatArray:
         """(w, b), or their average over all steps."""
@@ -202,7 +212,7 @@ class OnlineLoop:
 
     def start(self, n_features: int, random_state: Any) -> OnlineState:
         v = np.zeros(n_features)
-        state = np.zeros(9)
+        state = np.zeros(10)
         state[_S] = 1.0
         return OnlineState(v, np.zeros_like(v), state, check_random_state(random_state))
 

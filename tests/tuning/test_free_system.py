@@ -121,6 +121,7 @@ def test_a_step_keeps_the_constraints_and_lowers_the_objective() -> None:
 
 def test_the_variables_that_move_are_solved_on_a_matrix_of_their_own(monkeypatch) -> None:
     _, _, signed = _regression(C=1.0, epsilon=0.3)
+    signed.K = signed.K.astype(np.float32)
     sizes = []
     original = Variables.solve
 
@@ -130,14 +131,14 @@ def test_the_variables_that_move_are_solved_on_a_matrix_of_their_own(monkeypatch
 
     monkeypatch.setattr(Variables, "solve", spy)
     monkeypatch.setattr(variables, "_STEPS_AT_ONCE", 100)
-    in_parts, _ = signed.answer(*first_start(signed), 1e-7, -1)
+    in_parts, _ = signed.answer(*first_start(signed), 1e-4, -1)
     assert sizes[0] == 300
     assert min(sizes) <= 0.6 * 300
     sizes.clear()
     monkeypatch.setattr(variables, "_SHARE", 0.0)
-    whole, _ = signed.answer(*first_start(signed), 1e-7, -1)
+    whole, _ = signed.answer(*first_start(signed), 1e-4, -1)
     assert sizes == [300]
-    assert_allclose(in_parts.v, whole.v, atol=2e-6)
+    assert_allclose(in_parts.v, whole.v, atol=1e-3)
 
 
 def test_at_most_one_variable_of_a_row_is_taken() -> None:

@@ -94,7 +94,8 @@ class Variables:
         is_used = np.zeros(len(self.K), dtype=bool)
         is_used[self.point[which]] = True
         points = np.flatnonzero(is_used)
-        if len(points) > _SHARE * len(self.K):
+        share = _SHARE if self.K.itemsize == 4 else 0.5 * _SHARE  # memory, see `plan`
+        if len(points) > share * len(self.K):
             return 0
         place = np.cumsum(is_used) - 1
         part = Variables(

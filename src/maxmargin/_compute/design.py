@@ -93,8 +93,8 @@ class DenseDesign:
         n, p = self.shape
         return max(1, n) if self._is_one_block else max(32, _BLOCK // p)
 
-    def _each_block(self, part: slice) -> list[slice]:
-        step = self._rows_per_block()
+    def _each_block(self, part: slice, at_least: int = 1) -> list[slice]:
+        step = max(self._rows_per_block(), at_least)
         return [slice(s, min(s + step, part.stop)) for s in range(part.start, part.stop, step)]
 
     def _parts(self) -> list[slice]:
@@ -126,18 +126,16 @@ class DenseDesign:
         return self._sum(work)
 
     def gram(self, d: FloatArray) -> FloatArray:
-        p = self.shape[1]
+        def product(rows: slice) -> FloatArray:
+            return weighted_gram(self._block(rows), d[rows])
 
         def work(part: slice) -> FloatArray:
-            total = np.zeros((p, p))
-            for rows in self._each_block(part):
-                kept = np.flatnonzero(d[rows])
-                if len(kept):
-                    weights = d[rows][kept]
-                    block = (
-                        self._block(rows)[kept] if len(kept) < rows.stop - rows.start else self._block(rows)
-                    )
-                    total += weighted_gram(block, weights)
+            first, *others = self._each_block(
+                part, at_least=2 * self.shape[1]
+            )  # adding p^2 numbers costs too
+            total = product(first)
+            for rows in others:
+                total += product(rows)
             return total
 
         return self._sum(work)
@@ -176,10 +174,14 @@ class DenseDesign:
 
 
 def weighted_gram(block: FloatArray, weights: FloatArray) -> FloatArray:
-    """block' diag(weights) block; weights may have both signs."""
-    lowest, highest = weights.min(), weights.max()
+    """block' diag(weights) block; weights may have both signs, and rows without a weight cost nothing."""
+    kept = np.flatnonzero(weights)
+    if len(kept) < len(weights):
+        block, weights = block[kept], weights[kept]
+    lowest, highest = (weights.min(), weights.max()) if len(kept) else (1.0, 1.0)
     if lowest == highest and lowest >= 0.0:
-        return np.asarray(block.T @ block) * highest
+        gram = np.asarray(block.T @ block)
+        return gram if highest == 1.0 else gram * highest
     if lowest >= 0.0:  # a symmetric product costs half
         scaled = block * np.sqrt(weights)[:, None]
         return np.asarray(scaled.T @ scaled)

@@ -14,6 +14,8 @@ from maxmargin._compute.jit import jit_row
 from maxmargin._compute.prefetch import prefetch
 from maxmargin.typing import FloatArray, IntArray
 
+_LONG = 256  # numbers in a row of which all is asked for
+
 Rows = tuple[FloatArray, IntArray | None, IntArray | None, int]
 
 
@@ -67,16 +69,19 @@ def row_norm(data: FloatArray, indices: Any, indptr: Any, p: int, i: int) -> flo
 
 @jit_row
 def ask_for_row(data: FloatArray, indices: Any, indptr: Any, p: int, i: int, after: int) -> None:
-    """Ask for the first lines of row i, which will be needed soon, and for where row ``after`` begins."""
+    """Ask for row i, which will be needed soon, and for where row ``after`` begins.
+
+    Of a long row only the beginning: its rest follows in order, which the machine foresees by itself.
+    """
     if indices is None:
         start = np.intp(i * p)
-        prefetch(data, start)
-        prefetch(data, start + 8)
-        prefetch(data, start + 16)
+        for k in range(start, start + min(p, _LONG), 8):
+            prefetch(data, k)
     else:
         prefetch(indptr, np.intp(after))
         start = np.intp(indptr[i])
-        prefetch(data, start)
-        prefetch(data, start + 8)
-        prefetch(data, start + 16)
-        prefetch(indices, start)
+        stop = min(np.intp(indptr[i + 1]), start + _LONG)
+        for k in range(start, stop, 8):
+            prefetch(data, k)
+        for k in range(start, stop, 16):
+            prefetch(indices, k)

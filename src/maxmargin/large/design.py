@@ -64,10 +64,7 @@ class MappedDesign:
 
     def gram(self, d: FloatArray) -> FloatArray:
         def work(rows: slice, features: FloatArray) -> FloatArray:
-            kept = np.flatnonzero(d[rows])
-            if len(kept) == 0:
-                return np.zeros((self.shape[1], self.shape[1]))
-            return weighted_gram(features[kept], d[rows][kept])
+            return weighted_gram(features, d[rows])
 
         return self._each(work, (self.shape[1], self.shape[1]))
 

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import linalg
 
 from maxmargin._compute.design import Design, design
-from maxmargin._compute.threads import effective_threads
+from maxmargin._compute.threads import blas_threads_for, effective_threads
 from maxmargin.inputs import checked_numbers, numbers_or_csr, row_weights
 from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearRegressor
@@ -190,12 +190,13 @@ class Ridge(_Squares):
             return self._fit_pieces(pieces, alphas)
         X, y, weights = self._validate(X, y, sample_weight)
         table = design(X, self.n_jobs)
-        if self.solver == "sgd":
-            theta = self._descend(X, y, weights, alphas)
-        else:
-            threads = effective_threads(self.n_jobs)
-            theta = self._choose(linear_path(table, y, weights, alphas, self.fit_intercept, threads))
-        self._store(table, y, weights, theta, 2.0 * self.alpha_)
+        with blas_threads_for(table.shape[1]):  # threads of BLAS that wait would be in the way of ours
+            if self.solver == "sgd":
+                theta = self._descend(X, y, weights, alphas)
+            else:
+                threads = effective_threads(self.n_jobs)
+                theta = self._choose(linear_path(table, y, weights, alphas, self.fit_intercept, threads))
+            self._store(table, y, weights, theta, 2.0 * self.alpha_)
         return self
 
     def _fit_pieces(self, pieces: Pieces, alphas: FloatArray) -> Ridge:

@@ -10,11 +10,11 @@ from scipy import linalg
 
 from maxmargin._compute.design import Design
 from maxmargin._compute.threads import run, single_threaded_blas
-from maxmargin.solvers.tridiagonal import Resolvents, resolvents
+from maxmargin.solvers.resolvents import Resolvents, diagonals, resolvents
 from maxmargin.typing import FloatArray
 
 _TINY = 1e-12
-_ROWS = 512  # whose leave-one-out residuals are computed at once, out of the cache
+_ROWS = 1024  # whose leave-one-out residuals are computed at once, out of the cache
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ def linear_path(
 ) -> RidgePath:
     """min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2   for every alpha.
 
-    One tridiagonal reduction of the centred Gram matrix (of columns, or of rows when there are fewer):
+    One reduction of the centred Gram matrix (of columns, or of rows when there are fewer):
     cost n p min(n, p) and then n min(n, p) for each alpha. Leaving row i out divides its residual by
     1 - h_ii, the diagonal of the smoothing matrix (Cook & Weisberg 1982; Hastie et al. 2009, (7.64)).
     """
@@ -112,7 +112,7 @@ def _by_columns(
 
     ``rest`` is 1, or what the intercept leaves of it: leaving row i out divides by rest_i - h_ii.
     """
-    inverse = resolvents(table.gram(), alphas)
+    inverse = resolvents(table.gram(), alphas, len(target))
     with single_threaded_blas():
         inner = inverse.inner(inverse.Q.T @ table.adjoint(target))
         coef = inner @ inverse.Q.T
@@ -133,9 +133,9 @@ def _by_rows(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """As `_by_columns` from the Gram matrix A of the rows: I minus the smoother is alpha (A + alpha I)^-1."""
     rows = table.rows(slice(None))
-    inverse = resolvents(rows @ rows.T, alphas)
+    inverse = resolvents(rows @ rows.T, alphas, len(rows))
     dual = _dual(inverse, target)
-    residuals = _divided(alphas[:, None] * dual, alphas[:, None] * inverse.diagonals() - (1.0 - rest))
+    residuals = _divided(alphas[:, None] * dual, alphas[:, None] * diagonals(inverse) - (1.0 - rest))
     with single_threaded_blas():
         return dual @ rows, residuals, _squares(residuals)
 
@@ -192,9 +192,9 @@ def kernel_path(
         K = root[:, None] * K * root
     elif not (overwrite and K.flags.c_contiguous):
         K = K.copy(order="C")
-    inverse = resolvents(K, alphas)
+    inverse = resolvents(K, alphas, len(K))
     scaled = _dual(inverse, y if root is None else root * y)
-    diagonal = inverse.diagonals()
+    diagonal = diagonals(inverse)
     residuals = np.divide(scaled, diagonal, out=np.full_like(scaled, np.nan), where=diagonal > 0)
     return RidgePath(
         alphas=alphas,

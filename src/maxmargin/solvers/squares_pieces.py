@@ -10,8 +10,8 @@ from scipy import linalg, sparse
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
 from maxmargin.pieces.survey import Survey
+from maxmargin.solvers.resolvents import shrinkage
 from maxmargin.solvers.ridge_path import RidgePath
-from maxmargin.solvers.tridiagonal import shrinkage
 from maxmargin.typing import FloatArray
 
 _BLOCK = 1 << 18  # numbers that one factorisation takes at a time

@@ -1,0 +1,126 @@
+"""(A + alpha I)^-1 for one symmetric A and many alphas, from A = Q T Q' with a tridiagonal or diagonal T.
+
+Few quadratic forms need no eigenvectors: T + alpha I is solved in 5 m operations, and reducing A to a
+tridiagonal T and forming Q costs 8/3 m^3, a third of an eigendecomposition (Golub & Van Loan 2013, section
+8.3). Many of them are dearer than the eigendecomposition, after which they are one product of matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy import linalg
+
+from maxmargin._compute.threads import blas_threads_for
+from maxmargin._compute.tridiagonal import factors, quadratic_forms, solutions
+from maxmargin.typing import FloatArray
+
+_TINY = 1e-12
+_COLUMNS = 128  # whose quadratic forms are computed at once, out of the cache
+_MANY = 4  # from this number times m^2 on quadratic forms (of all alphas together) pay for eigenvectors
+
+
+class Resolvents(Protocol):
+    """(A + alpha I)^-1 = Q (T + alpha I)^-1 Q' for every alpha; `Q` is of shape (m, m)."""
+
+    Q: FloatArray
+
+    def inner(self, t: FloatArray) -> FloatArray:
+        """(T + alpha I)^-1 t for every alpha, of shape (n_alphas, m)."""
+
+    def forms(self, Z: FloatArray) -> FloatArray:
+        """z'(T + alpha I)^-1 z for the columns z of Z and every alpha, of shape (n_alphas, n_columns)."""
+
+
+@dataclass
+class _Tridiagonal:
+    """The factors of T + alpha I (`_compute.tridiagonal`)."""
+
+    Q: FloatArray
+    lower: FloatArray
+    weight: FloatArray
+
+    def inner(self, t: FloatArray) -> FloatArray:
+        out = np.empty_like(self.lower)
+        solutions(t, self.lower, self.weight, out)
+        return out
+
+    def forms(self, Z: FloatArray) -> FloatArray:
+        out = np.empty((len(self.lower), Z.shape[1]))
+        quadratic_forms(np.ascontiguousarray(Z), self.lower, self.weight, np.empty_like(out), out)
+        return out
+
+
+@dataclass
+class _Diagonal:
+    """The eigenvectors Q and ``weight``, 1 / (eigenvalue + alpha), of shape (n_alphas, m)."""
+
+    Q: FloatArray
+    weight: FloatArray
+
+    def inner(self, t: FloatArray) -> FloatArray:
+        return self.weight * t
+
+    def forms(self, Z: FloatArray) -> FloatArray:
+        return np.asarray(self.weight @ np.square(Z))
+
+
+def diagonals(inverse: Resolvents) -> FloatArray:
+    """The diagonal of (A + alpha I)^-1 for every alpha, of shape (n_alphas, m)."""
+    Q = inverse.Q
+    parts = [slice(start, start + _COLUMNS) for start in range(0, len(Q), _COLUMNS)]
+    return np.concatenate([inverse.forms(Q[part].T) for part in parts], axis=1)
+
+
+def resolvents(A: FloatArray, alphas: FloatArray, n_forms: int) -> Resolvents:
+    """The inverses of A + alpha I; A, in C order, is destroyed. Column by column, ``n_forms`` will be asked.
+
+    Where A + alpha I is not safely positive definite eigenvalues below zero are cut, and a direction in which
+    both the eigenvalue and alpha vanish gets 0, as in a pseudo-inverse.
+    """
+    m = len(A)
+    with blas_threads_for(m):
+        if n_forms * len(alphas) > _MANY * m * m:
+            values, vectors = linalg.eigh(A.T, driver="evd", overwrite_a=True, check_finite=False)
+            return _Diagonal(vectors, shrinkage(np.maximum(values, 0.0), alphas).T)
+        Q, diagonal, off = _reduced(A)
+    lower, weight = np.zeros((len(alphas), m)), np.empty((len(alphas), m))
+    floor = _TINY * max(float(np.abs(diagonal).max()), 1e-300)
+    if factors(diagonal, off, alphas, floor, lower, weight):
+        return _Tridiagonal(Q, lower, weight)
+    values, vectors = linalg.eigh_tridiagonal(diagonal, off, check_finite=False)
+    return _Diagonal(Q @ vectors, shrinkage(np.maximum(values, 0.0), alphas).T)
+
+
+def _reduced(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Q and the two diagonals of T; A is destroyed."""
+    m = len(A)
+    if m == 1:
+        return np.ones((1, 1)), A[0].copy(), np.empty(0)
+    room = int(linalg.lapack.dsytrd_lwork(m, lower=1)[0])
+    # the transpose is in LAPACK's order, so that nothing is copied
+    reflectors, diagonal, off, tau, _ = linalg.lapack.dsytrd(A.T, lower=1, lwork=room, overwrite_a=1)
+    return _orthogonal(reflectors, tau), diagonal, off
+
+
+def _orthogonal(reflectors: FloatArray, tau: FloatArray) -> FloatArray:
+    """The product of the reflections that `dsytrd` leaves below the diagonal.
+
+    Moved one column to the right, behind a reflection that does nothing, they are what `dorgqr` expects.
+    """
+    moved = np.empty_like(reflectors)
+    moved[:, 0] = 0.0
+    moved[:, 1:] = reflectors[:, :-1]
+    tau = np.append(0.0, tau)
+    room = int(linalg.lapack.dorgqr(moved[:1, :1], tau[:1], lwork=-1)[1][0]) * len(moved)
+    Q: FloatArray = linalg.lapack.dorgqr(moved, tau, lwork=room, overwrite_a=1)[0]
+    return Q
+
+
+def shrinkage(values: FloatArray, alphas: FloatArray) -> FloatArray:
+    """1 / (value + alpha), of shape (n_values, n_alphas); 0 where both vanish beside the largest value."""
+    shifted = values[:, None] + alphas
+    floor = _TINY * max(float(values.max()), 1e-300)
+    return np.where(shifted > floor, 1.0 / np.maximum(shifted, floor), 0.0)

@@ -61,11 +61,16 @@ def stream_classes(classes: Any) -> AnyArray:
     return labels
 
 
-def stream_codes(y: AnyArray, classes: AnyArray) -> IntArray:
-    """Codes of a chunk's labels; an error for a label that was not announced."""
+def stream_codes(y: AnyArray, classes: AnyArray, announced: Any = None) -> IntArray:
+    """Codes of a chunk's labels; an error for a label, or for ``announced`` classes, that are not known."""
+    if announced is not None and not np.array_equal(unique_labels(announced), classes):
+        raise ValueError(
+            f"classes={list(announced)} differ from those of the first call of partial_fit, "
+            f"{classes.tolist()}: a stream keeps its classes."
+        )
     unknown = np.setdiff1d(y, classes)
     if len(unknown):
-        raise ValueError(f"y has labels that are not in classes={list(classes)}: {list(unknown)}.")
+        raise ValueError(f"y has labels that are not in classes={classes.tolist()}: {unknown.tolist()}.")
     codes: IntArray = np.searchsorted(classes, y)
     return codes
 

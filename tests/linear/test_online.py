@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 import maxmargin as mm
+from maxmargin.multiclass import binary_tasks
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 
 
@@ -138,10 +141,11 @@ def test_passive_aggressive_lam_is_one_over_C():
         mm.PassiveAggressive(C=2.0, lam=4.0).fit(X, y)
 
 
-def _penalised_optimum(X, y, lam):
+def _penalised_optimum(X, y, lam, weights=None):
     """lambda/2 ||(w, b)||^2 + mean hinge by our own exact solver, the intercept as a column."""
     wide = np.column_stack([X, np.ones(len(X))])
-    exact = mm.LinearSVC(1 / (lam * len(y)), loss="hinge", fit_intercept=False, tol=1e-8).fit(wide, y)
+    exact = mm.LinearSVC(1 / (lam * len(y)), loss="hinge", fit_intercept=False, tol=1e-8)
+    exact.fit(wide, y, sample_weight=weights)
     return lam * exact.certificate_.primal
 
 
@@ -207,3 +211,78 @@ def test_why_an_average_fails_the_check_of_class_weights():
     assert _share_of_the_heavy_class(mm.Pegasos(max_iter=1000, average=False)) > 0.87
     assert _share_of_the_heavy_class(mm.Pegasos(max_iter=20_000)) > 0.87
     assert _share_of_the_heavy_class(mm.SubgradientDescent(max_iter=20_000)) > 0.87
+
+
+ALL = [
+    mm.Perceptron(max_iter=3),
+    mm.PassiveAggressive(max_iter=3),
+    mm.PassiveAggressive(variant="pa2", max_iter=3),
+    mm.Pegasos(0.1, max_iter=3),
+    mm.SubgradientDescent(lam=0.1, max_iter=3),
+    mm.SubgradientDescent(step="constant", max_iter=3),
+    mm.SubgradientDescent(mode="batch", lam=0.1, max_iter=3),
+    mm.SubgradientDescent(mode="batch", step="constant", max_iter=3),
+    mm.KernelPerceptron(gamma=0.5, max_iter=3),
+]
+
+
+@pytest.mark.parametrize("model", ALL, ids=str)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # three passes are meant
+def test_a_row_of_weight_zero_does_nothing(model):
+    X, y = _data(noise=0.5)
+    weights = np.tile([1.0, 0.0, 2.0, 1.0], 20)
+    X[1] *= 100.0  # far away, where R and the bounds would notice
+    kept = weights > 0
+    model = clone(model).set_params(shuffle=False)
+    light, few = clone(model).fit(X, y, weights), clone(model).fit(X[kept], y[kept], weights[kept])
+    np.testing.assert_allclose(light.decision_function(X), few.decision_function(X), rtol=1e-10)
+    pd.testing.assert_frame_equal(light.history_, few.history_)
+    for name in ("R_", "bound_", "objective_"):
+        np.testing.assert_allclose(getattr(light, name, 0.0), getattr(few, name, 0.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [mm.Pegasos(0.1), mm.SubgradientDescent(lam=0.1)], ids=str)
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+def test_every_pair_of_classes_has_its_own_weighted_mean(model, multiclass):
+    """A heavy third class leaves the machine of the two others what it was; all keep the bound."""
+    X, _ = _data(n=240)
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    heavy = {0: 1.0, 1: 1.0, 2: 20.0}
+    model = clone(model).set_params(max_iter=60, multiclass=multiclass, class_weight=heavy, random_state=0)
+    model.fit(X, y)
+    weights = np.array([heavy[label] for label in y])
+    for task, value in zip(binary_tasks(y, 3, multiclass), model.objective_, strict=True):
+        mine = weights[task.rows]
+        best = _penalised_optimum(X[task.rows], task.signs, 0.1, mine / mine.mean())
+        assert best - 1e-9 <= value <= best + model.bound_
+    if multiclass == "ovo":
+        np.testing.assert_array_equal(
+            model.coef_[0], clone(model).set_params(class_weight=None).fit(X, y).coef_[0]
+        )
+
+
+@pytest.mark.parametrize("model", [*ALL[:5], ALL[-1]], ids=str)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # three passes are meant
+def test_more_rows_after_a_fit(model):
+    """They go on from its weights; what was said of the fit alone is gone; the classes stay."""
+    X, y = _data(noise=0.5)
+    model = clone(model).set_params(shuffle=False).fit(X, y)
+    before, history = model.decision_function(X), model.history_
+    model.partial_fit(X[:20], -y[:20], classes=[-1, 1])  # all of them wrong
+    assert np.abs(model.decision_function(X) - before).max() > 1e-3
+    pd.testing.assert_frame_equal(model.history_.iloc[:3], history)
+    assert model.n_iter_ == len(model.history_) == 4
+    for name in ("R_", "margin_", "bound_", "objective_", "converged_", "stopped_"):
+        assert not hasattr(model, name)
+    with pytest.raises(ValueError, match="a stream keeps its classes"):
+        model.partial_fit(X, y, classes=[-1, 0, 1])
+
+
+def test_the_kernel_perceptron_has_the_perceptron_s_history():
+    X, y = _data(noise=0.5)
+    weights = np.linspace(0.0, 2.0, len(y))
+    with pytest.warns(ConvergenceWarning):
+        plain = mm.Perceptron(shuffle=False, max_iter=4).fit(X, y, weights)
+    with pytest.warns(ConvergenceWarning):
+        kernel = mm.KernelPerceptron("linear", shuffle=False, max_iter=4).fit(X, y, weights)
+    pd.testing.assert_frame_equal(kernel.history_, plain.history_)

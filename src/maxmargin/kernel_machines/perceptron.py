@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.jit import jit_sums
 from maxmargin._compute.threads import effective_threads
@@ -36,21 +37,25 @@ def _block_steps(
     times: FloatArray,
     scores: FloatArray,
     t: float,
-) -> int:
-    """The perceptron over one block: f are its scores before, G its kernel values. Returns the mistakes."""
-    mistakes = 0
+) -> tuple[int, float]:
+    """The perceptron over one block: f are its scores before, G its kernel values.
+
+    Returns the mistakes and the weighted sum of the losses max(0, -y f).
+    """
+    mistakes, loss = 0, 0.0
     for i in range(len(f)):
         if weights[i] == 0.0:
             continue
         t += 1.0
         if y[i] * f[i] <= 0.0:
             mistakes += 1
+            loss -= weights[i] * y[i] * f[i]
             steps[i] = weights[i] * y[i]
             times[i] = t
             scores[i] = f[i]
             for j in range(len(f)):
                 f[j] += steps[i] * (G[i, j] + 1.0)
-    return mistakes
+    return mistakes, loss
 
 
 class KernelPerceptron(ClassifierMixin, KernelExpansion):
@@ -154,7 +159,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         else:
             fresh = self._points_like(X, self._points)
             y = checked_labels(y, len(fresh), self)
-        codes = stream_codes(y, self.classes_)
+        codes = stream_codes(y, self.classes_, announced=classes)
         held = 0 if past is None else len(past.positions)
         rows = X if not held or past is None else stack_rows(past.rows, X)
         points = self.kernel_.prepare(rows) if held else fresh
@@ -170,6 +175,8 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self._keep(
             machines, points, rows, positions if past is None else np.append(past.positions, positions)
         )
+        for name in ("converged_", "stopped_", "trace_"):  # more rows have made them untrue
+            self.__dict__.pop(name, None)
         return self
 
     def _machines(self, points: Any, codes: IntArray, weights: FloatArray, held: int) -> list[_Machine]:
@@ -206,7 +213,12 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
             times=np.array([machine.t for machine in machines]),
         )
         self.n_iter_ = len(self._history)
-        self.history_ = pd.DataFrame(self._history, columns=["pass", "mistakes", "loss"])
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """Table of pass, mistakes and mean loss."""
+        check_is_fitted(self)
+        return pd.DataFrame(self._history, columns=["pass", "mistakes", "loss"])
 
     def _check_parameters(self) -> None:
         check_strategy(self.multiclass)
@@ -221,11 +233,12 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         return row_weights(sample_weight, len(codes)) * factors
 
     def _one_pass(self, machines: list[_Machine], rng: Any) -> int:
-        mistakes = np.array([m.one_pass(rng if self.shuffle else None, self.budget) for m in machines])
+        passes = [m.one_pass(rng if self.shuffle else None, self.budget) for m in machines]
+        mistakes, losses = np.array([made for made, _ in passes]), [loss for _, loss in passes]
         self.n_mistakes_ += mistakes
         total = int(mistakes.sum())
         number = len(self._history) + 1
-        self._history.append((number, total, total / max(1, sum(len(m.y) for m in machines))))
+        self._history.append((number, total, float(np.mean(losses))))
         if self.verbose:
             print(f"KernelPerceptron: pass {number}, mistakes {total}")
         return total
@@ -307,13 +320,16 @@ class _Machine:
         self.sums[:held], self.timed[:held], self.born[:held] = past.sums[k], past.timed[k], past.born[k]
         self.t = float(past.times[k])
 
-    def one_pass(self, rng: Any, budget: int | None) -> int:
+    def one_pass(self, rng: Any, budget: int | None) -> tuple[int, float]:
+        """The mistakes of a pass and its weighted mean loss."""
         n = len(self.y)
         order = rng.permutation(n) if rng is not None else np.arange(n)
         size = _BLOCK if budget is None else max(1, min(_BLOCK, budget))
-        return sum(self._block(order[start : start + size], budget) for start in range(0, n, size))
+        blocks = [self._block(order[start : start + size], budget) for start in range(0, n, size)]
+        mistakes, loss = np.sum(blocks, axis=0) if blocks else (0, 0.0)
+        return int(mistakes), float(loss) / max(float(self.weights.sum()), 1e-300)
 
-    def _block(self, chosen: IntArray, budget: int | None) -> int:
+    def _block(self, chosen: IntArray, budget: int | None) -> tuple[int, float]:
         rows, y, weights = self.rows[chosen], self.y[chosen], self.weights[chosen]
         block = self.points.take(rows)
         used = np.flatnonzero(self.sums)
@@ -324,7 +340,7 @@ class _Machine:
             f += self.sums[used].sum()
         G = np.asarray(self.kernel.gram(block), dtype=np.float64)
         steps, times, scores = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
-        mistakes = _block_steps(G, f, y, weights, steps, times, scores, self.t)
+        mistakes, loss = _block_steps(G, f, y, weights, steps, times, scores, self.t)
         self.t += np.count_nonzero(weights)
         fresh = (self.sums[rows] == 0) & (steps != 0)
         self.born[rows[fresh]] = times[fresh]
@@ -335,7 +351,7 @@ class _Machine:
         self.timed[rows] += steps * (times - 1.0)
         if budget is not None:
             self._forget(budget)
-        return int(mistakes)
+        return int(mistakes), float(loss)
 
     def _forget(self, budget: int) -> None:
         used = np.flatnonzero(self.sums)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._compute.inner import squared_norms
 from maxmargin.inputs import checked_labels, class_factors, numbers_or_csr, row_weights
 from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearClassifier
@@ -20,7 +20,7 @@ from maxmargin.typing import FloatArray, IntArray
 
 
 class OnlineClassifier(LinearClassifier):
-    """Base: a subclass gives `_loop` and may override `_finished`.
+    """Base: a subclass gives `_loop` and may override `_prepare`, `_finished` and `_conclude`.
 
     ``history_`` is a table with the columns pass, mistakes and loss (sums and means over the machines).
     With ``trace=True``, ``trace_`` has a row for every row seen: machine, step, pass, row, its score and loss
@@ -34,6 +34,14 @@ class OnlineClassifier(LinearClassifier):
     random_state: Any
     verbose: int
     trace: bool
+
+    _concluded: tuple[str, ...] = ()  # what `_conclude` says of a whole fit, which more rows make untrue
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """Table of pass, mistakes and mean loss."""
+        check_is_fitted(self)
+        return pd.DataFrame(self._rows, columns=["pass", "mistakes", "loss"])
 
     def _loop(self) -> OnlineLoop:
         """The rule and its steps."""
@@ -49,6 +57,7 @@ class OnlineClassifier(LinearClassifier):
         check_count("max_iter", self.max_iter)
         X, codes, weights = self._validate(X, y, sample_weight)
         self._begin(X.shape[1])
+        self._prepare(X, codes, weights)
         for _ in range(self.max_iter):
             mistakes, loss = self._pass(X, codes, weights)
             if self.verbose:
@@ -62,7 +71,7 @@ class OnlineClassifier(LinearClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """One pass over a chunk of rows; ``classes`` (all labels) is needed the first time.
 
-        Memory does not grow with the number of chunks.
+        Memory does not grow with the number of chunks, but for a line of ``history_``.
         """
         self._check()
         first = not hasattr(self, "_states")
@@ -72,12 +81,14 @@ class OnlineClassifier(LinearClassifier):
             check_strategy(self._strategy())
             self.classes_ = stream_classes(classes)
             self._begin(X.shape[1])
-        codes = stream_codes(y, self.classes_)
+        codes = stream_codes(y, self.classes_, announced=classes)
         weights = row_weights(sample_weight, X.shape[0])
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
         self._pass(X, codes, weights * class_factors(self.class_weight, self.classes_, codes))
         self._store()
+        for name in self._concluded:
+            self.__dict__.pop(name, None)
         return self
 
     def _begin(self, n_features: int) -> None:
@@ -90,6 +101,7 @@ class OnlineClassifier(LinearClassifier):
         ]
         self._rows: list[tuple[int, int, float]] = []
         self._last_mistakes = np.zeros(n_machines, dtype=np.int64)
+        self._scales = np.ones(n_machines)  # what the weights of each machine's rows are multiplied by
         self._steps_taken: list[pd.DataFrame] = []
 
     def _pass(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
@@ -100,7 +112,9 @@ class OnlineClassifier(LinearClassifier):
             part = rows_of_task(X, task)
             if part.shape[0] == 0:
                 continue
-            mine = weights[task.rows]
+            mine = rows_of_task(weights, task)
+            if self._scales[k] != 1.0:
+                mine = self._scales[k] * mine
             log = np.empty((np.count_nonzero(mine), len(LOG))) if self.trace else None
             mistakes, loss = loop.run(state, part, task.signs, mine, shuffle=self.shuffle, log=log)
             if log is not None:
@@ -119,6 +133,9 @@ class OnlineClassifier(LinearClassifier):
         steps.insert(1, "pass", len(self._rows) + 1)
         self._steps_taken.append(steps)
 
+    def _prepare(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+        """What a full fit settles before its first pass."""
+
     def _finished(self, mistakes: int) -> bool:
         return False
 
@@ -126,7 +143,6 @@ class OnlineClassifier(LinearClassifier):
         thetas = np.array([state.theta(self.average) for state in self._states])
         self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
         self.n_iter_ = len(self._rows)
-        self.history_ = pd.DataFrame(self._rows, columns=["pass", "mistakes", "loss"])
         if self.trace and self._steps_taken:
             table = pd.concat(self._steps_taken, ignore_index=True)
             table.insert(1, "step", table.groupby("machine").cumcount() + 1)
@@ -135,17 +151,6 @@ class OnlineClassifier(LinearClassifier):
     def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
         """What a full fit can report beyond the weights."""
 
-    def _objectives(self, X: Any, codes: IntArray, weights: FloatArray, decay: float) -> FloatArray:
-        """decay/2 (||w||^2 + b^2) + mean hinge of every machine, of shape (n_machines,)."""
-        values = []
-        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
-        for task, w, b in zip(tasks, self.coef_, self.intercept_, strict=True):
-            f = np.asarray(rows_of_task(X, task) @ w).ravel() + b
-            share = weights[task.rows] / weights[task.rows].sum()
-            hinge = float(share @ np.maximum(0.0, 1.0 - task.signs * f))
-            values.append(0.5 * decay * float(w @ w + b * b) + hinge)
-        return np.array(values)
-
     def _gave_up(self, why: str) -> None:
         warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=5)
 
@@ -153,8 +158,3 @@ class OnlineClassifier(LinearClassifier):
 def rows_of_task(X: Any, task: BinaryTask) -> Any:
     """The rows of one binary problem, without a copy when they are all rows."""
     return X if len(task.rows) == X.shape[0] else X[task.rows]
-
-
-def table_radius(X: Any, fit_intercept: bool) -> float:
-    """R = max ||(x, 1)||, or max ||x|| without an intercept."""
-    return float(np.sqrt(np.max(squared_norms(X)) + (1.0 if fit_intercept else 0.0)))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import log
 from typing import Any, Literal
 
 import numpy as np
 
-from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
+from maxmargin.linear._mean_hinge import MeanHinge
+from maxmargin.linear._online import OnlineClassifier, rows_of_task
 from maxmargin.multiclass import binary_tasks
 from maxmargin.parameters import check_choice, check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
@@ -80,6 +80,8 @@ class Perceptron(OnlineClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.trace = trace
+
+    _concluded = ("R_", "margin_", "bound_", "converged_", "stopped_")
 
     def _check(self) -> None:
         check_positive("eta", self.eta)
@@ -224,7 +226,7 @@ class PassiveAggressive(OnlineClassifier):
         return min(losses[-5:]) > min(losses[:-5]) - self.tol
 
 
-class Pegasos(OnlineClassifier):
+class Pegasos(MeanHinge):
     """The support vector machine's primal by stochastic subgradients (Shalev-Shwartz et al. 2011).
 
         min over w, b   lambda/2 (||w||^2 + b^2) + mean_i hinge(y_i (<w, x_i> + b))
@@ -245,7 +247,8 @@ class Pegasos(OnlineClassifier):
     ----------
     coef_, intercept_, history_, n_iter_ : as in `Perceptron`.
     objective_ : value of the problem above, of shape (n_machines,).
-    bound_ : rho^2 (1 + log T)/(2 lambda T), on its expected distance from the optimum (average iterate).
+    bound_ : rho^2 (1 + log T)/(2 lambda T), on its expected distance from the optimum (average iterate); the
+        largest of the machines.
 
     Examples
     --------
@@ -285,26 +288,21 @@ class Pegasos(OnlineClassifier):
     def _check(self) -> None:
         check_positive("lam", self.lam)
 
-    def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray]:
-        X, codes, weights = super()._validate(X, y, sample_weight)
-        return X, codes, weights / weights.mean()  # the objective is a weighted mean
+    def _decay(self) -> float:
+        return self.lam
 
     def _loop(self) -> OnlineLoop:
-        decay = self.lam
         return OnlineLoop(
             rule="hinge",
             schedule=Schedule("strongly_convex"),
-            decay=decay,
+            decay=self.lam,
             fit_intercept=self.fit_intercept,
             decay_bias=True,
             average=self.average,
-            radius=1.0 / np.sqrt(decay) if self.project else 0.0,
+            radius=1.0 / np.sqrt(self.lam) if self.project else 0.0,
         )
 
     def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
-        decay = self.lam
-        radius = table_radius(X, self.fit_intercept) * float(weights.max())
-        rho = radius + np.sqrt(decay) if self.project else 2.0 * radius
-        steps = float(self._states[0].state[4])
-        self.bound_ = rho**2 * (1.0 + log(max(steps, 1.0))) / (2.0 * decay * max(steps, 1.0))
-        self.objective_ = self._objectives(X, codes, weights, decay)
+        rho = self._slopes + np.sqrt(self.lam) if self.project else 2.0 * self._slopes
+        self.bound_ = self._bound(rho)
+        self.objective_ = self._objectives(X, codes, weights)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from maxmargin.interruption import all_or_nothing
-from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
+from maxmargin.linear._mean_hinge import MeanHinge
+from maxmargin.linear._online import rows_of_task
 from maxmargin.multiclass import BinaryTask, binary_tasks
 from maxmargin.parameters import check_choice, check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
 
 
-class SubgradientDescent(OnlineClassifier):
+class SubgradientDescent(MeanHinge):
     """Subgradient descent on the hinge, batch or stochastic; the average iterate is returned.
 
         step="constant"          mean_i hinge_i,                     eta = B/(rho sqrt T)   bound B rho/sqrt T
@@ -40,7 +39,7 @@ class SubgradientDescent(OnlineClassifier):
     ----------
     coef_, intercept_, history_, n_iter_ : as in `Perceptron`.
     objective_ : value reached by the average iterate, of shape (n_machines,).
-    bound_ : the theorem's bound on its distance from the best value.
+    bound_ : the theorem's bound on its distance from the best value, the largest of the machines.
 
     Examples
     --------
@@ -94,21 +93,14 @@ class SubgradientDescent(OnlineClassifier):
             raise ValueError("partial_fit needs mode='stochastic' and step='strongly_convex'.")
         return super().partial_fit(X, y, classes, sample_weight)
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubgradientDescent:
-        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
-        self._eta = 1.0
-        super().fit(X, y, sample_weight)
-        return self
-
-    def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray]:
-        X, codes, weights = super()._validate(X, y, sample_weight)
-        weights = weights / weights.mean()  # the objective is a weighted mean
-        self._steps = self.max_iter * (1 if self.mode == "batch" else X.shape[0])
-        largest = 1.0 if self.mode == "batch" else float(weights.max())
-        self._rho = table_radius(X, self.fit_intercept) * largest
-        self._eta = self.B / (max(self._rho, 1e-300) * sqrt(self._steps))
-        return X, codes, weights
+    def _prepare(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+        super()._prepare(X, codes, weights)
+        # a batch step is a mean of slopes, none longer than its row
+        self._rho = self._radii if self.mode == "batch" else self._slopes
+        T = self.max_iter * (1.0 if self.mode == "batch" else self._counts)
+        steps = self.B / (np.maximum(self._rho, 1e-300) * np.sqrt(T))
+        for state, eta in zip(self._states, steps, strict=True):
+            state.eta = eta
 
     def _decay(self) -> float:
         return self.lam if self.step == "strongly_convex" else 0.0
@@ -117,7 +109,7 @@ class SubgradientDescent(OnlineClassifier):
         kind = "strongly_convex" if self.step == "strongly_convex" else "constant"
         return OnlineLoop(
             rule="hinge",
-            schedule=Schedule(kind, getattr(self, "_eta", 1.0)),
+            schedule=Schedule(kind),
             decay=self._decay(),
             fit_intercept=self.fit_intercept,
             decay_bias=True,
@@ -142,7 +134,7 @@ class SubgradientDescent(OnlineClassifier):
             u = np.where(m < 1.0, share * task.signs, 0.0)
             t = state.state[4] = state.state[4] + 1.0
             decay = self._decay()
-            eta = 1.0 / (decay * t) if decay else self._eta
+            eta = 1.0 / (decay * t) if decay else state.eta
             state.v = (1.0 - eta * decay) * state.v + eta * np.asarray(rows.T @ u).ravel()
             state.state[2] = (1.0 - eta * decay) * state.state[2] + eta * u.sum() * self.fit_intercept
             state.z += state.v  # with tau = 0 the sum of the iterates is z
@@ -163,9 +155,9 @@ class SubgradientDescent(OnlineClassifier):
         self._record(k, pd.DataFrame({**step, "intercept": self._states[k].state[2]}), task)
 
     def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
-        T = float(self._steps)
         if self.step == "constant":
-            self.bound_ = self.B * self._rho / sqrt(T)
+            T = np.array([state.steps for state in self._states])
+            self.bound_ = float(np.max(self.B * self._rho / np.sqrt(T)))
         else:  # without projection every iterate is an average of rows / lambda, so that rho <= 2 R
-            self.bound_ = (2.0 * self._rho) ** 2 * (1.0 + log(T)) / (2.0 * self.lam * T)
-        self.objective_ = self._objectives(X, codes, weights, self._decay())
+            self.bound_ = self._bound(2.0 * self._rho)
+        self.objective_ = self._objectives(X, codes, weights)

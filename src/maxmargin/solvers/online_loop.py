@@ -76,11 +76,11 @@ def _one_pass(
             prefetch(y, np.intp(soon))
             prefetch(weights, np.intp(soon))
             ask_for_row(data, indices, indptr, p, soon, order[r + 2 * _AHEAD])
-        if measures:
-            longest = max(longest, row_norm(data, indices, indptr, p, i))
         weight = weights[i]
         if weight == 0.0:
             continue
+        if measures:
+            longest = max(longest, row_norm(data, indices, indptr, p, i))
         t += 1.0
         loss_before = loss
         keep = shrink = 1.0
@@ -167,6 +167,20 @@ class OnlineState:
     rng: Any
     passes: int = 0
 
+    @property
+    def steps(self) -> float:
+        """Steps made in all passes."""
+        return float(self.state[_T])
+
+    @property
+    def eta(self) -> float:
+        """The first step; 0 until the first pass settles it by the schedule."""
+        return float(self.state[_ETA])
+
+    @eta.setter
+    def eta(self, eta: float) -> None:
+        self.state[_ETA] = eta
+
     def longest_row(self) -> float:
         """max ||x|| over the rows that a perceptron saw in its first pass."""
         return float(np.sqrt(self.state[_LONGEST]))
@@ -234,8 +248,8 @@ class OnlineLoop:
         order = random_order(n, current.rng) if shuffle else np.arange(n, dtype=np.uint32)
         rows = rows_of(X)
         state = current.state
-        if state[_ETA] == 0.0:
-            state[_ETA] = self.schedule.eta0 / (
+        if current.eta == 0.0:
+            current.eta = self.schedule.eta0 / (
                 float(np.max(squared_norms(X))) + 1.0 if self.relative_step else 1.0
             )
         state[_MISTAKES] = state[_LOSS] = 0.0
@@ -246,7 +260,7 @@ class OnlineLoop:
             np.ascontiguousarray(y, dtype=np.float64),
             np.ascontiguousarray(weights, dtype=np.float64),
             order,
-            float(state[_ETA]),
+            current.eta,
             float(self.decay),
             float(self.C),
             self.fit_intercept,

@@ -104,6 +104,17 @@ def test_l1_svm_is_highs_optimum(nu):
     assert model.certificate_.primal == pytest.approx(_l1_by_highs(X, y, 0.5, nu), rel=1e-6)
 
 
+@pytest.mark.parametrize("penalty", ["l1", "none"])
+@pytest.mark.parametrize("C", [1e-9, 1e6])
+def test_linear_programs_of_any_scale(C, penalty):
+    """HiGHS's tolerances are absolute; the gap asked for is relative."""
+    X, y = _data()
+    model = mm.LinearSVC(C, loss="hinge", penalty=penalty, sparsity=C, tol=1e-8).fit(X, y)
+    assert solved(model.certificate_, 1e-8)
+    unit = mm.LinearSVC(1.0, loss="hinge", penalty=penalty, sparsity=1.0, tol=1e-8).fit(X, y)
+    assert model.certificate_.primal == pytest.approx(C * unit.certificate_.primal, rel=1e-7)
+
+
 @pytest.mark.parametrize("penalty", ["l1", "l1l2"])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 def test_convex_sparse_penalties(loss, penalty):
@@ -141,6 +152,22 @@ def test_l0_is_stationary_and_falls(loss, penalty):
         # each step minimises a function that lies above the objective and touches it
         assert np.all(np.diff(objectives) <= 1e-5 * abs(objectives[0]))
     assert np.count_nonzero(np.abs(model.coef_) > 1e-8) < 8
+
+
+def test_the_convex_problems_inside_l0_are_solved(monkeypatch):
+    """Whatever tol asks for: none of them runs out of iterations after a gap that rounding hides."""
+    inner = []
+
+    def spy(self, *given):
+        inner.append(tangent_problem(self, *given))
+        return inner[-1]
+
+    tangent_problem = SuccessiveLinearisation._tangent_problem
+    monkeypatch.setattr(SuccessiveLinearisation, "_tangent_problem", spy)
+    X, y = _data(n=60, p=5)
+    model = mm.LinearSVC(0.7, loss="hinge", penalty="l0l2", sparsity=2.0, tol=1e-6).fit(X, y)
+    assert solved(model.certificate_, 1e-6)
+    assert {solution.status for solution in inner} == {Status.CONVERGED}
 
 
 def test_l0_is_not_worse_than_twenty_plain_restarts():

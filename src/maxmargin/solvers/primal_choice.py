@@ -24,6 +24,7 @@ from maxmargin.solvers.primal_warm import DescentThenNewton, sample_start
 from maxmargin.typing import FloatArray
 
 _EXPLICIT_COLUMNS = 1500
+_FINEST_GAP = 1e-12  # rounding hides a finer one, and a solver that is asked for it takes all its steps
 _PENALTIES = ("l2", "l1", "l0", "l1l2", "l0l2", "none")
 _MAKERS: dict[str, Callable[[float, int, int], Any]] = {
     "newton": lambda tol, max_iter, seed: Newton(tol=tol, max_iter=max_iter),
@@ -37,7 +38,10 @@ _MAKERS: dict[str, Callable[[float, int, int], Any]] = {
     "proximal_coordinate": lambda tol, max_iter, seed: ProximalCoordinateDescent(tol=tol, max_iter=max_iter),
     "linear_program": lambda tol, max_iter, seed: LinearProgram(tol=tol, max_iter=max_iter),
     "successive": lambda tol, max_iter, seed: SuccessiveLinearisation(
-        solve_convex=_convex(1e-3 * tol * tol), tol=tol, max_iter=max_iter, random_state=seed
+        solve_convex=_convex(max(1e-3 * tol * tol, _FINEST_GAP)),
+        tol=tol,
+        max_iter=max_iter,
+        random_state=seed,
     ),
 }
 

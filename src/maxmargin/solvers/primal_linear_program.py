@@ -98,8 +98,9 @@ class LinearProgram:
         weights = np.broadcast_to(np.asarray(problem.penalty.l1, dtype=float), p)
         w_cost = np.tile(weights, 2) if not problem.penalty.smooth else np.zeros(p)
         w_bounds = [(0, None)] * (2 * p) if not problem.penalty.smooth else [(None, None)] * p
+        scale = min(1.0, float(problem.c.max()))  # HiGHS's tolerances are absolute: no slack costs less
         answer = linprog(
-            np.concatenate([w_cost, [0.0], np.tile(problem.c, rows)]),
+            np.concatenate([w_cost, [0.0], np.tile(problem.c, rows)]) / scale,
             A_ub=A,
             b_ub=-edges,
             bounds=[*w_bounds, (None, None), *[(0, None)] * (rows * n)],
@@ -110,10 +111,10 @@ class LinearProgram:
         x = np.zeros(len(w_cost) + 1) if answer.x is None else answer.x
         w = x[:p] - x[p : 2 * p] if not problem.penalty.smooth else x[:p]
         b = float(x[len(w_cost)]) if problem.fit_intercept else 0.0
-        marginals = np.zeros(rows * n) if answer.x is None else answer.ineqlin.marginals
+        marginals = np.zeros(rows * n) if answer.x is None else scale * answer.ineqlin.marginals
         u = (signs * marginals).reshape(rows, n).sum(axis=0)
         if callback is not None:
-            callback(int(answer.nit), float(answer.fun or 0.0))
+            callback(int(answer.nit), scale * float(answer.fun or 0.0))
         return Solution(
             x=np.append(w, b),
             multipliers=u,

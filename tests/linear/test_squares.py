@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
 from sklearn.linear_model import Ridge as Reference
@@ -72,6 +73,33 @@ def test_ridge_by_stochastic_gradients_comes_close():
     np.testing.assert_allclose(descended.coef_, closed.coef_, atol=0.1)
 
 
+@pytest.mark.parametrize("kind", ["all two", "unequal", "some zero", "one heavy"])
+def test_ridge_by_stochastic_gradients_with_weights(kind):
+    X, y, weights = _data(n=200)
+    weights = {
+        "all two": np.full(200, 2.0),
+        "unequal": weights,
+        "some zero": weights * (np.arange(200) % 3 > 0),
+        "one heavy": np.where(np.arange(200) == 7, 50.0, 1.0),
+    }[kind]
+    closed = mm.Ridge(20.0).fit(X - 3.0, y, weights)
+    descended = mm.Ridge(20.0, solver="sgd", max_iter=500, random_state=0).fit(X - 3.0, y, weights)
+    assert descended.certificate_.primal <= 1.001 * closed.certificate_.primal
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_least_squares_of_a_wide_sparse_table(fit_intercept):
+    """More columns than rows: the shortest of the solutions, from products of rows."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(20, 2000, density=0.05, random_state=0, format="csr")
+    y, weights = rng.normal(size=20), rng.uniform(0.0, 2.0, size=20) * (np.arange(20) > 2)
+    thin = mm.LeastSquares(fit_intercept=fit_intercept).fit(X, y, weights)
+    dense = mm.LeastSquares(fit_intercept=fit_intercept).fit(X.toarray(), y, weights)
+    assert thin.rank_ == dense.rank_ == 17 - fit_intercept
+    np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-12)
+    np.testing.assert_allclose(thin.predict(X)[3:], y[3:], atol=1e-10)
+
+
 @pytest.mark.parametrize("options", [{"alpha": -1.0}, {"alphas": [0.0, 1.0]}, {"solver": "qr"}])
 def test_ridge_errors(options):
     X, y, _ = _data()
@@ -130,3 +158,39 @@ def test_fisher_shrinkage_repairs_a_singular_scatter():
     with pytest.warns(UserWarning, match="singular"):
         mm.FisherDiscriminant().fit(X, y)
     assert mm.FisherDiscriminant(shrinkage="auto").fit(X, y).score(X, y) == 1.0
+
+
+def test_fisher_eigenvalues_are_those_of_the_scatters():
+    """SPEC section 8: W^-1 F v = lambda v, with the sums of squares inside and between the classes."""
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1, 2], [20, 30, 25])
+    X = rng.normal(size=(75, 4)) + np.array([[0, 0, 0, 0], [2, 1, 0, 0], [0, 2, 2, 0]])[y]
+    means = np.array([X[y == k].mean(axis=0) for k in range(3)])
+    W = (X - means[y]).T @ (X - means[y])
+    F = (means[y] - X.mean(axis=0)).T @ (means[y] - X.mean(axis=0))
+    model = mm.FisherDiscriminant().fit(X, y)
+    np.testing.assert_allclose(
+        np.linalg.solve(W, F) @ model.axes_, model.axes_ * model.eigenvalues_, atol=1e-12
+    )
+    ratios = np.sum(model.axes_ * (F @ model.axes_), axis=0) / np.sum(model.axes_ * (W @ model.axes_), axis=0)
+    np.testing.assert_allclose(model.eigenvalues_, ratios, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.3, "auto"])
+def test_fisher_weight_two_is_a_row_twice(shrinkage):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(40, 6)), np.arange(40) % 3
+    weights = rng.integers(0, 4, size=40).astype(float)
+    rows = np.repeat(np.arange(40), weights.astype(int))
+    model = mm.FisherDiscriminant(shrinkage=shrinkage).fit(X, y, weights)
+    other = mm.FisherDiscriminant(shrinkage=shrinkage).fit(X[rows], y[rows])
+    np.testing.assert_allclose(model.axes_, other.axes_, atol=1e-10)
+    if shrinkage == "auto":
+        inside = X[rows] - np.array([X[rows][y[rows] == k].mean(axis=0) for k in range(3)])[y[rows]]
+        assert other.shrinkage_ == pytest.approx(ledoit_wolf_shrinkage(inside), rel=1e-10)
+        assert 0 < other.shrinkage_ < 1
+
+
+def test_fisher_needs_some_scatter():
+    with pytest.raises(ValueError, match="all alike"):
+        mm.FisherDiscriminant().fit([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1])

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.inputs import class_codes, fitted_table, row_weights
@@ -42,7 +41,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
     ----------
     axes_ : of shape (n_features, n_components). With two classes axis 1 is oriented so that the first class
         has the smaller mean score; with more, so that its largest entry is positive.
-    eigenvalues_ : of shape (n_components,); ``explained_ratio_`` is their share of the sum.
+    eigenvalues_ : of W^-1 F, of shape (n_components,); ``explained_ratio_`` is their share of the sum.
     centroids_ : mean scores of shape (n_classes, n_components).
     cut_points_ : with two classes (D_I + D_II)/2, of shape (1,); else the midpoints of neighbouring centroids
         along the first axis, of shape (n_classes - 1,).
@@ -76,16 +75,17 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
             check_fraction("shrinkage", self.shrinkage)
         pieces = as_pieces(X, y, sample_weight)
         moments = self._moments(X, y, sample_weight) if pieces is None else self._moments_of_pieces(pieces)
-        counts, means, within, inside = moments
-        K = len(self.classes_)
-        self.xbar_ = counts @ means / counts.sum()
-        within = self._shrunk(within / max(float(counts.sum()) - K, 1.0), inside)
+        counts, means, within, fourth = moments
+        K, n = len(self.classes_), float(counts.sum())
+        self.xbar_ = counts @ means / n
+        freedom = max(n - K, 1.0)
+        within = self._shrunk(within, fourth, n) / freedom
         spread = np.sqrt(counts)[:, None] * (means - self.xbar_)
         values, axes = self._axes(within, spread)
         keep = self._how_many(K, means.shape[1])
-        self.eigenvalues_, self.axes_ = values[:keep], axes[:, :keep]
+        self.eigenvalues_, self.axes_ = values[:keep] / freedom, axes[:, :keep]
         self._orient(means)
-        self.explained_ratio_ = self.eigenvalues_ / max(float(values.sum()), 1e-300)
+        self.explained_ratio_ = values[:keep] / max(float(values.sum()), 1e-300)
         self.centroids_ = (means - self.xbar_) @ self.axes_
         first = np.sort(self.centroids_[:, 0])
         self.cut_points_ = 0.5 * (first[:-1] + first[1:])
@@ -94,8 +94,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
 
     def _moments(
         self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Weights and means of the classes, the scatter inside them, and the weighted deviations."""
+    ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        """Weights and means of the classes, the scatter inside them, and its fourth moment."""
         X = fitted_table(self, X, dtype=np.float64)
         self.classes_, codes = class_codes(y, X.shape[0], self)
         weights = row_weights(sample_weight, X.shape[0])
@@ -104,12 +104,12 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         if np.any(counts == 0):
             raise ValueError("every class needs a row of positive weight.")
         means = np.array([weights[codes == k] @ X[codes == k] / counts[k] for k in range(K)])
-        inside = (X - means[codes]) * np.sqrt(weights)[:, None]
-        return counts, means, inside.T @ inside, inside
+        inside = X - means[codes]
+        fourth = float(weights @ np.sum(inside**2, axis=1) ** 2)
+        inside *= np.sqrt(weights)[:, None]
+        return counts, means, inside.T @ inside, fourth
 
-    def _moments_of_pieces(
-        self, pieces: Pieces
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
+    def _moments_of_pieces(self, pieces: Pieces) -> tuple[FloatArray, FloatArray, FloatArray, None]:
         seen = survey_classes(self, pieces)
         if np.any(seen.masses == 0):
             raise ValueError("every class needs a row of positive weight.")
@@ -122,21 +122,28 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
             return most
         return check_count("n_components", self.n_components, most=most)
 
-    def _shrunk(self, within: FloatArray, inside: FloatArray | None) -> FloatArray:
+    def _shrunk(self, within: FloatArray, fourth: float | None, n: float) -> FloatArray:
         if self.shrinkage is None:
             return within
-        if inside is None and self.shrinkage == "auto":
+        if self.shrinkage != "auto":
+            share = float(self.shrinkage)
+        elif fourth is not None:
+            share = _ledoit_wolf(within, fourth, n)
+        else:
             raise ValueError(
                 "shrinkage='auto' needs all rows in memory: give a number between 0 and 1 for data in pieces."
             )
-        share = ledoit_wolf_shrinkage(inside) if self.shrinkage == "auto" else float(self.shrinkage)
-        self.shrinkage_ = float(share)
+        self.shrinkage_ = share
         p = len(within)
         return np.asarray((1 - share) * within + share * np.trace(within) / p * np.eye(p))
 
     def _axes(self, within: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Eigenvalues (between over within sums of squares per degree of freedom) and axes with v'Wv = 1."""
+        """Eigenvalues of V^-1 spread'spread in falling order and axes v with v'Vv = 1, where V is within."""
         scatter, principal = linalg.eigh(within)
+        if scatter[-1] <= 0:
+            raise ValueError(
+                "the rows of each class are all alike: there is no scatter to compare means with."
+            )
         positive = scatter > 1e-10 * max(float(scatter[-1]), 1e-300)
         if not positive.all():
             warnings.warn(
@@ -184,3 +191,16 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         codes = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
         labels: AnyArray = self.classes_[codes]
         return labels
+
+
+def _ledoit_wolf(within: FloatArray, fourth: float, n: float) -> float:
+    """The share of the identity that Ledoit & Wolf (2004) find from the scatter of n rows.
+
+    ``fourth`` is the sum of the fourth powers of the rows' distances from their class's mean; with sums of
+    weights in place of numbers of rows a weight of two is a row twice (scikit-learn's takes no weights).
+    """
+    p = len(within)
+    size = float(np.sum((within / n) ** 2))
+    distance = size / p - (float(np.trace(within)) / (n * p)) ** 2
+    noise = (fourth / n - size) / (n * p)
+    return min(noise, distance) / distance if noise > 0 and distance > 0 else 0.0

@@ -66,7 +66,8 @@ class LeastSquares(_Squares):
 
         min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2                                      [1, section 4.1]
 
-    Dense tables by singular values (cost n p^2), CSR ones through the normal equations.
+    Dense tables by singular values (cost n p min(n, p)), CSR ones through the normal equations, of the rows
+    where these are fewer than the columns.
 
     Parameters
     ----------
@@ -111,6 +112,12 @@ class LeastSquares(_Squares):
         if isinstance(X, np.ndarray):
             rows = root[:, None] * (table.dense() - mean_x)
             w, _, rank, _ = linalg.lstsq(rows, root * (y - mean_y), cond=cut, check_finite=False)
+        elif X.shape[0] < X.shape[1]:
+            projected = table.scores(mean_x)
+            inner = (X @ X.T).toarray() - projected - projected[:, None] + float(mean_x @ mean_x)
+            inner *= root * root[:, None]
+            a, _, rank, _ = linalg.lstsq(inner, root * (y - mean_y), cond=1e-12, check_finite=False)
+            w = table.adjoint(root * a) - mean_x * float(root @ a)
         else:
             gram = table.gram(weights) - total * np.outer(mean_x, mean_x)
             right = table.adjoint(weights * (y - mean_y)) - mean_x * float(weights @ (y - mean_y))
@@ -135,7 +142,7 @@ class Ridge(_Squares):
     fit_intercept : whether b is free or 0.
     solver : "closed", or "sgd" for stochastic gradient descent [1, algorithm 7] on
         (1/2)(y - f)^2 + (lambda/2)||w||^2 with lambda = alpha / n and the steps eta0 / (1 + eta0 lambda t).
-    eta0 : first step of "sgd", in units of 1 / max ||(x, 1)||^2.
+    eta0 : first step of "sgd", in units of 1 / max ||(x, 1)||^2 for the heaviest row.
     max_iter : passes of "sgd".
     random_state : seed of the order of the rows in "sgd".
     n_jobs : number of threads.
@@ -220,15 +227,17 @@ class Ridge(_Squares):
         check_count("max_iter", self.max_iter)
         check_positive("eta0", self.eta0)
         self.alpha_ = float(alphas[0])
+        # with weights of mean one a step follows the gradient of the mean loss; the heaviest row keeps eta0
+        scaled = weights * (np.count_nonzero(weights) / weights.sum())
         loop = OnlineLoop(
             rule="squares",
-            schedule=Schedule("inverse_decay", self.eta0),
+            schedule=Schedule("inverse_decay", self.eta0 / scaled.max()),
             decay=self.alpha_ / float(weights.sum()),
             fit_intercept=self.fit_intercept,
             relative_step=True,
         )
         state = loop.start(X.shape[1], self.random_state)
-        losses = [loop.run(state, X, y, weights)[1] for _ in range(self.max_iter)]
+        losses = [loop.run(state, X, y, scaled)[1] for _ in range(self.max_iter)]
         self.history_ = pd.DataFrame({"pass": np.arange(1, self.max_iter + 1), "loss": losses})
         self.n_iter_ = self.max_iter
         return state.theta(average=False)

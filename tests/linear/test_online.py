@@ -141,6 +141,13 @@ def test_passive_aggressive_lam_is_one_over_C():
         mm.PassiveAggressive(C=2.0, lam=4.0).fit(X, y)
 
 
+def test_passive_aggressive_says_that_its_loss_still_fell():
+    X, y = _data(n=400, noise=0.1)
+    with pytest.warns(ConvergenceWarning, match="was still falling after 3 passes; raise max_iter=3"):
+        mm.PassiveAggressive(max_iter=3, random_state=0).fit(X, y)
+    mm.PassiveAggressive(max_iter=3, tol=None, random_state=0).fit(X, y)  # warnings are errors
+
+
 def _penalised_optimum(X, y, lam, weights=None):
     """lambda/2 ||(w, b)||^2 + mean hinge by our own exact solver, the intercept as a column."""
     wide = np.column_stack([X, np.ones(len(X))])

@@ -225,6 +225,13 @@ class PassiveAggressive(OnlineClassifier):
         losses = [row[2] for row in self._rows]
         return min(losses[-5:]) > min(losses[:-5]) - self.tol
 
+    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+        if self.tol is not None and self.max_iter > 1 and not self._finished(0):
+            self._gave_up(
+                f"the mean loss, {self._rows[-1][2]:.3g}, was still falling after {self.n_iter_} passes; "
+                f"raise max_iter={self.max_iter} or tol={self.tol:g}."
+            )
+
 
 class Pegasos(MeanHinge):
     """The support vector machine's primal by stochastic subgradients (Shalev-Shwartz et al. 2011).

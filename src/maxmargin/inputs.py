@@ -179,9 +179,13 @@ def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
 
 
 def class_weights(class_weight: Any, classes: AnyArray, counts: AnyArray) -> FloatArray:
-    """The weights that ``class_weight`` gives to classes of so many rows, of shape (n_classes,)."""
+    """The weights that ``class_weight`` gives to classes of so many rows, of shape (n_classes,).
+
+    ``counts`` may be sums of weights; a class without any gets 0 from "balanced".
+    """
     if isinstance(class_weight, str) and class_weight == "balanced":
-        return np.asarray(counts.sum() / (len(classes) * counts))
+        even = np.full(len(classes), counts.sum() / len(classes))
+        return np.divide(even, counts, out=np.zeros(len(classes)), where=counts > 0)
     if class_weight is None:
         return np.ones(len(classes))
     if not isinstance(class_weight, dict):
@@ -199,9 +203,14 @@ def class_weights(class_weight: Any, classes: AnyArray, counts: AnyArray) -> Flo
     return np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
 
 
-def class_factors(class_weight: Any, classes: AnyArray, codes: IntArray) -> FloatArray:
-    """What ``class_weight`` multiplies the weight of each row by, of shape (n_rows,)."""
+def class_factors(
+    class_weight: Any, classes: AnyArray, codes: IntArray, weights: FloatArray | None = None
+) -> FloatArray:
+    """What ``class_weight`` multiplies the weight of each row by, of shape (n_rows,).
+
+    With the rows' ``weights`` "balanced" balances their sums: a weight of two is a row twice.
+    """
     if class_weight is None:
         return np.ones(len(codes))
-    counts = np.bincount(codes, minlength=len(classes))
+    counts = np.bincount(codes, weights=weights, minlength=len(classes))
     return class_weights(class_weight, classes, counts)[codes]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Reference
 
@@ -97,6 +98,30 @@ def test_summary_against_numeric_information(classes):
     assert summary.null_log_likelihood == pytest.approx(counts @ np.log(counts / counts.sum()))
 
 
+@pytest.mark.parametrize("estimator", [mm.LogisticRegression(C=1.0), mm.LinearSVC(tol=1e-9)], ids=str)
+def test_balanced_classes_count_the_weights(estimator):
+    """A weight of two is a row twice, and so it is to scikit-learn's linear models."""
+    X, y = _data(n=90, classes=3)
+    weights = np.random.default_rng(1).integers(0, 4, size=90).astype(float)
+    rows = np.repeat(np.arange(90), weights.astype(int))
+    model = clone(estimator).set_params(class_weight="balanced")
+    light, often = clone(model).fit(X, y, weights), clone(model).fit(X[rows], y[rows])
+    np.testing.assert_allclose(light.coef_, often.coef_, atol=1e-6)
+    if isinstance(estimator, mm.LogisticRegression):
+        other = Reference(C=1.0, class_weight="balanced", tol=1e-10, max_iter=5000).fit(X, y, weights)
+        np.testing.assert_allclose(light.predict_proba(X), other.predict_proba(X), atol=2e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_units_of_the_columns_do_not_change_the_statistics(classes):
+    X, y = _data(classes=classes)
+    plain = mm.LogisticRegression().fit(X, y).summary()
+    other = mm.LogisticRegression().fit(X * [1e-9, 1.0, 1e9, 1e3], y).summary()
+    assert other.rank == plain.rank == 5 * (classes - 1)
+    assert other.aic == pytest.approx(plain.aic)
+    np.testing.assert_allclose(other.table["z"], plain.table["z"], rtol=1e-6)
+
+
 def test_one_binary_column_has_the_log_odds_ratio():
     """2 x 2 table 30 10 / 20 40: coefficient log(30*40/(10*20)), variance 1/30 + 1/10 + 1/20 + 1/40."""
     x = np.repeat([0.0, 0.0, 1.0, 1.0], [30, 10, 20, 40])[:, None]
@@ -137,6 +162,20 @@ def test_quasi_complete_separation_names_the_column():
     table = model.summary().table
     assert np.isnan(table.loc["flag", "std_err"])
     assert np.isfinite(table.loc["noise", "std_err"])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-6])
+def test_a_rough_fit_looks_for_separation_too(classes, tol):
+    """It stops before the separated rows have a large margin."""
+    X, y = _data(n=400, classes=classes)
+    flag = (np.arange(400) < 5).astype(float)
+    y[:5] = classes - 1
+    with pytest.warns(SeparationWarning, match="along x4:"):
+        model = mm.LogisticRegression(tol=tol).fit(np.column_stack([X, flag]), y)
+    notes = model.summary().notes
+    assert len(notes) == 1
+    assert "separation" in notes[0]
 
 
 def test_penalised_fit_of_separated_classes_has_an_optimum():

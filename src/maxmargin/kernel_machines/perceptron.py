@@ -229,8 +229,8 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
             raise ValueError("budget and average exclude each other: an average keeps every support vector.")
 
     def _weights(self, codes: IntArray, sample_weight: Any) -> FloatArray:
-        factors = class_factors(self.class_weight, self.classes_, codes)
-        return row_weights(sample_weight, len(codes)) * factors
+        weights = row_weights(sample_weight, len(codes))
+        return weights * class_factors(self.class_weight, self.classes_, codes, weights)
 
     def _one_pass(self, machines: list[_Machine], rng: Any) -> int:
         passes = [m.one_pass(rng if self.shuffle else None, self.budget) for m in machines]

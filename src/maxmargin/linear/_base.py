@@ -53,7 +53,7 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
         if not isinstance(X, np.ndarray) and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays as it is
             X.sum_duplicates()
-        return X, codes, weights * class_factors(self.class_weight, self.classes_, codes)
+        return X, codes, weights * class_factors(self.class_weight, self.classes_, codes, weights)
 
     def _strategy(self) -> Any:
         return self.multiclass

@@ -69,11 +69,12 @@ class LogisticSummary:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def covariance(H: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """The inverse of the information matrix, and which coefficients are estimable.
+def covariance(H: FloatArray) -> tuple[FloatArray, BoolArray, int]:
+    """The inverse of the information matrix, which coefficients are estimable, and the rank.
 
-    A coefficient that takes part in a direction along which the likelihood is flat (aliased columns) has no
-    standard error: its row of the covariance is NaN.
+    H is scaled to a diagonal of one first, so that the units of the columns do not count. A coefficient that
+    takes part in a direction along which the likelihood is flat (aliased columns) has no standard error: its
+    row of the covariance is NaN.
     """
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     values, vectors = linalg.eigh(H / scale / scale[:, None])
@@ -83,7 +84,7 @@ def covariance(H: FloatArray) -> tuple[FloatArray, BoolArray]:
     estimable = np.all(np.abs(vectors[:, flat]) < 1e-6, axis=1)
     inverse[~estimable] = np.nan
     inverse[:, ~estimable] = np.nan
-    return inverse, estimable
+    return inverse, estimable, int(np.count_nonzero(~flat))
 
 
 def coefficient_table(

@@ -45,7 +45,7 @@ def _check_weight(seen: Survey) -> None:
 
 def weights_of_classes(model: Any, seen: Survey) -> FloatArray:
     """The weights that ``class_weight`` gives to the classes, of shape (n_classes,)."""
-    return class_weights(model.class_weight, seen.labels, seen.counts)
+    return class_weights(model.class_weight, seen.labels, seen.masses)
 
 
 def binary_problems(

@@ -130,9 +130,8 @@ class DenseDesign:
             return weighted_gram(self._block(rows), d[rows])
 
         def work(part: slice) -> FloatArray:
-            first, *others = self._each_block(
-                part, at_least=2 * self.shape[1]
-            )  # adding p^2 numbers costs too
+            # adding p^2 numbers costs too; a table without rows is one part
+            first, *others = self._each_block(part, at_least=2 * self.shape[1]) or [part]
             total = product(first)
             for rows in others:
                 total += product(rows)

@@ -53,6 +53,21 @@ def test_ridge_path_and_brute_force_leave_one_out(shape, fit_intercept):
     assert solved(model.certificate_, 1e-8)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("as_sparse", [True, False])
+def test_ridge_leaves_out_rows_that_count_only(alpha, as_sparse):
+    """A row of weight zero has no residual, and the others are what they are without it."""
+    X, y, weights = _data(30, 4)
+    weights[[2, 11]] = 0.0
+    kept = weights > 0
+    table = sparse.csr_matrix(X) if as_sparse else X
+    model = mm.Ridge(alpha).fit(table, y, weights)
+    other = mm.Ridge(alpha).fit(table[kept], y[kept], weights[kept])
+    assert np.isnan(model.path_.loo_residuals[~kept]).all()
+    np.testing.assert_allclose(model.path_.loo_residuals[kept], other.path_.loo_residuals, rtol=1e-8)
+    np.testing.assert_allclose(model.path_.loo_mse, other.path_.loo_mse, rtol=1e-8)
+
+
 def test_ridge_sparse_is_dense():
     X, y, weights = _data()
     dense, thin = mm.Ridge(2.0).fit(X, y, weights), mm.Ridge(2.0).fit(sparse.csr_matrix(X), y, weights)

@@ -217,7 +217,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         self.n_iter_ = np.array([solution.n_iter for solution, _ in fits])
         self.solutions_ = [solution for solution, _ in fits]
         self.certificates_ = [certificate for _, certificate in fits]
-        self.low_rank_certificate_ = self.certificate_ = worst_gap(self.certificates_)
+        self.low_rank_certificate_ = self.certificate_ = worst_gap(self.certificates_, self.tol)
         self.approximation_ = near
         self._warn_unsolved(self.certificate_)
 

@@ -205,7 +205,7 @@ class LogisticRegression(LinearClassifier):
         self.coef_, self.intercept_ = thetas[..., :-1], thetas[..., -1]
         self.n_iter_ = np.array([solution.n_iter for solution, _, _ in fits])
         self.certificates_ = [certificate for _, certificate, _ in fits]
-        self.certificate_ = worst_gap(self.certificates_)
+        self.certificate_ = worst_gap(self.certificates_, self.tol)
         self._information = [information for _, _, information in fits]
 
     def _fit_task(

@@ -132,7 +132,7 @@ class LinearSVC(LinearClassifier):
         self.solution_ = self.solutions_[0]
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])
         self.certificates_ = [certificate for _, certificate in fits]
-        self.certificate_ = worst_gap(self.certificates_)
+        self.certificate_ = worst_gap(self.certificates_, self.tol)
         warn_unsolved(self.certificate_, self.tol, "LinearSVC", f"raise max_iter={self.max_iter} or scale X")
         return self
 

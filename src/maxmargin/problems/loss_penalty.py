@@ -128,23 +128,28 @@ def solved(certificate: Certificate, tol: float) -> bool:
     """True when an answer is good to ``tol``: by its relative gap, or by stationarity where no gap exists."""
     if not certificate.convex:
         return bool(certificate.kkt <= tol)
-    rounding = 1e-12 * certificate.n_checked  # an optimum of 0 has no relative gap
-    close = certificate.relative_gap <= tol or certificate.gap <= rounding
-    return bool(close) and certificate.infeasibility <= tol
+    close = closed(certificate.gap, certificate.dual, tol, certificate.n_checked)
+    return close and certificate.infeasibility <= tol
 
 
-def worst_gap(certificates: list[Certificate]) -> Certificate:
-    """The certificate of the machine furthest from its optimum."""
-    return max(certificates, key=lambda c: c.relative_gap if c.convex else c.kkt)
+def closed(gap: float, dual: float, tol: float, n_rows: int) -> bool:
+    """True when a gap is at most ``tol`` of the dual value, or no more than rounding: an optimum may be 0."""
+    return bool(gap <= max(tol * abs(dual), 1e-12 * n_rows))
+
+
+def worst_gap(certificates: list[Certificate], tol: float) -> Certificate:
+    """The certificate of the machine furthest from its optimum; those not good to ``tol`` come first."""
+    return max(certificates, key=lambda c: (not solved(c, tol), c.relative_gap if c.convex else c.kkt))
 
 
 def warn_unsolved(certificate: Certificate, tol: float, what: str, remedy: str) -> None:
     """A ConvergenceWarning that says what was reached, when an answer is not good to ``tol``."""
     if solved(certificate, tol):
         return
-    reached = (
-        f"a relative duality gap of {certificate.relative_gap:.3g}"
-        if certificate.convex
-        else f"a stationarity of {certificate.kkt:.3g}"
-    )
+    if not certificate.convex:
+        reached = f"a stationarity of {certificate.kkt:.3g}"
+    elif certificate.infeasibility > tol:  # a gap to a dual point that is not feasible says nothing
+        reached = f"a relative infeasibility of {certificate.infeasibility:.3g}"
+    else:
+        reached = f"a relative duality gap of {certificate.relative_gap:.3g}"
     warnings.warn(f"{what} reached {reached}, not tol={tol:g}: {remedy}.", ConvergenceWarning, stacklevel=4)

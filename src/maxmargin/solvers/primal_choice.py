@@ -24,7 +24,7 @@ from maxmargin.solvers.primal_warm import DescentThenNewton, sample_start
 from maxmargin.typing import FloatArray
 
 _EXPLICIT_COLUMNS = 1500
-_FINEST_GAP = 1e-12  # rounding hides a finer one, and a solver that is asked for it takes all its steps
+_FINEST_GAP = 1e-11  # rounding hides a finer one, and a solver that is asked for it takes all its steps
 _PENALTIES = ("l2", "l1", "l0", "l1l2", "l0l2", "none")
 _MAKERS: dict[str, Callable[[float, int, int], Any]] = {
     "newton": lambda tol, max_iter, seed: Newton(tol=tol, max_iter=max_iter),

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin._compute.jit import jit_sums
 from maxmargin.penalties import Penalty
-from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.loss_penalty import LossPenalty, closed
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal_newton import NewtonState, RowTerms, WeightedLoss, first_state, hessian
 from maxmargin.typing import FloatArray, IntArray
@@ -73,9 +73,9 @@ class ProximalCoordinateDescent:
             if callback is not None:
                 callback(iteration, state.value)
             state.u = terms.slope(state.f)
-            if state.decrement <= self.tol * abs(state.value) or not moved:
+            if closed(state.decrement, state.value, self.tol, len(state.f)) or not moved:
                 dual, _, _ = problem.dual_value(state.u)
-                if state.value - dual <= self.tol * abs(dual):
+                if closed(state.value - dual, dual, self.tol, len(state.f)):
                     status = Status.CONVERGED
                     break
                 # a small decrement of a roughly solved model says little: solve the model to the end first

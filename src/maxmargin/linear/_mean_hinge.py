@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compute.inner import squared_norms
 from maxmargin.linear._online import OnlineClassifier, rows_of_task
-from maxmargin.multiclass import binary_tasks
-from maxmargin.typing import FloatArray, IntArray
+from maxmargin.multiclass import BinaryTask
+from maxmargin.typing import FloatArray
 
 
 class MeanHinge(OnlineClassifier):
@@ -25,29 +24,25 @@ class MeanHinge(OnlineClassifier):
         """The weight lambda of the penalty, 0 for none."""
         raise NotImplementedError  # each learner names its own
 
-    def _prepare(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
-        lengths = np.sqrt(squared_norms(X) + (1.0 if self.fit_intercept else 0.0))
-        self._counts = np.empty(len(self._states))  # rows that count
-        self._radii = np.empty(len(self._states))  # max ||(x, 1)|| of these
-        self._slopes = np.empty(len(self._states))  # the same, each times its weight
-        for k, task in enumerate(binary_tasks(codes, len(self.classes_), self._strategy())):
-            mine, length = rows_of_task(weights, task), rows_of_task(lengths, task)
+    def _prepare(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
+        self._counts = np.empty(len(tasks))  # rows that count
+        self._heaviest = np.empty(len(tasks))  # the largest weight, scaled
+        for k, task in enumerate(tasks):
+            mine = rows_of_task(weights, task)
             self._counts[k] = np.count_nonzero(mine)
             if self._counts[k] == 0:
                 raise ValueError("two classes have no row of positive weight: drop them or use 'ovr'.")
             self._scales[k] = self._counts[k] / mine.sum()
-            self._radii[k] = np.max(length, where=mine > 0, initial=0.0)
-            self._slopes[k] = self._scales[k] * np.max(length * mine)
+            self._heaviest[k] = self._scales[k] * mine.max()
 
     def _bound(self, rho: FloatArray) -> float:
         """rho^2 (1 + log T)/(2 lambda T) after T steps ([0, theorem 5.14]), the largest of the machines."""
         T = np.array([state.steps for state in self._states])
         return float(np.max(rho**2 * (1.0 + np.log(T)) / (2.0 * self._decay() * T)))
 
-    def _objectives(self, X: Any, codes: IntArray, weights: FloatArray) -> FloatArray:
+    def _objectives(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> FloatArray:
         """The value that every machine reached, of shape (n_machines,)."""
         values = []
-        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for task, w, b in zip(tasks, self.coef_, self.intercept_, strict=True):
             f = np.asarray(rows_of_task(X, task) @ w).ravel() + b
             share = weights[task.rows] / weights[task.rows].sum()

@@ -57,15 +57,16 @@ class OnlineClassifier(LinearClassifier):
         check_count("max_iter", self.max_iter)
         X, codes, weights = self._validate(X, y, sample_weight)
         self._begin(X.shape[1])
-        self._prepare(X, codes, weights)
+        tasks = self._tasks(codes)
+        self._prepare(X, tasks, weights)
         for _ in range(self.max_iter):
-            mistakes, loss = self._pass(X, codes, weights)
+            mistakes, loss = self._pass(X, tasks, weights)
             if self.verbose:
                 print(f"{type(self).__name__}: pass {len(self._rows)}, mistakes {mistakes}, loss {loss:.6g}")
             if self._finished(mistakes):
                 break
         self._store()
-        self._conclude(X, codes, weights)
+        self._conclude(X, tasks, weights)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -85,7 +86,8 @@ class OnlineClassifier(LinearClassifier):
         weights = row_weights(sample_weight, X.shape[0])
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
-        self._pass(X, codes, weights * class_factors(self.class_weight, self.classes_, codes))
+        weights = weights * class_factors(self.class_weight, self.classes_, codes)
+        self._pass(X, self._tasks(codes), weights)
         self._store()
         for name in self._concluded:
             self.__dict__.pop(name, None)
@@ -104,15 +106,17 @@ class OnlineClassifier(LinearClassifier):
         self._scales = np.ones(n_machines)  # what the weights of each machine's rows are multiplied by
         self._steps_taken: list[pd.DataFrame] = []
 
-    def _pass(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
+    def _tasks(self, codes: IntArray) -> list[BinaryTask]:
+        return binary_tasks(codes, len(self.classes_), self._strategy())
+
+    def _pass(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> tuple[int, float]:
         loop = self._loop()
         losses = []
-        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
             part = rows_of_task(X, task)
             if part.shape[0] == 0:
                 continue
-            mine = rows_of_task(weights, task)
+            mine = weights if part is X else weights[task.rows]
             if self._scales[k] != 1.0:
                 mine = self._scales[k] * mine
             log = np.empty((np.count_nonzero(mine), len(LOG))) if self.trace else None
@@ -133,7 +137,7 @@ class OnlineClassifier(LinearClassifier):
         steps.insert(1, "pass", len(self._rows) + 1)
         self._steps_taken.append(steps)
 
-    def _prepare(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+    def _prepare(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
         """What a full fit settles before its first pass."""
 
     def _finished(self, mistakes: int) -> bool:
@@ -148,8 +152,13 @@ class OnlineClassifier(LinearClassifier):
             table.insert(1, "step", table.groupby("machine").cumcount() + 1)
             self.trace_ = table
 
-    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+    def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
         """What a full fit can report beyond the weights."""
+
+    def _radii(self) -> FloatArray:
+        """R = max ||(x, 1)||, or max ||x|| without an intercept, of every machine, from its first pass."""
+        longest = np.array([state.longest_row() for state in self._states])
+        return np.hypot(longest, 1.0 if self.fit_intercept else 0.0)
 
     def _gave_up(self, why: str) -> None:
         warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=5)

@@ -8,10 +8,10 @@ import numpy as np
 
 from maxmargin.linear._mean_hinge import MeanHinge
 from maxmargin.linear._online import OnlineClassifier, rows_of_task
-from maxmargin.multiclass import binary_tasks
+from maxmargin.multiclass import BinaryTask
 from maxmargin.parameters import check_choice, check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
-from maxmargin.typing import FloatArray, IntArray
+from maxmargin.typing import FloatArray
 
 _FIRST_ROWS = 1000  # looked at first: where the data are not separated, one of them is wrong as a rule
 
@@ -98,19 +98,17 @@ class Perceptron(OnlineClassifier):
         super()._begin(n_features)
         self.n_mistakes_ = np.zeros(len(self._states), dtype=np.int64)
 
-    def _pass(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
-        answer = super()._pass(X, codes, weights)
+    def _pass(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> tuple[int, float]:
+        answer = super()._pass(X, tasks, weights)
         self.n_mistakes_ += self._last_mistakes
         return answer
 
     def _finished(self, mistakes: int) -> bool:
         return mistakes == 0
 
-    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
-        longest = max(state.longest_row() for state in self._states)
-        self.R_ = float(np.hypot(longest, 1.0 if self.fit_intercept else 0.0))
+    def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
+        self.R_ = float(self._radii().max())
         self.margin_ = np.full(len(self._states), np.nan)
-        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
             theta = state.theta(average=False)
             counted = weights[task.rows] > 0
@@ -225,7 +223,7 @@ class PassiveAggressive(OnlineClassifier):
         losses = [row[2] for row in self._rows]
         return min(losses[-5:]) > min(losses[:-5]) - self.tol
 
-    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+    def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
         if self.tol is not None and self.max_iter > 1 and not self._finished(0):
             self._gave_up(
                 f"the mean loss, {self._rows[-1][2]:.3g}, was still falling after {self.n_iter_} passes; "
@@ -309,7 +307,7 @@ class Pegasos(MeanHinge):
             radius=1.0 / np.sqrt(self.lam) if self.project else 0.0,
         )
 
-    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
-        rho = self._slopes + np.sqrt(self.lam) if self.project else 2.0 * self._slopes
-        self.bound_ = self._bound(rho)
-        self.objective_ = self._objectives(X, codes, weights)
+    def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
+        slopes = self._radii() * self._heaviest
+        self.bound_ = self._bound(slopes + np.sqrt(self.lam) if self.project else 2.0 * slopes)
+        self.objective_ = self._objectives(X, tasks, weights)

@@ -7,12 +7,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from maxmargin._compute.inner import squared_norms
 from maxmargin.linear._mean_hinge import MeanHinge
 from maxmargin.linear._online import rows_of_task
-from maxmargin.multiclass import BinaryTask, binary_tasks
+from maxmargin.multiclass import BinaryTask
 from maxmargin.parameters import check_choice, check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
-from maxmargin.typing import FloatArray, IntArray
+from maxmargin.typing import FloatArray
 
 
 class SubgradientDescent(MeanHinge):
@@ -93,11 +94,13 @@ class SubgradientDescent(MeanHinge):
             raise ValueError("partial_fit needs mode='stochastic' and step='strongly_convex'.")
         return super().partial_fit(X, y, classes, sample_weight)
 
-    def _prepare(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
-        super()._prepare(X, codes, weights)
-        # a batch step is a mean of slopes, none longer than its row
-        self._rho = self._radii if self.mode == "batch" else self._slopes
-        T = self.max_iter * (1.0 if self.mode == "batch" else self._counts)
+    def _prepare(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
+        super()._prepare(X, tasks, weights)
+        lengths = np.sqrt(squared_norms(X) + (1.0 if self.fit_intercept else 0.0)) * (weights > 0)
+        self._rho = np.array([rows_of_task(lengths, task).max() for task in tasks])
+        T = np.full(len(tasks), float(self.max_iter))
+        if self.mode == "stochastic":  # a batch step is a mean of slopes, none longer than its row
+            self._rho, T = self._rho * self._heaviest, T * self._counts
         steps = self.B / (np.maximum(self._rho, 1e-300) * np.sqrt(T))
         for state, eta in zip(self._states, steps, strict=True):
             state.eta = eta
@@ -116,15 +119,14 @@ class SubgradientDescent(MeanHinge):
             average=True,
         )
 
-    def _pass(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
+    def _pass(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> tuple[int, float]:
         if self.mode == "stochastic":
-            return super()._pass(X, codes, weights)
-        return self._batch_step(X, codes, weights)
+            return super()._pass(X, tasks, weights)
+        return self._batch_step(X, tasks, weights)
 
-    def _batch_step(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
+    def _batch_step(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> tuple[int, float]:
         """One step along a subgradient of the whole objective, in the variables of the online state."""
         losses = []
-        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
             rows, share = rows_of_task(X, task), weights[task.rows] / weights[task.rows].sum()
             f = np.asarray(rows @ state.v).ravel() + state.state[2]
@@ -140,7 +142,7 @@ class SubgradientDescent(MeanHinge):
             state.z += state.v  # with tau = 0 the sum of the iterates is z
             state.state[3] += state.state[2]
             if self.trace:
-                self._record_batch(k, task, u, losses[-1], 1.0 - eta * decay, eta, len(codes))
+                self._record_batch(k, task, u, losses[-1], 1.0 - eta * decay, eta, X.shape[0])
         total = int(self._last_mistakes.sum())
         self._rows.append((len(self._rows) + 1, total, float(np.mean(losses))))
         return total, self._rows[-1][2]
@@ -154,10 +156,10 @@ class SubgradientDescent(MeanHinge):
         step = {"slopes": [slopes], "loss": loss, "keep": keep, "change": change, "shrink": 1.0}
         self._record(k, pd.DataFrame({**step, "intercept": self._states[k].state[2]}), task)
 
-    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+    def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
         if self.step == "constant":
             T = np.array([state.steps for state in self._states])
             self.bound_ = float(np.max(self.B * self._rho / np.sqrt(T)))
         else:  # without projection every iterate is an average of rows / lambda, so that rho <= 2 R
             self.bound_ = self._bound(2.0 * self._rho)
-        self.objective_ = self._objectives(X, codes, weights)
+        self.objective_ = self._objectives(X, tasks, weights)

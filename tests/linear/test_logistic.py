@@ -193,6 +193,30 @@ def test_aliased_columns_are_named():
     assert any("not estimable" in note for note in table.notes)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_column_of_zeros_has_a_coefficient_of_zero(classes):
+    """Nothing can be learnt of it, and it must not disturb the others."""
+    X, y = _data(classes=classes)
+    padded = np.insert(X, 2, 0.0, axis=1)
+    plain, model = mm.LogisticRegression().fit(X, y), mm.LogisticRegression().fit(padded, y)
+    np.testing.assert_array_equal(model.coef_[:, 2], 0.0)
+    np.testing.assert_allclose(np.delete(model.coef_, 2, axis=1), plain.coef_, rtol=1e-7)
+    assert model.summary().rank == plain.summary().rank
+    assert model.separation_ is None
+
+
+def test_a_rare_flag_that_the_sample_of_the_start_lacks():
+    """Three rows of 20 000: an eighth of the rows often has none, and the column is zero there."""
+    for seed in range(4):
+        X, y = _data(n=20_000, p=3, seed=seed)
+        flag = (np.arange(20_000) < 3).astype(float)
+        y[:3] = 1
+        for table in (np.column_stack([X, flag]), sparse.csr_matrix(np.column_stack([X, flag]))):
+            with pytest.warns(SeparationWarning, match="along x3:"):
+                model = mm.LogisticRegression().fit(table, y)
+            assert 5 < model.coef_[0, 3] < 40
+
+
 def test_summary_refuses_a_penalty():
     X, y = _data()
     with pytest.raises(ValueError, match="C=inf"):

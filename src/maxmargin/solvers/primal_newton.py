@@ -421,7 +421,9 @@ def hessian(
 
 def solve_symmetric(H: FloatArray, right: FloatArray) -> FloatArray:
     """H^-1 right for a positive semidefinite H; the shortest solution where H is singular."""
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
+    diagonal = np.diag(H)
+    # no step along a column of zeros: 1 / sqrt(tiny) would make 1e134 out of rounding
+    scale = np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(H)), where=diagonal > 0)
     scaled = H * scale
     scaled *= scale[:, None]
     # the transpose is in LAPACK's order, so that nothing is copied; one triangle stays as it was

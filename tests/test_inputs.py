@@ -262,3 +262,71 @@ def test_a_warning_points_to_the_line_of_the_user(model, y):
     with pytest.warns(ConvergenceWarning) as said:
         model.fit(X, y)
     assert [warning.filename for warning in said] == [__file__]
+
+
+FRAMES = {
+    "twice": (pd.DataFrame(X, columns=["u", "u"]), ValueError, "several columns with the name 'u': rename"),
+    "dates": (
+        pd.DataFrame({"u": X[:, 0], "day": pd.date_range("2020", periods=12)}),
+        TypeError,
+        "dates or times in column 'day': turn them into numbers",
+    ),
+    "NA": (
+        pd.DataFrame({"u": X[:, 0], "v": pd.array([1, None] * 6, dtype="Int64")}),
+        ValueError,
+        "NaN in column 'v': drop such rows or fill",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MACHINES)
+@pytest.mark.parametrize(("table", "error", "words"), FRAMES.values(), ids=list(FRAMES))
+def test_frames_that_are_no_table_of_numbers_say_which_column(kind, table, error, words):
+    with pytest.raises(error, match=words):
+        kind().fit(table, target_of(kind))
+
+
+@pytest.mark.parametrize("kind", MACHINES)
+def test_no_table_complex_numbers_and_other_things(kind):
+    with pytest.raises(ValueError, match="X is None: give a table"):
+        kind().fit(None, target_of(kind))
+    with pytest.raises(ValueError, match="Complex data not supported: X holds complex numbers") as refused:
+        kind().fit(X + 1j, target_of(kind))
+    assert "\n" not in str(refused.value)  # not the whole table
+    with pytest.raises(TypeError, match=r"no number .*'dict'.*: give a table of numbers"):
+        kind().fit(np.array([[{}, {}]] * 12, dtype=object), target_of(kind))
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_a_target_with_NA(kind):
+    with pytest.raises(ValueError, match="y contains NA: drop the rows without a target"):
+        kind().fit(X, pd.Series([pd.NA, *NUMBERS[1:]]))
+
+
+@pytest.mark.parametrize("weights", [["a"] * 12, {"a": 1}, np.full(12, 1j), np.full(12, np.nan)])
+def test_weights_that_are_no_numbers(weights):
+    with pytest.raises(ValueError, match="sample_weight is one finite number >= 0 for each row"):
+        mm.LinearSVC().fit(X, LABELS, sample_weight=weights)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_a_class_without_a_row_that_counts_is_refused(kind):
+    weights = np.where(LABELS == "a", 0.0, 1.0)
+    if "sample_weight" in inspect.signature(kind.fit).parameters:
+        with pytest.raises(ValueError, match="no row of the class 'a' has a positive weight"):
+            kind().fit(X, LABELS, sample_weight=weights)
+    if kind in WEIGHTED:
+        with pytest.raises(ValueError, match="no row of the class 'a' has a positive weight"):
+            kind(class_weight={"a": 0.0, "b": 0.0}).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("kind", [mm.Perceptron, mm.PassiveAggressive, mm.Pegasos, mm.KernelPerceptron])
+def test_the_first_chunk_of_a_stream_leaves_nothing_behind_where_it_fails(kind):
+    model = kind()
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=r"y has the labels \['b'\], and classes=\['a', 'c'\]: name all"):
+        model.partial_fit(X, LABELS, classes=["a", "c"])
+    for classes in (["a"], ["a", None], "ab"):
+        with pytest.raises(ValueError, match="must be a list of two labels or more"):
+            model.partial_fit(X, LABELS, classes=classes)
+    assert vars(model) == before

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from maxmargin._compute.jit import jit_sums
 from maxmargin._compute.threads import effective_threads
-from maxmargin.inputs import checked_labels, class_codes, class_factors, row_weights
+from maxmargin.inputs import checked_labels, class_codes, class_factors, example_weights, row_weights
 from maxmargin.interruption import all_or_nothing
 from maxmargin.kernel_machines._base import KernelExpansion
 from maxmargin.kernel_machines._rows import stack_rows, take_rows
@@ -125,7 +125,8 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self._check_parameters()
         self.kernel_, points = self._prepare(X)
         self.classes_, codes = class_codes(y, len(points), self)
-        machines = self._machines(points, codes, self._weights(codes, sample_weight), 0)
+        weights = example_weights(sample_weight, self.class_weight, self.classes_, codes)
+        machines = self._machines(points, codes, weights, 0)
         self._begin(len(machines))
         self._run(machines)
         self._keep(machines, points, X, np.arange(len(points)))
@@ -134,6 +135,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
             self.trace_ = pd.concat(tables, ignore_index=True)
         return self
 
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> KernelPerceptron:
         """One pass over a chunk of rows; ``classes`` (all labels) is needed the first time.
 
@@ -158,7 +160,8 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         held = 0 if past is None else len(past.positions)
         rows = X if not held or past is None else stack_rows(past.rows, X)
         points = self.kernel_.prepare(rows) if held else fresh
-        machines = self._machines(points, codes, self._weights(codes, sample_weight), held)
+        factors = class_factors(self.class_weight, self.classes_, codes)
+        machines = self._machines(points, codes, row_weights(sample_weight, len(codes)) * factors, held)
         if past is None:
             self._begin(len(machines))
         else:
@@ -215,10 +218,6 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
             check_count("budget", self.budget)
         if self.budget is not None and self.average:
             raise ValueError("budget and average exclude each other: an average keeps every support vector.")
-
-    def _weights(self, codes: IntArray, sample_weight: Any) -> FloatArray:
-        factors = class_factors(self.class_weight, self.classes_, codes)
-        return row_weights(sample_weight, len(codes)) * factors
 
     def _one_pass(self, machines: list[_Machine], rng: Any) -> int:
         mistakes = np.array([m.one_pass(rng if self.shuffle else None, self.budget) for m in machines])

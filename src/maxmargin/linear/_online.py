@@ -59,6 +59,7 @@ class OnlineClassifier(LinearClassifier):
         self._conclude(X, codes, weights)
         return self
 
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """One pass over a chunk of rows; ``classes`` (all labels) is needed the first time.
 

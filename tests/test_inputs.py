@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
-from maxmargin.feature_selection import SFS, FisherScore
+from maxmargin.feature_selection import SFS, FisherScore, SparseSVMSelector
 from maxmargin.inputs import class_codes, class_factors
 
 RNG = np.random.default_rng(0)
@@ -53,7 +53,7 @@ def with_value(value):
 
 
 def target_of(kind):
-    return LABELS if kind in CLASSIFIERS else NUMBERS
+    return NUMBERS if kind in REGRESSORS else LABELS
 
 
 @pytest.mark.parametrize("kind", MACHINES)
@@ -329,4 +329,40 @@ def test_the_first_chunk_of_a_stream_leaves_nothing_behind_where_it_fails(kind):
     for classes in (["a"], ["a", None], "ab"):
         with pytest.raises(ValueError, match="must be a list of two labels or more"):
             model.partial_fit(X, LABELS, classes=classes)
+    assert vars(model) == before
+
+
+FLAGS = [
+    (kind, name, target_of(kind))
+    for kind in (*MACHINES, mm.PassiveAggressive, mm.SubgradientDescent, mm.Scorecard, SparseSVMSelector)
+    for name, parameter in inspect.signature(kind).parameters.items()
+    if isinstance(parameter.default, bool)
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "y"), FLAGS)
+@pytest.mark.parametrize("value", ["no", None, 2])
+def test_flags_are_true_or_false(kind, name, y, value):
+    with pytest.raises(ValueError, match=f"{name}={value!r} must be True or False"):
+        kind(**{name: value}).fit(X, y)
+
+
+def test_tune_refuses_a_measure_in_the_place_of_refit():
+    with pytest.raises(ValueError, match="refit='accuracy' must be True or False"):
+        mm.tune(mm.SVC(), X, LABELS, {"C": [1.0]}, cv=2, refit="accuracy")
+
+
+def test_bins_by_hand_and_binnings_of_the_wrong_kind():
+    with pytest.raises(ValueError, match=r"edges=\[0.5\] must be a dict"):
+        mm.Binning(edges=[0.5]).fit(X, LABELS)
+    with pytest.raises(ValueError, match=r"binning=\{'max_bins': 3\} must be a Binning"):
+        mm.WOEEncoder(binning={"max_bins": 3}).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("kind", [mm.Binning, mm.WOEEncoder])
+def test_a_failed_fit_transform_leaves_nothing_behind(kind):
+    model = kind()
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.fit_transform(X, LABELS[1:])
     assert vars(model) == before

@@ -84,12 +84,15 @@ def count_or_share(value: Any, total: int) -> int | None:
     return int(number) if number >= 1 and number.is_integer() else None
 
 
+def check_flag(name: str, value: Any) -> None:
+    """True or False: "no" would count as True."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}={value!r} must be True or False.")
+
+
 def check_flags(estimator: Any, *names: str) -> None:
-    """Each of these parameters is True or False: "no" and None would count as one of them."""
     for name in names:
-        value = getattr(estimator, name)
-        if not isinstance(value, (bool, np.bool_)):
-            raise ValueError(f"{name}={value!r} must be True or False.")
+        check_flag(name, getattr(estimator, name))
 
 
 def _is_whole(value: Any) -> bool:

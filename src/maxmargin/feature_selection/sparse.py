@@ -19,6 +19,7 @@ from maxmargin.multiclass import BinaryTask, binary_tasks
 from maxmargin.parameters import (
     check_choice,
     check_count,
+    check_flags,
     check_inner_fraction,
     check_positive,
     check_positives,
@@ -121,6 +122,7 @@ class SparseSVMSelector(Selector):
     def fit(self, X: Any, y: Any) -> SparseSVMSelector:
         """Fit the path to ``X`` of shape (n_samples, n_features) and classes ``y``."""
         check_choice("penalty", self.penalty, ("l1", "l0", "l1l2", "l0l2"))
+        check_flags(self, "standardize")
         check_positive("sparsity", self.sparsity)
         check_positive("l0_alpha", self.l0_alpha)
         X = fitted_table(self, X, dtype=np.float64)

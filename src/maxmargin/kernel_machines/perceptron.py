@@ -20,7 +20,7 @@ from maxmargin.kernel_machines._base import KernelExpansion
 from maxmargin.kernel_machines._rows import stack_rows, take_rows
 from maxmargin.kernels.products import kernel_times
 from maxmargin.multiclass import binary_tasks, check_strategy, predict_codes, stream_classes, stream_codes
-from maxmargin.parameters import check_count
+from maxmargin.parameters import check_count, check_flags
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _BLOCK = 256
@@ -213,6 +213,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
 
     def _check_parameters(self) -> None:
         check_strategy(self.multiclass)
+        check_flags(self, "average", "shuffle", "trace")
         check_count("max_iter", self.max_iter)
         if self.budget is not None:
             check_count("budget", self.budget)

@@ -31,7 +31,7 @@ from maxmargin.linear.pieces import (
 )
 from maxmargin.losses import Logistic
 from maxmargin.multiclass import BinaryTask, binary_tasks
-from maxmargin.parameters import check_choice, check_count, check_positive
+from maxmargin.parameters import check_choice, check_count, check_flags, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -185,6 +185,7 @@ class LogisticRegression(LinearClassifier):
 
     def _check_parameters(self) -> None:
         check_positive("C", self.C, infinite=True)
+        check_flags(self, "fit_intercept")
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         check_choice("multiclass", self.multiclass, ("multinomial", "ovr", "ovo"))

@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
 from maxmargin.multiclass import binary_tasks
-from maxmargin.parameters import check_choice, check_positive
+from maxmargin.parameters import check_choice, check_flags, check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
 
@@ -82,6 +82,7 @@ class Perceptron(OnlineClassifier):
         self.trace = trace
 
     def _check(self) -> None:
+        super()._check()
         check_positive("eta", self.eta)
 
     def _loop(self) -> OnlineLoop:
@@ -202,6 +203,7 @@ class PassiveAggressive(OnlineClassifier):
         self.trace = trace
 
     def _check(self) -> None:
+        super()._check()
         check_positive("C", self.C, infinite=True)
         if self.lam is not None:
             check_positive("lam", self.lam)
@@ -283,6 +285,8 @@ class Pegasos(OnlineClassifier):
         self.trace = trace
 
     def _check(self) -> None:
+        super()._check()
+        check_flags(self, "project")
         check_positive("lam", self.lam)
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray]:

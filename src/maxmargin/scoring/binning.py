@@ -211,6 +211,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         edited: Binning = clone(self).set_params(edges={**(self.edges or {}), **edges})
         return edited.fit(X, y, sample_weight)
 
+    @all_or_nothing
     def fit_codes(self, X: Any, y: Any, sample_weight: Any) -> list[IntArray]:
         """Fit, and return the bin numbers column by column."""
         self._check_settings()
@@ -243,6 +244,8 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             check_choice("trend", trend, TRENDS)
         if self.method != "optimal" and self.trend != "auto":
             raise ValueError(f"trend={self.trend!r} needs method='optimal'; method is {self.method!r}.")
+        if self.edges is not None and not isinstance(self.edges, Mapping):
+            raise ValueError(f"edges={self.edges!r} must be a dict from columns to lists of edges, or None.")
         check_count("max_bins", self.max_bins)
         if check_count("n_prebins", self.n_prebins) < 2:
             raise ValueError(f"n_prebins={self.n_prebins} must be at least 2.")

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.interruption import all_or_nothing
 from maxmargin.linear import LogisticRegression
-from maxmargin.parameters import check_choice, check_positive
+from maxmargin.parameters import check_choice, check_flags, check_positive
 from maxmargin.problems import Certificate
 from maxmargin.scoring.binning import Binning, binary_table_tags
 from maxmargin.scoring.iv import iv_table
@@ -203,6 +203,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
     def _check_settings(self) -> None:
         check_positive("base_odds", self.base_odds)
         check_positive("pdo", self.pdo)
+        check_flags(self, "round_points")
         check_choice("intercept", self.intercept, ("spread", "separate"))
 
     def _binning(self) -> Binning:

@@ -69,6 +69,7 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         adopt_names(self, self.binning_)
         return self
 
+    @all_or_nothing
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit and encode the same rows; equal to ``fit(X, y).transform(X)``, in one pass.
 
@@ -89,6 +90,8 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _start(self) -> None:
         check_choice("numerator", self.numerator, tuple(_SIGN))
         check_choice("handle_unknown", self.handle_unknown, _UNKNOWN)
+        if self.binning is not None and not isinstance(self.binning, Binning):
+            raise ValueError(f"binning={self.binning!r} must be a Binning, or None for the default one.")
         self.binning_: Binning = Binning() if self.binning is None else clone(self.binning)
 
     def _encode(self, codes: list[IntArray]) -> FloatArray:

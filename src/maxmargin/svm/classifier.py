@@ -18,7 +18,7 @@ from maxmargin.formulations import Formulation
 from maxmargin.inputs import class_codes, example_weights
 from maxmargin.interruption import all_or_nothing
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
-from maxmargin.parameters import check_choice
+from maxmargin.parameters import check_choice, check_flags
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import worst
 from maxmargin.problems.solution import Solution
@@ -72,6 +72,7 @@ class Classifier(ClassifierMixin, KernelMachine):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_strategy(self.multiclass)
+        check_flags(self, "break_ties", "probability")
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")

@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
-from maxmargin.feature_selection import SFS, FisherScore, SparseSVMSelector
+from maxmargin.feature_selection import RFE, SFS, FisherScore, SparseSVMSelector
 from maxmargin.inputs import class_codes, class_factors
+from maxmargin.scoring import IVSelector
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 2))
@@ -352,11 +353,12 @@ def test_tune_refuses_a_measure_in_the_place_of_refit():
         mm.tune(mm.SVC(), X, LABELS, {"C": [1.0]}, cv=2, refit="accuracy")
 
 
-def test_bins_by_hand_and_binnings_of_the_wrong_kind():
+@pytest.mark.parametrize("kind", [mm.WOEEncoder, mm.Scorecard, IVSelector])
+def test_bins_by_hand_and_binnings_of_the_wrong_kind(kind):
     with pytest.raises(ValueError, match=r"edges=\[0.5\] must be a dict"):
         mm.Binning(edges=[0.5]).fit(X, LABELS)
     with pytest.raises(ValueError, match=r"binning=\{'max_bins': 3\} must be a Binning"):
-        mm.WOEEncoder(binning={"max_bins": 3}).fit(X, LABELS)
+        kind(binning={"max_bins": 3}).fit(X, LABELS)
 
 
 @pytest.mark.parametrize("kind", [mm.Binning, mm.WOEEncoder])
@@ -366,3 +368,22 @@ def test_a_failed_fit_transform_leaves_nothing_behind(kind):
     with pytest.raises(ValueError, match="inconsistent"):
         model.fit_transform(X, LABELS[1:])
     assert vars(model) == before
+
+
+@pytest.mark.parametrize("cv", [[1], [], {}, "five", 2.5, np.ones(2)])
+def test_folds_that_are_none(cv):
+    for fit in (
+        lambda: mm.tune(mm.SVC(), X, LABELS, {"C": [1.0]}, cv=cv),
+        lambda: SFS(mm.SVC(), size=1, cv=cv).fit(X, LABELS),
+        lambda: RFE(mm.SVC(kernel="linear"), cv=cv).fit(X, LABELS),
+        lambda: SparseSVMSelector(cv=cv).fit(X, LABELS),
+    ):
+        with pytest.raises(ValueError, match="use a number of folds, 'loo', a splitter or pairs of rows"):
+            fit()
+
+
+def test_tune_names_what_is_no_table_and_no_estimator():
+    with pytest.raises(ValueError, match="X=None is no table"):
+        mm.tune(mm.SVC(), None, LABELS, {"C": [1.0]})
+    with pytest.raises(TypeError, match="estimator='svm' is no estimator: give an object"):
+        mm.tune("svm", X, LABELS, {"C": [1.0]})

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
 
 from maxmargin.feature_selection.base import Selector, how_many
@@ -24,6 +23,7 @@ from maxmargin.parameters import (
     check_positive,
     check_positives,
 )
+from maxmargin.tuning.folds import make_folds
 from maxmargin.typing import AnyArray, BoolArray, FloatArray
 
 Penalty = Literal["l1", "l0", "l1l2", "l0l2"]
@@ -175,7 +175,7 @@ class SparseSVMSelector(Selector):
         return path
 
     def _errors(self, X: FloatArray, y: AnyArray) -> pd.DataFrame:
-        splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        splits = make_folds(self.cv, LinearSVC(), X, y, random_state=None)
         wrong = np.empty((len(self.lambdas_), len(splits)))
         for f, (train, test) in enumerate(splits):
             scaler = self._scaler().fit(X[train])

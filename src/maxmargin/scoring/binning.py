@@ -354,6 +354,16 @@ def binary_table_tags(tags: Any) -> Any:
     return tags
 
 
+def fresh_binning(given: Any) -> Binning:
+    """A copy of the binning that was given to another estimator, the default one for None."""
+    if given is None:
+        return Binning()
+    if not isinstance(given, Binning):
+        raise ValueError(f"binning={given!r} must be a Binning, or None for the default one.")
+    copy: Binning = clone(given)
+    return copy
+
+
 def _bin_column(
     column: Column, rows: Rows, settings: BinSettings, cuts: FloatArray | None = None
 ) -> tuple[Bins, FloatArray, IntArray]:

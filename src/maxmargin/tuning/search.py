@@ -93,6 +93,8 @@ def tune(
     """
     began = time.perf_counter()
     check_flag("refit", refit)
+    if not hasattr(estimator, "get_params"):
+        raise TypeError(f"estimator={estimator!r} is no estimator: give an object such as mm.SVC().")
     cells = cells_of(default_grid(estimator) if grid is None else grid)
     measure = ErrorMeasure(estimator, scoring)
     X = as_rows(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from numbers import Integral
 from typing import Any
 
@@ -39,7 +39,7 @@ def make_folds(cv: Any, estimator: Any, X: Any, y: Any, random_state: Any, group
 
 def _makes_folds(cv: Any) -> bool:
     if isinstance(cv, Sequence):
-        return len(cv) > 0 and all(np.iterable(pair) and len(pair) == 2 for pair in cv)
+        return len(cv) > 0 and all(isinstance(pair, Sized) and len(pair) == 2 for pair in cv)
     return cv is None or isinstance(cv, (Integral, Iterator)) or hasattr(cv, "split")
 
 

@@ -154,6 +154,16 @@ def test_aliased_columns_are_named():
     assert any("not estimable" in note for note in table.notes)
 
 
+def test_summary_says_which_class_its_odds_are_of():
+    X, y = _data()
+    two = mm.LogisticRegression().fit(X, np.where(y > 0, "good", "bad")).summary()
+    assert "log odds of 'good' against 'bad'" in str(two)
+    three = mm.LogisticRegression().fit(*_data(classes=3)).summary()
+    assert "log odds of each class against 0" in str(three)
+    with pytest.raises(ValueError, match="level='a' must be a number between 0 and 1"):
+        mm.LogisticRegression().fit(X, y).summary(level="a")
+
+
 def test_summary_refuses_a_penalty():
     X, y = _data()
     with pytest.raises(ValueError, match="C=inf"):

@@ -70,8 +70,8 @@ def stream_codes(y: AnyArray, classes: AnyArray) -> IntArray:
     unknown = np.setdiff1d(y, classes)
     if len(unknown):
         raise ValueError(
-            f"y has the labels {unknown.tolist()}, and classes={classes.tolist()}: name all labels in the "
-            "first call of partial_fit."
+            f"y has the labels {unknown.tolist()}, not in classes={classes.tolist()}: name all of them in "
+            "the first call of partial_fit."
         )
     codes: IntArray = np.searchsorted(classes, y)
     return codes

@@ -6,15 +6,49 @@ take longer than the parts. Hessian and gradient follow the rows that crossed a 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from maxmargin._compute.bracket import is_flat, narrower, next_trial
 from maxmargin._compute.jit import jit_sums
 from maxmargin._compute.row_squares import add_row_squares
-from maxmargin._compute.row_terms import PSI_LOGISTIC, psi_along, psi_model
+from maxmargin._compute.row_terms import PSI_LOGISTIC, Psi, psi_along, psi_model
 from maxmargin.typing import FloatArray
 
 MOVED, STUCK, SINGULAR = range(3)
+
+
+class DenseObjective(NamedTuple):
+    """sum_i psi_i(<w, x_i> + b) + l2/2 ||w||^2; ``bias_floor`` is the least curvature given to b."""
+
+    X: FloatArray
+    psi: Psi
+    l2: float
+    bias_floor: float
+    fit_intercept: bool
+
+
+class DensePoint(NamedTuple):
+    """Where the steps are; all of it is changed in place.
+
+    theta : (w, b).
+    f : scores of the rows.
+    local : slopes and curvatures of the psi_i there, of shape (2, n_samples).
+    gradient : sum over rows of slope (x, 1).
+    pattern, gram : the weights of the rows and their sum of squares, which follows them (`_follow`).
+    u : slopes linearised over the last step.
+    progress : the value, the last decrement and the number of steps made.
+    """
+
+    theta: FloatArray
+    f: FloatArray
+    local: FloatArray
+    gradient: FloatArray
+    pattern: FloatArray
+    gram: FloatArray
+    u: FloatArray
+    progress: FloatArray
 
 
 @jit_sums
@@ -71,23 +105,13 @@ def _add_product(H: FloatArray, x: FloatArray, out: FloatArray) -> None:
 
 @jit_sums
 def _flat_step(
-    kind: int,
-    edge: float,
-    sigma: float,
-    v: FloatArray,
-    y: FloatArray,
-    c: FloatArray,
-    f: FloatArray,
-    along: FloatArray,
-    linear: float,
-    quadratic: float,
-    descent: float,
+    psi: Psi, f: FloatArray, along: FloatArray, linear: float, quadratic: float, descent: float
 ) -> float:
     """As `maxmargin.solvers.primal_newton.Line`: a step where the derivative is flat."""
     low, low_slope, high, high_slope, last = 0.0, descent, np.inf, np.inf, 0
     t = 1.0
     for _ in range(40):
-        slope = psi_along(kind, edge, sigma, v, y, c, f, along, t) + linear + t * quadratic
+        slope = psi_along(psi, f, along, t) + linear + t * quadratic
         if is_flat(slope, descent):
             return t
         low, low_slope, high, high_slope, last = narrower(t, slope, low, low_slope, high, high_slope, last)
@@ -96,31 +120,14 @@ def _flat_step(
 
 
 @jit_sums
-def _newton_step(
-    X: FloatArray,
-    kind: int,
-    edge: float,
-    sigma: float,
-    v: FloatArray,
-    y: FloatArray,
-    c: FloatArray,
-    l2: float,
-    bias_floor: float,
-    fit_intercept: bool,
-    progress: FloatArray,
-    theta: FloatArray,
-    f: FloatArray,
-    local: FloatArray,
-    u: FloatArray,
-    rows_gradient: FloatArray,
-    pattern: FloatArray,
-    gram: FloatArray,
-) -> int:
-    """A Newton step in place; see `newton_steps_dense`."""
+def _newton_step(objective: DenseObjective, point: DensePoint) -> int:
+    """A Newton step in place; how it ended."""
+    X, psi, l2, bias_floor, fit_intercept = objective
+    theta, f, local, rows_gradient, pattern, gram, u, progress = point
     n, p = X.shape
     slope, d = local[0], local[1]
-    _follow(X, d, sigma, pattern, gram)
-    H = sigma * gram
+    _follow(X, d, psi.sigma, pattern, gram)
+    H = psi.sigma * gram
     curved = H.copy()
     gradient = rows_gradient.copy()
     for j in range(p):
@@ -144,21 +151,21 @@ def _newton_step(
     if not descent < 0:
         return STUCK
     linear, quadratic = l2 * np.dot(theta[:p], step[:p]), l2 * np.dot(step[:p], step[:p])
-    t = _flat_step(kind, edge, sigma, v, y, c, f, along, linear, quadratic, descent)
+    t = _flat_step(psi, f, along, linear, quadratic, descent)
     moved, there = f + t * along, np.empty((2, n))
-    reached = psi_model(kind, edge, sigma, v, y, c, moved, there[0], there[1])
+    reached = psi_model(psi, moved, there[0], there[1])
     trial = theta + t * step
     reached += 0.5 * l2 * np.dot(trial[:p], trial[:p])
     if not reached <= progress[0] + 1e-14 * abs(progress[0]):
         return STUCK
-    if kind == PSI_LOGISTIC:  # every slope bends
+    if psi.kind == PSI_LOGISTIC:  # every slope bends
         rows_gradient[:p] = np.dot(there[0], X)
         rows_gradient[p] = there[0].sum()
     else:
         _add_product(curved, t * step, rows_gradient)
         for i in range(n):
             bend = there[0, i] - slope[i] - t * d[i] * along[i]
-            if abs(bend) > 1e-14 * c[i]:
+            if abs(bend) > 1e-14 * psi.c[i]:
                 for j in range(p):
                     rows_gradient[j] += bend * X[i, j]
                 rows_gradient[p] += bend
@@ -167,40 +174,11 @@ def _newton_step(
 
 
 @jit_sums
-def newton_steps_dense(
-    X: FloatArray,
-    kind: int,
-    edge: float,
-    sigma: float,
-    v: FloatArray,
-    y: FloatArray,
-    c: FloatArray,
-    l2: float,
-    bias_floor: float,
-    fit_intercept: bool,
-    goal: float,
-    most: int,
-    progress: FloatArray,
-    theta: FloatArray,
-    f: FloatArray,
-    local: FloatArray,
-    u: FloatArray,
-    rows_gradient: FloatArray,
-    pattern: FloatArray,
-    gram: FloatArray,
-) -> int:
-    """Newton steps in place until their decrement is at most ``goal`` times the value; how the last ended.
-
-    ``theta``, ``f``, ``local`` (slopes and curvatures) and ``rows_gradient`` (sum over rows of slope (x, 1))
-    are those of the point; ``gram`` and ``pattern`` belong to `_follow`; ``u`` gets the linearised slopes.
-    ``progress`` is the value, the last decrement and the number of steps made.
-    """
-    outcome = MOVED
+def newton_steps_dense(objective: DenseObjective, point: DensePoint, goal: float, most: int) -> int:
+    """Newton steps in place until their decrement is at most ``goal`` times the value; how the last ended."""
+    outcome, progress = MOVED, point.progress
     while outcome == MOVED and progress[2] < most:
-        outcome = _newton_step(
-            X, kind, edge, sigma, v, y, c, l2, bias_floor, fit_intercept, progress, theta, f, local, u,
-            rows_gradient, pattern, gram,
-        )  # fmt: skip
+        outcome = _newton_step(objective, point)
         if progress[1] <= goal * abs(progress[0]):
             break
     return outcome

@@ -8,11 +8,23 @@ PSI_LOGISTIC  c log(1 + exp(-y f))
 from __future__ import annotations
 
 from math import exp, log1p
+from typing import NamedTuple
 
 from maxmargin._compute.jit import jit_row, jit_sums
 from maxmargin.typing import FloatArray
 
 PSI_HINGE, PSI_SQUARED, PSI_LOGISTIC = range(3)
+
+
+class Psi(NamedTuple):
+    """Which function, and its numbers; ``edge``, ``sigma`` and ``v`` are the hinge's."""
+
+    kind: int
+    y: FloatArray
+    c: FloatArray
+    edge: float
+    sigma: float
+    v: FloatArray
 
 
 @jit_row
@@ -46,18 +58,9 @@ def _psi(kind: int, m: float, v: float, edge: float, sigma: float) -> tuple[floa
 
 
 @jit_sums
-def psi_model(
-    kind: int,
-    edge: float,
-    sigma: float,
-    v: FloatArray,
-    y: FloatArray,
-    c: FloatArray,
-    f: FloatArray,
-    slope: FloatArray,
-    curvature: FloatArray,
-) -> float:
+def psi_model(psi: Psi, f: FloatArray, slope: FloatArray, curvature: FloatArray) -> float:
     """Fill slopes and curvatures (in f, times c) and return the sum of the values."""
+    kind, y, c, edge, sigma, v = psi
     total = 0.0
     for i in range(len(f)):
         value, first, second = _psi(kind, y[i] * f[i], y[i] * v[i], edge, sigma)
@@ -68,18 +71,9 @@ def psi_model(
 
 
 @jit_sums
-def psi_along(
-    kind: int,
-    edge: float,
-    sigma: float,
-    v: FloatArray,
-    y: FloatArray,
-    c: FloatArray,
-    f: FloatArray,
-    along: FloatArray,
-    t: float,
-) -> float:
+def psi_along(psi: Psi, f: FloatArray, along: FloatArray, t: float) -> float:
     """The derivative at t of the sum at f + t along."""
+    kind, y, c, edge, sigma, v = psi
     total = 0.0
     for i in range(len(f)):
         _, first, _ = _psi(kind, y[i] * (f[i] + t * along[i]), y[i] * v[i], edge, sigma)

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin._compute.inner import squared_norms
 from maxmargin.inputs import checked_labels, class_factors, numbers_or_csr, row_weights
 from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearClassifier
@@ -50,14 +49,15 @@ class OnlineClassifier(LinearClassifier):
         check_count("max_iter", self.max_iter)
         X, codes, weights = self._validate(X, y, sample_weight)
         self._begin(X.shape[1])
+        tasks = self._tasks(codes)
         for _ in range(self.max_iter):
-            mistakes, loss = self._pass(X, codes, weights)
+            mistakes, loss = self._pass(X, tasks, weights)
             if self.verbose:
                 print(f"{type(self).__name__}: pass {len(self._rows)}, mistakes {mistakes}, loss {loss:.6g}")
             if self._finished(mistakes):
                 break
         self._store()
-        self._conclude(X, codes, weights)
+        self._conclude(X, tasks, weights)
         return self
 
     @all_or_nothing
@@ -78,7 +78,8 @@ class OnlineClassifier(LinearClassifier):
         weights = row_weights(sample_weight, X.shape[0])
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
-        self._pass(X, codes, weights * class_factors(self.class_weight, self.classes_, codes))
+        weights = weights * class_factors(self.class_weight, self.classes_, codes)
+        self._pass(X, self._tasks(codes), weights)
         self._store()
         return self
 
@@ -94,15 +95,17 @@ class OnlineClassifier(LinearClassifier):
         self._last_mistakes = np.zeros(n_machines, dtype=np.int64)
         self._steps_taken: list[pd.DataFrame] = []
 
-    def _pass(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
+    def _tasks(self, codes: IntArray) -> list[BinaryTask]:
+        return binary_tasks(codes, len(self.classes_), self._strategy())
+
+    def _pass(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> tuple[int, float]:
         loop = self._loop()
         losses = []
-        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
             part = rows_of_task(X, task)
             if part.shape[0] == 0:
                 continue
-            mine = weights[task.rows]
+            mine = weights if part is X else weights[task.rows]
             log = np.empty((np.count_nonzero(mine), len(LOG))) if self.trace else None
             mistakes, loss = loop.run(state, part, task.signs, mine, shuffle=self.shuffle, log=log)
             if log is not None:
@@ -134,19 +137,23 @@ class OnlineClassifier(LinearClassifier):
             table.insert(1, "step", table.groupby("machine").cumcount() + 1)
             self.trace_ = table
 
-    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+    def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
         """What a full fit can report beyond the weights."""
 
-    def _objectives(self, X: Any, codes: IntArray, weights: FloatArray, decay: float) -> FloatArray:
+    def _objectives(self, X: Any, tasks: list[BinaryTask], weights: FloatArray, decay: float) -> FloatArray:
         """decay/2 (||w||^2 + b^2) + mean hinge of every machine, of shape (n_machines,)."""
         values = []
-        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for task, w, b in zip(tasks, self.coef_, self.intercept_, strict=True):
             f = np.asarray(rows_of_task(X, task) @ w).ravel() + b
             share = weights[task.rows] / weights[task.rows].sum()
             hinge = float(share @ np.maximum(0.0, 1.0 - task.signs * f))
             values.append(0.5 * decay * float(w @ w + b * b) + hinge)
         return np.array(values)
+
+    def _radius(self) -> float:
+        """R = max ||(x, 1)||, or max ||x|| without an intercept, as the first pass measured it."""
+        longest = max(state.longest_row() for state in self._states)
+        return float(np.hypot(longest, 1.0 if self.fit_intercept else 0.0))
 
     def _gave_up(self, why: str) -> None:
         warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=5)
@@ -155,8 +162,3 @@ class OnlineClassifier(LinearClassifier):
 def rows_of_task(X: Any, task: BinaryTask) -> Any:
     """The rows of one binary problem, without a copy when they are all rows."""
     return X if len(task.rows) == X.shape[0] else X[task.rows]
-
-
-def table_radius(X: Any, fit_intercept: bool) -> float:
-    """R = max ||(x, 1)||, or max ||x|| without an intercept."""
-    return float(np.sqrt(np.max(squared_norms(X)) + (1.0 if fit_intercept else 0.0)))

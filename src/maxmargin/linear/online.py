@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
-from maxmargin.multiclass import binary_tasks
+from maxmargin.linear._online import OnlineClassifier, rows_of_task
+from maxmargin.multiclass import BinaryTask
 from maxmargin.parameters import check_choice, check_flags, check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
@@ -97,19 +97,17 @@ class Perceptron(OnlineClassifier):
         super()._begin(n_features)
         self.n_mistakes_ = np.zeros(len(self._states), dtype=np.int64)
 
-    def _pass(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
-        answer = super()._pass(X, codes, weights)
+    def _pass(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> tuple[int, float]:
+        answer = super()._pass(X, tasks, weights)
         self.n_mistakes_ += self._last_mistakes
         return answer
 
     def _finished(self, mistakes: int) -> bool:
         return mistakes == 0
 
-    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
-        longest = max(state.longest_row() for state in self._states)
-        self.R_ = float(np.hypot(longest, 1.0 if self.fit_intercept else 0.0))
+    def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
+        self.R_ = self._radius()
         self.margin_ = np.full(len(self._states), np.nan)
-        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
             theta = state.theta(average=False)
             counted = weights[task.rows] > 0
@@ -305,10 +303,10 @@ class Pegasos(OnlineClassifier):
             radius=1.0 / np.sqrt(decay) if self.project else 0.0,
         )
 
-    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+    def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
         decay = self.lam
-        radius = table_radius(X, self.fit_intercept) * float(weights.max())
+        radius = self._radius() * float(weights.max())
         rho = radius + np.sqrt(decay) if self.project else 2.0 * radius
         steps = float(self._states[0].state[4])
         self.bound_ = rho**2 * (1.0 + log(max(steps, 1.0))) / (2.0 * decay * max(steps, 1.0))
-        self.objective_ = self._objectives(X, codes, weights, decay)
+        self.objective_ = self._objectives(X, tasks, weights, decay)

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from maxmargin._compute.inner import squared_norms
 from maxmargin.interruption import all_or_nothing
-from maxmargin.linear._online import OnlineClassifier, rows_of_task, table_radius
-from maxmargin.multiclass import BinaryTask, binary_tasks
+from maxmargin.linear._online import OnlineClassifier, rows_of_task
+from maxmargin.multiclass import BinaryTask
 from maxmargin.parameters import check_choice, check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray, IntArray
@@ -107,7 +108,8 @@ class SubgradientDescent(OnlineClassifier):
         weights = weights / weights.mean()  # the objective is a weighted mean
         self._steps = self.max_iter * (1 if self.mode == "batch" else X.shape[0])
         largest = 1.0 if self.mode == "batch" else float(weights.max())
-        self._rho = table_radius(X, self.fit_intercept) * largest
+        longest = sqrt(float(np.max(squared_norms(X))) + (1.0 if self.fit_intercept else 0.0))
+        self._rho = longest * largest
         self._eta = self.B / (max(self._rho, 1e-300) * sqrt(self._steps))
         return X, codes, weights
 
@@ -125,15 +127,14 @@ class SubgradientDescent(OnlineClassifier):
             average=True,
         )
 
-    def _pass(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
+    def _pass(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> tuple[int, float]:
         if self.mode == "stochastic":
-            return super()._pass(X, codes, weights)
-        return self._batch_step(X, codes, weights)
+            return super()._pass(X, tasks, weights)
+        return self._batch_step(X, tasks, weights)
 
-    def _batch_step(self, X: Any, codes: IntArray, weights: FloatArray) -> tuple[int, float]:
+    def _batch_step(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> tuple[int, float]:
         """One step along a subgradient of the whole objective, in the variables of the online state."""
         losses = []
-        tasks = binary_tasks(codes, len(self.classes_), self._strategy())
         for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
             rows, share = rows_of_task(X, task), weights[task.rows] / weights[task.rows].sum()
             f = np.asarray(rows @ state.v).ravel() + state.state[2]
@@ -149,7 +150,7 @@ class SubgradientDescent(OnlineClassifier):
             state.z += state.v  # with tau = 0 the sum of the iterates is z
             state.state[3] += state.state[2]
             if self.trace:
-                self._record_batch(k, task, u, losses[-1], 1.0 - eta * decay, eta, len(codes))
+                self._record_batch(k, task, u, losses[-1], 1.0 - eta * decay, eta, X.shape[0])
         total = int(self._last_mistakes.sum())
         self._rows.append((len(self._rows) + 1, total, float(np.mean(losses))))
         return total, self._rows[-1][2]
@@ -163,10 +164,10 @@ class SubgradientDescent(OnlineClassifier):
         step = {"slopes": [slopes], "loss": loss, "keep": keep, "change": change, "shrink": 1.0}
         self._record(k, pd.DataFrame({**step, "intercept": self._states[k].state[2]}), task)
 
-    def _conclude(self, X: Any, codes: IntArray, weights: FloatArray) -> None:
+    def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
         T = float(self._steps)
         if self.step == "constant":
             self.bound_ = self.B * self._rho / sqrt(T)
         else:  # without projection every iterate is an average of rows / lambda, so that rho <= 2 R
             self.bound_ = (2.0 * self._rho) ** 2 * (1.0 + log(T)) / (2.0 * self.lam * T)
-        self.objective_ = self._objectives(X, codes, weights, self._decay())
+        self.objective_ = self._objectives(X, tasks, weights, self._decay())

@@ -67,7 +67,7 @@ def _one_pass(
     s, tau, b, sum_b = state[_S], state[_TAU], state[_B], state[_SUM_B]
     t, length2, mistakes, loss = state[_T], state[_NORM], state[_MISTAKES], state[_LOSS]
     longest = state[_LONGEST]
-    measures = rule == 0 and t == 0.0
+    measures = (rule == 0 or rule == 3) and t == 0.0
     n = len(order)
     for r in range(n):
         i = order[r]
@@ -158,7 +158,7 @@ class OnlineState:
     """w = s v and b now; the sum of all iterates is tau v + z (and sum_b): an average costs O(1) a step.
 
     ``state`` is (s, tau, b, sum of b, steps, ||v||^2, mistakes, loss, first step, and the largest ||x||^2 in
-    the first pass of a perceptron).
+    the first pass of the rules "perceptron" and "hinge").
     """
 
     v: FloatArray
@@ -168,7 +168,7 @@ class OnlineState:
     passes: int = 0
 
     def longest_row(self) -> float:
-        """max ||x|| over the rows that a perceptron saw in its first pass."""
+        """max ||x|| over the rows of the first pass, for the rules "perceptron" and "hinge"."""
         return float(np.sqrt(self.state[_LONGEST]))
 
     def theta(self, average: bool) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compute.row_terms import PSI_HINGE
+from maxmargin._compute.row_terms import PSI_HINGE, Psi
 from maxmargin.losses import Loss, ShiftedHinge
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution, Status
@@ -68,13 +68,17 @@ class Envelope(PlainTerms):
 class HingeEnvelope(JittedTerms, Envelope):
     """As `Envelope`, in one jitted pass over the rows."""
 
-    def _arguments(self) -> tuple[Any, ...]:
-        return PSI_HINGE, float(self.loss.edge), float(self.sigma), self.v, self.y, self.c  # type: ignore[attr-defined]  # `envelope` gives hinges only
+    loss: ShiftedHinge
+
+    @property
+    def psi(self) -> Psi:
+        return Psi(PSI_HINGE, self.y, self.c, float(self.loss.edge), float(self.sigma), self.v)
 
 
 def envelope(problem: LossPenalty, v: FloatArray, sigma: float) -> Envelope:
-    kind = HingeEnvelope if isinstance(problem.loss, ShiftedHinge) else Envelope
-    return kind(problem.loss, problem.y, problem.c, v, sigma)
+    if isinstance(problem.loss, ShiftedHinge):
+        return HingeEnvelope(problem.loss, problem.y, problem.c, v, sigma)
+    return Envelope(problem.loss, problem.y, problem.c, v, sigma)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,15 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin._compute.bracket import is_flat, narrower, next_trial
-from maxmargin._compute.dense_newton import MOVED, SINGULAR, newton_steps_dense
+from maxmargin._compute.dense_newton import (
+    MOVED,
+    SINGULAR,
+    DenseObjective,
+    DensePoint,
+    newton_steps_dense,
+)
 from maxmargin._compute.design import Design, small_and_dense
-from maxmargin._compute.row_terms import PSI_LOGISTIC, PSI_SQUARED, psi_along, psi_model
+from maxmargin._compute.row_terms import PSI_LOGISTIC, PSI_SQUARED, Psi, psi_along, psi_model
 from maxmargin.losses import Logistic, Loss, SquaredHinge
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution, Status
@@ -51,17 +57,17 @@ class PlainTerms:
 
 
 class JittedTerms:
-    """``model`` and ``derivative`` in one jitted pass over the rows; `_arguments` says of what."""
+    """``model`` and ``derivative`` in one jitted pass over the rows; ``psi`` says of what."""
 
-    def _arguments(self) -> tuple[Any, ...]:
-        """kind, edge, sigma, v, y and c of `maxmargin._compute.row_terms`."""
+    @property
+    def psi(self) -> Psi:
         raise NotImplementedError  # a subclass knows its loss
 
     def model(self, f: FloatArray, out: FloatArray) -> float:
-        return float(psi_model(*self._arguments(), f, out[0], out[1]))
+        return float(psi_model(self.psi, f, out[0], out[1]))
 
     def derivative(self, f: FloatArray, along: FloatArray, t: float) -> float:
-        return float(psi_along(*self._arguments(), f, along, float(t)))
+        return float(psi_along(self.psi, f, along, float(t)))
 
 
 @dataclass(frozen=True)
@@ -87,9 +93,10 @@ class WeightedLoss(PlainTerms):
 class JittedLoss(JittedTerms, WeightedLoss):
     """As `WeightedLoss`, for the losses that `maxmargin._compute.row_terms` knows."""
 
-    def _arguments(self) -> tuple[Any, ...]:
+    @property
+    def psi(self) -> Psi:
         kind = PSI_SQUARED if type(self.loss) is SquaredHinge else PSI_LOGISTIC
-        return kind, 1.0, 1.0, self.y, self.y, self.c  # edge, sigma and v are the hinge's
+        return Psi(kind, self.y, self.c, edge=1.0, sigma=1.0, v=self.y)
 
 
 def weighted_loss(problem: LossPenalty) -> WeightedLoss:
@@ -248,12 +255,12 @@ def _compiled_steps(
         mine.local = local
     state.u = np.empty(n)
     progress = np.array([state.value, state.decrement, 0.0])
+    objective = DenseObjective(
+        problem.X.X, terms.psi, problem.penalty.l2, terms.bias_floor, problem.fit_intercept
+    )
+    point = DensePoint(state.theta, state.f, local, mine.gradient, mine.pattern, mine.gram, state.u, progress)
     try:
-        outcome = newton_steps_dense(
-            problem.X.X, *terms._arguments(), problem.penalty.l2, terms.bias_floor, problem.fit_intercept,
-            goal, most, progress, state.theta, state.f, local, state.u, mine.gradient,
-            mine.pattern, mine.gram,
-        )  # fmt: skip
+        outcome = newton_steps_dense(objective, point, goal, most)
     except np.linalg.LinAlgError:
         outcome = SINGULAR
     state.value, state.decrement = float(progress[0]), float(progress[1])

@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
-from maxmargin.feature_selection import SFS, FisherScore
+from maxmargin.feature_selection import RFE, SFS, FisherScore, SparseSVMSelector
 from maxmargin.inputs import class_codes, class_factors
+from maxmargin.scoring import IVSelector
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 2))
@@ -53,7 +54,7 @@ def with_value(value):
 
 
 def target_of(kind):
-    return LABELS if kind in CLASSIFIERS else NUMBERS
+    return NUMBERS if kind in REGRESSORS else LABELS
 
 
 @pytest.mark.parametrize("kind", MACHINES)
@@ -262,3 +263,127 @@ def test_a_warning_points_to_the_line_of_the_user(model, y):
     with pytest.warns(ConvergenceWarning) as said:
         model.fit(X, y)
     assert [warning.filename for warning in said] == [__file__]
+
+
+FRAMES = {
+    "twice": (pd.DataFrame(X, columns=["u", "u"]), ValueError, "several columns with the name 'u': rename"),
+    "dates": (
+        pd.DataFrame({"u": X[:, 0], "day": pd.date_range("2020", periods=12)}),
+        TypeError,
+        "dates or times in column 'day': turn them into numbers",
+    ),
+    "NA": (
+        pd.DataFrame({"u": X[:, 0], "v": pd.array([1, None] * 6, dtype="Int64")}),
+        ValueError,
+        "NaN in column 'v': drop such rows or fill",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MACHINES)
+@pytest.mark.parametrize(("table", "error", "words"), FRAMES.values(), ids=list(FRAMES))
+def test_frames_that_are_no_table_of_numbers_say_which_column(kind, table, error, words):
+    with pytest.raises(error, match=words):
+        kind().fit(table, target_of(kind))
+
+
+@pytest.mark.parametrize("kind", MACHINES)
+def test_no_table_complex_numbers_and_other_things(kind):
+    with pytest.raises(ValueError, match="X is None: give a table"):
+        kind().fit(None, target_of(kind))
+    with pytest.raises(ValueError, match="Complex data not supported: X holds complex numbers") as refused:
+        kind().fit(X + 1j, target_of(kind))
+    assert "\n" not in str(refused.value)  # not the whole table
+    with pytest.raises(TypeError, match=r"no number .*'dict'.*: give a table of numbers"):
+        kind().fit(np.array([[{}, {}]] * 12, dtype=object), target_of(kind))
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_a_target_with_NA(kind):
+    with pytest.raises(ValueError, match="y contains NA: drop the rows without a target"):
+        kind().fit(X, pd.Series([pd.NA, *NUMBERS[1:]]))
+
+
+@pytest.mark.parametrize("weights", [["a"] * 12, {"a": 1}, np.full(12, 1j), np.full(12, np.nan)])
+def test_weights_that_are_no_numbers(weights):
+    with pytest.raises(ValueError, match="sample_weight is one finite number >= 0 for each row"):
+        mm.LinearSVC().fit(X, LABELS, sample_weight=weights)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_a_class_without_a_row_that_counts_is_refused(kind):
+    weights = np.where(LABELS == "a", 0.0, 1.0)
+    if "sample_weight" in inspect.signature(kind.fit).parameters:
+        with pytest.raises(ValueError, match="no row of the class 'a' has a positive weight"):
+            kind().fit(X, LABELS, sample_weight=weights)
+    if kind in WEIGHTED:
+        with pytest.raises(ValueError, match="no row of the class 'a' has a positive weight"):
+            kind(class_weight={"a": 0.0, "b": 0.0}).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("kind", [mm.Perceptron, mm.PassiveAggressive, mm.Pegasos, mm.KernelPerceptron])
+def test_the_first_chunk_of_a_stream_leaves_nothing_behind_where_it_fails(kind):
+    model = kind()
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=r"y has the labels \['b'\], not in classes=\['a', 'c'\]: name all"):
+        model.partial_fit(X, LABELS, classes=["a", "c"])
+    for classes in (["a"], ["a", None], "ab"):
+        with pytest.raises(ValueError, match="must be a list of two labels or more"):
+            model.partial_fit(X, LABELS, classes=classes)
+    assert vars(model) == before
+
+
+FLAGS = [
+    (kind, name, target_of(kind))
+    for kind in (*MACHINES, mm.PassiveAggressive, mm.SubgradientDescent, mm.Scorecard, SparseSVMSelector)
+    for name, parameter in inspect.signature(kind).parameters.items()
+    if isinstance(parameter.default, bool)
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "y"), FLAGS)
+@pytest.mark.parametrize("value", ["no", None, 2])
+def test_flags_are_true_or_false(kind, name, y, value):
+    with pytest.raises(ValueError, match=f"{name}={value!r} must be True or False"):
+        kind(**{name: value}).fit(X, y)
+
+
+def test_tune_refuses_a_measure_in_the_place_of_refit():
+    with pytest.raises(ValueError, match="refit='accuracy' must be True or False"):
+        mm.tune(mm.SVC(), X, LABELS, {"C": [1.0]}, cv=2, refit="accuracy")
+
+
+@pytest.mark.parametrize("kind", [mm.WOEEncoder, mm.Scorecard, IVSelector])
+def test_bins_by_hand_and_binnings_of_the_wrong_kind(kind):
+    with pytest.raises(ValueError, match=r"edges=\[0.5\] must be a dict"):
+        mm.Binning(edges=[0.5]).fit(X, LABELS)
+    with pytest.raises(ValueError, match=r"binning=\{'max_bins': 3\} must be a Binning"):
+        kind(binning={"max_bins": 3}).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("kind", [mm.Binning, mm.WOEEncoder])
+def test_a_failed_fit_transform_leaves_nothing_behind(kind):
+    model = kind()
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.fit_transform(X, LABELS[1:])
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("cv", [[1], [], {}, "five", 2.5, np.ones(2)])
+def test_folds_that_are_none(cv):
+    for fit in (
+        lambda: mm.tune(mm.SVC(), X, LABELS, {"C": [1.0]}, cv=cv),
+        lambda: SFS(mm.SVC(), size=1, cv=cv).fit(X, LABELS),
+        lambda: RFE(mm.SVC(kernel="linear"), cv=cv).fit(X, LABELS),
+        lambda: SparseSVMSelector(cv=cv).fit(X, LABELS),
+    ):
+        with pytest.raises(ValueError, match="use a number of folds, 'loo', a splitter or pairs of rows"):
+            fit()
+
+
+def test_tune_names_what_is_no_table_and_no_estimator():
+    with pytest.raises(ValueError, match="X=None is no table"):
+        mm.tune(mm.SVC(), None, LABELS, {"C": [1.0]})
+    with pytest.raises(TypeError, match="estimator='svm' is no estimator: give an object"):
+        mm.tune("svm", X, LABELS, {"C": [1.0]})

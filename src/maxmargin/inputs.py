@@ -18,35 +18,64 @@ _FEW_CLASSES = 20
 
 
 def checked_table(X: Any, **options: Any) -> Any:
-    """scikit-learn's check_array; refusals of NaN, infinity and text also say where and what to do."""
+    """scikit-learn's check_array; refusals of what is no finite number also say where and what to do."""
+    _check_is_table(X)
     try:
         return check_array(X, input_name="X", **options)
-    except ValueError as refused:
-        reason = str(refused).splitlines()[0].rstrip(".")
-        if "contains NaN" in reason or "contains infinity" in reason:
-            raise ValueError(
-                f"{reason}{_where(X)}: drop such rows or fill them first, for example with "
-                "sklearn.impute.SimpleImputer."
-            ) from None
-        if "could not convert string" in reason or "arrays of bytes/strings" in reason:
-            raise ValueError(
-                f"X holds text ({reason}): encode it as numbers, for example with OneHotEncoder, or use a "
-                "string kernel such as mm.kernels.Subsequence."
-            ) from None
-        raise
+    except (TypeError, ValueError) as refused:
+        advice = _advice(str(refused).splitlines()[0].rstrip("."), X)
+        if advice is None:
+            raise
+        raise (TypeError if isinstance(refused, TypeError) else ValueError)(advice) from None
+
+
+def _advice(reason: str, X: Any) -> str | None:
+    """What to do about a refusal of scikit-learn's, None where it says so itself."""
+    if "contains NaN" in reason or "contains infinity" in reason:
+        return (
+            f"{reason}{_where(X)}: drop such rows or fill them first, for example with "
+            "sklearn.impute.SimpleImputer."
+        )
+    if "could not convert string" in reason or "arrays of bytes/strings" in reason:
+        return (
+            f"X holds text ({reason}): encode it as numbers, for example with OneHotEncoder, or use a "
+            "string kernel such as mm.kernels.Subsequence."
+        )
+    if "could not be promoted" in reason:
+        return f"X holds dates or times{_dates(X)}: turn them into numbers, such as days since the first one."
+    if "must be a string or a real number" in reason:
+        return f"X holds what is no number ({reason}): give a table of numbers."
+    if "Complex data not supported" in reason:
+        return f"{reason}: X holds complex numbers. Give their real and imaginary parts as columns."
+    return None
+
+
+def known_columns(estimator: Any, X: Any, *, reset: bool = True) -> None:
+    """The estimator learns number and names of the columns or, without reset, compares them."""
+    _check_is_table(X)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def _check_is_table(X: Any) -> None:
+    if X is None:
+        raise ValueError("X is None: give a table of rows and columns.")
+    names = list(getattr(X, "columns", ()))
+    twice = {repr(name) for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
+    if twice:
+        raise ValueError(f"X has several columns with the name {', '.join(sorted(twice))}: rename them.")
 
 
 def fitted_table(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Any:
     """`checked_table`; the estimator learns number and names of the columns or, without reset, compares."""
     values = checked_table(X, estimator=estimator, **options)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    known_columns(estimator, X, reset=reset)
     return values
 
 
 def numbers_or_csr(estimator: Any, X: Any, *, reset: bool = True) -> Any:
     """`fitted_table` of float64 or float32, in rows or CSR."""
     if _is_plain(X):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        known_columns(estimator, X, reset=reset)
         return X
     return fitted_table(
         estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
@@ -68,9 +97,18 @@ def _where(X: Any) -> str:
     """The first column that holds NaN or infinity, in words."""
     if sp.issparse(X):
         return ""
-    finite = np.isfinite(np.asarray(X, dtype=np.float64)).all(axis=0)
-    column = int(np.argmin(finite))
-    return f" in column {X.columns[column]!r}" if hasattr(X, "columns") else f" in column {column}"
+    values = pd.DataFrame(X).to_numpy(dtype=np.float64, na_value=np.nan)
+    return _column(X, int(np.argmin(np.isfinite(values).all(axis=0))))
+
+
+def _dates(X: Any) -> str:
+    """The first column of dates, in words."""
+    kinds = [np.asarray(column).dtype.kind for column in pd.DataFrame(X).to_dict("series").values()]
+    return _column(X, next(j for j, kind in enumerate(kinds) if kind in "mM"))
+
+
+def _column(X: Any, j: int) -> str:
+    return f" in column {X.columns[j]!r}" if hasattr(X, "columns") else f" in column {j}"
 
 
 def checked_labels(y: Any, n_rows: int, estimator: Any) -> AnyArray:
@@ -147,12 +185,13 @@ def checked_target(y: Any, n_rows: int, estimator: Any, *, numeric: bool = False
         return y
     try:
         values: AnyArray = _check_y(y, y_numeric=numeric, estimator=estimator)
-    except ValueError as refused:
-        if "contains NaN" not in str(refused) and "contains infinity" not in str(refused):
+    except (TypeError, ValueError) as refused:
+        reason = str(refused).splitlines()[0].rstrip(".")
+        if "value of NA" in reason:
+            reason = "Input y contains NA"
+        elif "contains NaN" not in reason and "contains infinity" not in reason:
             raise
-        raise ValueError(
-            f"{str(refused).splitlines()[0].rstrip('.')}: drop the rows without a target."
-        ) from None
+        raise ValueError(f"{reason}: drop the rows without a target.") from None
     if len(values) != n_rows:
         raise ValueError(
             f"X has {n_rows} rows and y has {len(values)}, which are inconsistent numbers of samples: "
@@ -166,7 +205,13 @@ def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     if sample_weight is None:
         return np.ones(n_rows)
     given = np.full(n_rows, sample_weight) if np.isscalar(sample_weight) else sample_weight
-    weights: FloatArray = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    try:
+        weights: FloatArray = check_array(
+            given, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        )
+    except (TypeError, ValueError) as refused:
+        reason = str(refused).splitlines()[0].rstrip(".")
+        raise ValueError(f"{reason}: sample_weight is one finite number >= 0 for each row.") from None
     if weights.shape != (n_rows,):
         raise ValueError(
             f"sample_weight has the shape {weights.shape}, and X has {n_rows} rows: give one weight for each."
@@ -175,6 +220,27 @@ def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
         raise ValueError(f"sample_weight holds negative numbers, the least {weights.min():g}: use >= 0.")
     if not weights.any():
         raise ValueError("sample_weight is zero for every row: at least one row must count.")
+    return weights
+
+
+def example_weights(
+    sample_weight: Any, class_weight: Any, classes: AnyArray, codes: IntArray, *, balance_sums: bool = False
+) -> FloatArray:
+    """`row_weights` times `class_factors`; an error where no row of a class counts.
+
+    "balanced" counts rows, as scikit-learn's SVC does, or with ``balance_sums`` adds up their weights, as its
+    linear machines do.
+    """
+    weights = row_weights(sample_weight, len(codes))
+    weights = weights * class_factors(class_weight, classes, codes, weights if balance_sums else None)
+    if weights.min() > 0:
+        return weights
+    lacking = np.setdiff1d(np.arange(len(classes)), codes[weights > 0])
+    if len(lacking):
+        raise ValueError(
+            f"no row of the class {classes.tolist()[lacking[0]]!r} has a positive weight: every "
+            "class needs one. Leave its rows out, or raise sample_weight or class_weight."
+        )
     return weights
 
 

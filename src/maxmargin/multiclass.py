@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.multiclass import _ovr_decision_function, unique_labels
 
 from maxmargin.parameters import check_choice
@@ -57,7 +58,10 @@ def stream_classes(classes: Any) -> AnyArray:
     """The sorted labels that a stream of chunks will bring; an error where they are not told."""
     if classes is None:
         raise ValueError("the first call of partial_fit needs classes=, all labels that will come.")
-    labels: AnyArray = unique_labels(classes)
+    given = np.asarray(classes)
+    if given.ndim != 1 or pd.isna(given).any() or len(np.unique(given)) < 2:
+        raise ValueError(f"classes={classes!r} must be a list of two labels or more, none of them missing.")
+    labels: AnyArray = unique_labels(given)
     return labels
 
 
@@ -70,7 +74,10 @@ def stream_codes(y: AnyArray, classes: AnyArray, announced: Any = None) -> IntAr
         )
     unknown = np.setdiff1d(y, classes)
     if len(unknown):
-        raise ValueError(f"y has labels that are not in classes={classes.tolist()}: {unknown.tolist()}.")
+        raise ValueError(
+            f"y has the labels {unknown.tolist()}, not in classes={classes.tolist()}: name all of them in "
+            "the first call of partial_fit."
+        )
     codes: IntArray = np.searchsorted(classes, y)
     return codes
 

@@ -12,13 +12,18 @@ import numpy.typing as npt
 
 def as_number(value: Any) -> float:
     """The value as a float, NaN where it is no number."""
-    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond the largest float
+        return math.copysign(math.inf, value)
 
 
 def check_positive(name: str, value: Any, *, infinite: bool = False) -> None:
     if not as_number(value) > 0:
         raise ValueError(f"{name}={value!r} must be a number > 0.")
-    if math.isinf(value) and not infinite:
+    if math.isinf(as_number(value)) and not infinite:
         raise ValueError(f"{name}={value!r} must be finite.")
 
 
@@ -77,6 +82,17 @@ def count_or_share(value: Any, total: int) -> int | None:
     if 0 < number < 1:
         return max(1, round(number * total))
     return int(number) if number >= 1 and number.is_integer() else None
+
+
+def check_flag(name: str, value: Any) -> None:
+    """True or False: "no" would count as True."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}={value!r} must be True or False.")
+
+
+def check_flags(estimator: Any, *names: str) -> None:
+    for name in names:
+        check_flag(name, getattr(estimator, name))
 
 
 def _is_whole(value: Any) -> bool:

@@ -217,6 +217,16 @@ def test_a_rare_flag_that_the_sample_of_the_start_lacks():
             assert 5 < model.coef_[0, 3] < 40
 
 
+def test_summary_says_which_class_its_odds_are_of():
+    X, y = _data()
+    two = mm.LogisticRegression().fit(X, np.where(y > 0, "good", "bad")).summary()
+    assert "log odds of 'good' against 'bad'" in str(two)
+    three = mm.LogisticRegression().fit(*_data(classes=3)).summary()
+    assert "log odds of each class against 0" in str(three)
+    with pytest.raises(ValueError, match="level='a' must be a number between 0 and 1"):
+        mm.LogisticRegression().fit(X, y).summary(level="a")
+
+
 def test_summary_refuses_a_penalty():
     X, y = _data()
     with pytest.raises(ValueError, match="C=inf"):

@@ -130,8 +130,8 @@ class DenseDesign:
             return weighted_gram(self._block(rows), d[rows])
 
         def work(part: slice) -> FloatArray:
-            # adding p^2 numbers costs too; a table without rows is one part
-            first, *others = self._each_block(part, at_least=2 * self.shape[1]) or [part]
+            blocks = self._each_block(part, at_least=2 * self.shape[1])  # adding p^2 numbers costs too
+            first, *others = blocks or [part]  # a piece may have no rows
             total = product(first)
             for rows in others:
                 total += product(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from numbers import Real
 
@@ -25,6 +26,6 @@ def cache_bytes(cache_size: float | None) -> int:
     """Bytes for kernel rows: ``cache_size`` in MB, or half of the free memory."""
     if cache_size is None:
         return max(_LEAST, available_bytes() // 2)
-    if not isinstance(cache_size, Real) or not cache_size > 0:
-        raise ValueError(f"cache_size={cache_size!r} must be a number of MB > 0, or None for a choice.")
+    if not isinstance(cache_size, Real) or not 0 < cache_size < math.inf:
+        raise ValueError(f"cache_size={cache_size!r} must be a number of MB > 0 and finite, or None.")
     return int(cache_size * _MEGABYTE)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone, is_classifier
-from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
@@ -28,6 +28,7 @@ from maxmargin.feature_selection.table import feature_names
 from maxmargin.feature_selection.wrappers import CrossValidatedError
 from maxmargin.parameters import check_count
 from maxmargin.svm import SVC
+from maxmargin.tuning.folds import make_folds
 from maxmargin.typing import AnyArray, FloatArray
 
 
@@ -109,7 +110,7 @@ def compare(
     y = np.asarray(y)
     if methods is None:
         methods = default_methods(estimator, how_many(np.shape(X)[1], n_features), cv)
-    splits: Splits = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y))
+    splits = make_folds(cv, estimator, X, y, random_state=None)
     draws = _draws(X, y, n_resamples, random_state)
     found = {name: _examine(method, X, y, estimator, splits, draws) for name, method in methods.items()}
     names = found[next(iter(found))].names

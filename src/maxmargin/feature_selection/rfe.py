@@ -11,8 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
+from sklearn.base import clone
 
 from maxmargin._compute.threads import effective_threads, run
 from maxmargin.feature_selection.base import Selector, how_many
@@ -22,6 +21,7 @@ from maxmargin.feature_selection.subset import validated
 from maxmargin.feature_selection.table import feature_names, read_classes
 from maxmargin.interruption import all_or_nothing
 from maxmargin.parameters import as_number
+from maxmargin.tuning.folds import make_folds
 from maxmargin.typing import FloatArray, IntArray
 
 Step = int | float | Literal["half"]
@@ -132,7 +132,7 @@ class RFE(Selector):
         """Mean and deviation of the error over folds, by number of columns."""
         if self.cv is None:
             return None
-        splits = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(X, y))
+        splits = make_folds(self.cv, self.estimator, X, y, random_state=None)
 
         def errors_of(train: IntArray, test: IntArray) -> dict[int, float]:
             rounds = eliminate(make(train, test), self.n_features_in_, 1, self.step, with_error=True)

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
 
 from maxmargin.feature_selection.base import Selector, how_many
@@ -19,10 +18,12 @@ from maxmargin.multiclass import BinaryTask, binary_tasks
 from maxmargin.parameters import (
     check_choice,
     check_count,
+    check_flags,
     check_inner_fraction,
     check_positive,
     check_positives,
 )
+from maxmargin.tuning.folds import make_folds
 from maxmargin.typing import AnyArray, BoolArray, FloatArray
 
 Penalty = Literal["l1", "l0", "l1l2", "l0l2"]
@@ -121,6 +122,7 @@ class SparseSVMSelector(Selector):
     def fit(self, X: Any, y: Any) -> SparseSVMSelector:
         """Fit the path to ``X`` of shape (n_samples, n_features) and classes ``y``."""
         check_choice("penalty", self.penalty, ("l1", "l0", "l1l2", "l0l2"))
+        check_flags(self, "standardize")
         check_positive("sparsity", self.sparsity)
         check_positive("l0_alpha", self.l0_alpha)
         X = fitted_table(self, X, dtype=np.float64)
@@ -173,7 +175,7 @@ class SparseSVMSelector(Selector):
         return path
 
     def _errors(self, X: FloatArray, y: AnyArray) -> pd.DataFrame:
-        splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        splits = make_folds(self.cv, LinearSVC(), X, y, random_state=None)
         wrong = np.empty((len(self.lambdas_), len(splits)))
         for f, (train, test) in enumerate(splits):
             scaler = self._scaler().fit(X[train])

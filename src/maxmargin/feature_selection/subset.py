@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from maxmargin.feature_selection.base import Selector
 from maxmargin.feature_selection.criteria import Criterion, Subset
@@ -18,7 +17,7 @@ from maxmargin.feature_selection.searches import Search
 from maxmargin.feature_selection.sequential import Backward, Forward
 from maxmargin.feature_selection.table import feature_names
 from maxmargin.feature_selection.wrappers import CrossValidatedError
-from maxmargin.inputs import checked_target, fitted_table
+from maxmargin.inputs import checked_target, fitted_table, known_columns
 from maxmargin.interruption import all_or_nothing
 
 
@@ -191,7 +190,7 @@ class SBS(SFS):
 def validated(selector: Selector, X: Any, y: Any) -> tuple[Any, Any]:
     """A dataframe goes on as it is (the estimator may want its columns); anything else becomes numbers."""
     if hasattr(X, "columns"):
-        validate_data(selector, X, skip_check_array=True)
+        known_columns(selector, X)
     else:
         X = fitted_table(selector, X)
     return X, checked_target(y, X.shape[0], selector)

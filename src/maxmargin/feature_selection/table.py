@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import _get_feature_names, validate_data
+from sklearn.utils.validation import _get_feature_names
 
-from maxmargin.inputs import class_codes, fitted_table
+from maxmargin.inputs import class_codes, fitted_table, known_columns
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 Categorical = str | Sequence[int] | Sequence[str] | Sequence[bool] | None
@@ -57,7 +57,7 @@ def read_table(estimator: Any, X: Any, categorical: Categorical = "auto") -> Tab
         values = fitted_table(estimator, X, dtype=np.float64)
         return Table(values, np.zeros(values.shape[1], dtype=bool))
     columns = _columns(X) if is_frame else list(np.asarray(X, dtype=object).T)
-    validate_data(estimator, X, skip_check_array=True)
+    known_columns(estimator, X)
     names = _get_feature_names(X) if is_frame else None
     mask = _categorical_mask(columns, categorical, names)
     labels = names if names is not None else [f"x{j}" for j in range(len(columns))]

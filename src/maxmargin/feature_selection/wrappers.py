@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import LeaveOneOut, check_cv
+from sklearn.model_selection import LeaveOneOut
 from sklearn.utils import _safe_indexing
 
 from maxmargin._compute.memory import cache_bytes
@@ -17,6 +17,7 @@ from maxmargin.feature_selection.criteria import Criterion, Scorer, Subset
 from maxmargin.feature_selection.folds import FoldErrors, LeaveOneOutErrors, Splits, mean_error
 from maxmargin.feature_selection.machine import machine_of, numbers_of
 from maxmargin.feature_selection.table import read_classes
+from maxmargin.tuning.folds import make_folds
 from maxmargin.typing import FloatArray, IntArray
 
 
@@ -72,7 +73,7 @@ class CrossValidatedError(Criterion):
         return estimator_scorer(self.estimator, X, y, splits, scoring=self.scoring, n_jobs=self.n_jobs)
 
     def _splits(self, X: Any, y: Any) -> Splits:
-        return list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(X, y))
+        return make_folds(self.cv, self.estimator, X, y, random_state=None)
 
 
 class LeaveOneOutError(CrossValidatedError):

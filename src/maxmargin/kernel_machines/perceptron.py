@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.jit import jit_sums
 from maxmargin._compute.threads import effective_threads
-from maxmargin.inputs import checked_labels, class_codes, class_factors, row_weights
+from maxmargin.inputs import checked_labels, class_codes, class_factors, example_weights, row_weights
 from maxmargin.interruption import all_or_nothing
 from maxmargin.kernel_machines._base import KernelExpansion
 from maxmargin.kernel_machines._rows import stack_rows, take_rows
 from maxmargin.kernels.products import kernel_times
 from maxmargin.multiclass import binary_tasks, check_strategy, predict_codes, stream_classes, stream_codes
-from maxmargin.parameters import check_count
+from maxmargin.parameters import check_count, check_flags
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _BLOCK = 256
@@ -130,7 +130,8 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self._check_parameters()
         self.kernel_, points = self._prepare(X)
         self.classes_, codes = class_codes(y, len(points), self)
-        machines = self._machines(points, codes, self._weights(codes, sample_weight), 0)
+        weights = example_weights(sample_weight, self.class_weight, self.classes_, codes, balance_sums=True)
+        machines = self._machines(points, codes, weights, 0)
         self._begin(len(machines))
         self._run(machines)
         self._keep(machines, points, X, np.arange(len(points)))
@@ -139,6 +140,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
             self.trace_ = pd.concat(tables, ignore_index=True)
         return self
 
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> KernelPerceptron:
         """One pass over a chunk of rows; ``classes`` (all labels) is needed the first time.
 
@@ -163,7 +165,8 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         held = 0 if past is None else len(past.positions)
         rows = X if not held or past is None else stack_rows(past.rows, X)
         points = self.kernel_.prepare(rows) if held else fresh
-        machines = self._machines(points, codes, self._weights(codes, sample_weight), held)
+        factors = class_factors(self.class_weight, self.classes_, codes)
+        machines = self._machines(points, codes, row_weights(sample_weight, len(codes)) * factors, held)
         if past is None:
             self._begin(len(machines))
         else:
@@ -222,15 +225,12 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
 
     def _check_parameters(self) -> None:
         check_strategy(self.multiclass)
+        check_flags(self, "average", "shuffle", "trace")
         check_count("max_iter", self.max_iter)
         if self.budget is not None:
             check_count("budget", self.budget)
         if self.budget is not None and self.average:
             raise ValueError("budget and average exclude each other: an average keeps every support vector.")
-
-    def _weights(self, codes: IntArray, sample_weight: Any) -> FloatArray:
-        weights = row_weights(sample_weight, len(codes))
-        return weights * class_factors(self.class_weight, self.classes_, codes, weights)
 
     def _one_pass(self, machines: list[_Machine], rng: Any) -> int:
         passes = [m.one_pass(rng if self.shuffle else None, self.budget) for m in machines]

@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.inputs import known_columns
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.names import as_kernel
 
@@ -46,7 +47,7 @@ class TakesKernel(BaseEstimator):
         """The kernel with its numbers and the training rows as Points."""
         kernel = self._kernel()
         _check_two_dimensional(X)
-        validate_data(self, X, skip_check_array=True)
+        known_columns(self, X)
         bound = kernel.bind(X)
         points = bound.prepare(X)
         if len(points) < 1:
@@ -57,7 +58,7 @@ class TakesKernel(BaseEstimator):
         """New rows as Points like those of the fit."""
         check_is_fitted(self)
         _check_two_dimensional(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        known_columns(self, X, reset=False)
         if self.kernel == "precomputed" and np.ndim(X) == 2 and np.shape(X)[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {np.shape(X)[1]} columns, but the kernel values against all {self.n_features_in_} "

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import effective_threads, run
-from maxmargin.inputs import class_codes, class_factors, row_weights
+from maxmargin.inputs import class_codes, example_weights
 from maxmargin.interruption import all_or_nothing
 from maxmargin.kernels.base import validated_columns
 from maxmargin.kernels.estimator import TakesKernel
@@ -127,7 +127,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
         size = check_count("cell_size", self.cell_size)
         rows = opened(self, X)
         self.classes_, codes = class_codes(y, rows.n, self)
-        weights = row_weights(sample_weight, rows.n) * class_factors(self.class_weight, self.classes_, codes)
+        weights = example_weights(sample_weight, self.class_weight, self.classes_, codes)
         kernel = self._kernel()
         if kernel.whole or self.kernel == "precomputed":
             raise ValueError(f"CellSVC divides rows of numbers into cells, and {kernel!r} has none: use SVC.")

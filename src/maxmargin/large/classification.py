@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import losses
 from maxmargin._compute.design import Design
-from maxmargin.inputs import class_codes, class_factors, row_weights
+from maxmargin.inputs import class_codes, example_weights
 from maxmargin.interruption import all_or_nothing
 from maxmargin.large.approximation import Answer, Approximation
 from maxmargin.large.machine import LargeMachine, Mapped
@@ -155,8 +155,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         rows = opened(self, X)
         self.classes_, codes = class_codes(y, rows.n, self)
         mapped = self._mapped(rows)
-        weights = row_weights(sample_weight, rows.n)
-        c = self.C * weights * class_factors(self.class_weight, self.classes_, codes)
+        c = self.C * example_weights(sample_weight, self.class_weight, self.classes_, codes)
         tasks = binary_tasks(codes, len(self.classes_), self.multiclass)
         fits, betas = [], []
         for task in tasks:

@@ -29,7 +29,7 @@ from maxmargin.large.polish import warn_if_long
 from maxmargin.large.rows import Rows, feature_map, generator, opened, sample_numbers
 from maxmargin.large.sizing import plan
 from maxmargin.losses import Loss
-from maxmargin.parameters import check_choice, check_count, check_positive
+from maxmargin.parameters import check_choice, check_count, check_flags, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.survey import Survey
@@ -88,6 +88,7 @@ class LargeMachine(TakesKernel):
     def _check_parameters(self) -> None:
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
+        check_flags(self, "polish")
         check_choice("method", self.method, (*METHODS, "fourier"))
 
     def _mapped(self, rows: Rows) -> Mapped:

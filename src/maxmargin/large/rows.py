@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing, check_array, check_random_state
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import _num_samples
 
+from maxmargin.inputs import known_columns
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.feature_maps import FeatureMap, nystrom_map
 from maxmargin.kernels.given import Precomputed
@@ -54,7 +55,7 @@ def opened(estimator: Any, X: Any, *, reset: bool = True) -> Rows:
     """The rows of X after the checks that need no pass over them; values are checked block by block."""
     if isinstance(X, np.ndarray) and X.ndim != 2 and X.dtype.kind in "fiubc":
         check_array(X)  # scikit-learn's own advice to reshape it
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    known_columns(estimator, X, reset=reset)
     if sp.issparse(X):
         X = X.tocsr()
     elif not isinstance(X, np.ndarray) and not hasattr(X, "columns") and not _texts(X):

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.inputs import class_codes, class_factors, numbers_or_csr, row_weights
+from maxmargin.inputs import class_codes, example_weights, numbers_or_csr
 from maxmargin.multiclass import check_strategy, predict_codes
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
@@ -48,12 +48,12 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray]:
         X = numbers_or_csr(self, X)
         self.classes_, codes = class_codes(y, X.shape[0], self)
-        weights = row_weights(sample_weight, X.shape[0])
+        weights = example_weights(sample_weight, self.class_weight, self.classes_, codes, balance_sums=True)
         check_strategy(self._strategy())
         if not isinstance(X, np.ndarray) and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays as it is
             X.sum_duplicates()
-        return X, codes, weights * class_factors(self.class_weight, self.classes_, codes, weights)
+        return X, codes, weights
 
     def _strategy(self) -> Any:
         return self.multiclass

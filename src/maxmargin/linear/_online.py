@@ -14,7 +14,7 @@ from maxmargin.inputs import checked_labels, class_factors, numbers_or_csr, row_
 from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearClassifier
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, stream_classes, stream_codes
-from maxmargin.parameters import check_count
+from maxmargin.parameters import check_count, check_flags
 from maxmargin.solvers.online_loop import LOG, OnlineLoop, OnlineState
 from maxmargin.typing import FloatArray, IntArray
 
@@ -49,6 +49,7 @@ class OnlineClassifier(LinearClassifier):
 
     def _check(self) -> None:
         """Errors for parameters that make no sense."""
+        check_flags(self, "fit_intercept", "shuffle", "average", "trace")
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -69,6 +70,7 @@ class OnlineClassifier(LinearClassifier):
         self._conclude(X, tasks, weights)
         return self
 
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """One pass over a chunk of rows; ``classes`` (all labels) is needed the first time.
 

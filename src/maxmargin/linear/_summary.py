@@ -20,6 +20,7 @@ class LogisticSummary:
     ----------
     table : DataFrame with the columns coef, std_err, z, p_value, low, high, odds_ratio, odds_low, odds_high,
         indexed by variable (by class and variable with several classes).
+    odds : which class the coefficients speak for, and against which one.
     level : confidence level of the intervals.
     log_likelihood, null_log_likelihood : of the model, and of the model with an intercept only.
     deviance, null_deviance : minus twice those.
@@ -30,6 +31,7 @@ class LogisticSummary:
     """
 
     table: pd.DataFrame
+    odds: str
     level: float
     log_likelihood: float
     null_log_likelihood: float
@@ -61,6 +63,7 @@ class LogisticSummary:
     def __str__(self) -> str:
         lines = [
             f"Logistic regression, {self.n_observations:g} observations, {self.rank} coefficients",
+            f"log odds of {self.odds}",
             f"log-likelihood {self.log_likelihood:.6g} (null {self.null_log_likelihood:.6g}), "
             f"deviance {self.deviance:.6g}, AIC {self.aic:.6g}, pseudo R2 {self.pseudo_r2:.4g}",
             self.table.to_string(float_format=lambda value: f"{value:.4g}"),

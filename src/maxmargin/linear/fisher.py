@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.inputs import class_codes, fitted_table, row_weights
+from maxmargin.inputs import class_codes, example_weights, fitted_table
 from maxmargin.interruption import all_or_nothing
 from maxmargin.linear.pieces import survey_classes
 from maxmargin.parameters import check_choice, check_count, check_fraction
@@ -98,11 +98,9 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         """Weights and means of the classes, the scatter inside them, and its fourth moment."""
         X = fitted_table(self, X, dtype=np.float64)
         self.classes_, codes = class_codes(y, X.shape[0], self)
-        weights = row_weights(sample_weight, X.shape[0])
+        weights = example_weights(sample_weight, None, self.classes_, codes)
         K = len(self.classes_)
         counts = np.bincount(codes, weights=weights, minlength=K)
-        if np.any(counts == 0):
-            raise ValueError("every class needs a row of positive weight.")
         means = np.array([weights[codes == k] @ X[codes == k] / counts[k] for k in range(K)])
         inside = X - means[codes]
         fourth = float(weights @ np.sum(inside**2, axis=1) ** 2)

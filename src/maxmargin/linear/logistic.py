@@ -31,7 +31,7 @@ from maxmargin.linear.pieces import (
 )
 from maxmargin.losses import Logistic
 from maxmargin.multiclass import BinaryTask, binary_tasks
-from maxmargin.parameters import check_choice, check_count, check_positive
+from maxmargin.parameters import check_choice, check_count, check_flags, check_inner_fraction, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -185,6 +185,7 @@ class LogisticRegression(LinearClassifier):
 
     def _check_parameters(self) -> None:
         check_positive("C", self.C, infinite=True)
+        check_flags(self, "fit_intercept")
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         check_choice("multiclass", self.multiclass, ("multinomial", "ovr", "ovo"))
@@ -317,11 +318,11 @@ class LogisticRegression(LinearClassifier):
             raise ValueError(
                 f"summary() needs the maximum of the likelihood: fit with C=inf, not C={self.C:g}."
             )
-        if not 0 < level < 1:
-            raise ValueError(f"level={level!r} must lie between 0 and 1.")
+        check_inner_fraction("level", level)
         several = len(self.classes_) > 2
         if several and self.multiclass != "multinomial":
             raise ValueError("summary() of several classes needs multiclass='multinomial'.")
+        labels = self.classes_.tolist()
         coefficients, index = self._coefficients(several)
         information, rank = self._information[0], len(coefficients)
         if information is None:
@@ -332,6 +333,7 @@ class LogisticRegression(LinearClassifier):
         aliased = [str(name) for name, known in zip(index, estimable, strict=True) if not known]
         return LogisticSummary(
             table=coefficient_table(coefficients, variances, index, level),
+            odds=f"{'each class' if several else repr(labels[1])} against {labels[0]!r}",
             level=level,
             log_likelihood=-self.certificate_.primal,
             null_log_likelihood=self._null_log_likelihood,

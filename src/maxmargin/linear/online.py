@@ -9,7 +9,7 @@ import numpy as np
 from maxmargin.linear._mean_hinge import MeanHinge
 from maxmargin.linear._online import OnlineClassifier, rows_of_task
 from maxmargin.multiclass import BinaryTask
-from maxmargin.parameters import check_choice, check_positive
+from maxmargin.parameters import check_choice, check_flags, check_positive
 from maxmargin.solvers.online_loop import OnlineLoop, Schedule
 from maxmargin.typing import FloatArray
 
@@ -84,6 +84,7 @@ class Perceptron(OnlineClassifier):
     _concluded = ("R_", "margin_", "bound_", "converged_", "stopped_")
 
     def _check(self) -> None:
+        super()._check()
         check_positive("eta", self.eta)
 
     def _loop(self) -> OnlineLoop:
@@ -202,6 +203,7 @@ class PassiveAggressive(OnlineClassifier):
         self.trace = trace
 
     def _check(self) -> None:
+        super()._check()
         check_positive("C", self.C, infinite=True)
         if self.lam is not None:
             check_positive("lam", self.lam)
@@ -291,6 +293,8 @@ class Pegasos(MeanHinge):
         self.trace = trace
 
     def _check(self) -> None:
+        super()._check()
+        check_flags(self, "project")
         check_positive("lam", self.lam)
 
     def _decay(self) -> float:

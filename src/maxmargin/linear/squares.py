@@ -18,6 +18,7 @@ from maxmargin.losses import Squared
 from maxmargin.parameters import (
     check_choice,
     check_count,
+    check_flags,
     check_not_negative,
     check_positive,
     check_positives,
@@ -96,6 +97,7 @@ class LeastSquares(_Squares):
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LeastSquares:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
+        check_flags(self, "fit_intercept")
         pieces = as_pieces(X, y, sample_weight)
         if pieces is not None:
             seen = survey_numbers(self, pieces)
@@ -191,6 +193,7 @@ class Ridge(_Squares):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         alphas = penalties_to_try(self.alpha, self.alphas)
+        check_flags(self, "fit_intercept")
         check_choice("solver", self.solver, ("closed", "sgd"))
         pieces = as_pieces(X, y, sample_weight)
         if pieces is not None:

@@ -83,6 +83,7 @@ class SubgradientDescent(MeanHinge):
         self.trace = trace
 
     def _check(self) -> None:
+        super()._check()
         check_positive("B", self.B)
         check_positive("lam", self.lam)
         check_choice("mode", self.mode, ("batch", "stochastic"))

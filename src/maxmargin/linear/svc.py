@@ -12,7 +12,7 @@ from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearClassifier
 from maxmargin.linear.pieces import binary_problems, check_newton, survey_classes
 from maxmargin.multiclass import BinaryTask, binary_tasks
-from maxmargin.parameters import check_count, check_positive
+from maxmargin.parameters import check_count, check_flags, check_positive
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
@@ -122,6 +122,7 @@ class LinearSVC(LinearClassifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVC:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
+        check_flags(self, "fit_intercept")
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         pieces = as_pieces(X, y, sample_weight)

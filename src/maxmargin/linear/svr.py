@@ -10,7 +10,7 @@ from maxmargin.inputs import checked_numbers, numbers_or_csr, row_weights
 from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearRegressor
 from maxmargin.linear.pieces import check_newton, number_problem, survey_numbers
-from maxmargin.parameters import check_choice, check_count, check_not_negative, check_positive
+from maxmargin.parameters import check_choice, check_count, check_flags, check_not_negative, check_positive
 from maxmargin.penalties import Penalty
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -84,6 +84,7 @@ class LinearSVR(LinearRegressor):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVR:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
+        check_flags(self, "fit_intercept")
         check_not_negative("epsilon", self.epsilon)
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)

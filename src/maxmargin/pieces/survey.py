@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
+from maxmargin.inputs import known_columns
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
 from maxmargin.typing import AnyArray, FloatArray
@@ -47,7 +47,7 @@ def learn_columns(estimator: Any, pieces: Pieces) -> None:
     """Let an estimator learn the number and the names of the columns from the first piece."""
     first = pieces.first()
     X = first.X.iloc[:1] if hasattr(first.X, "iloc") else first.X[:1]
-    validate_data(estimator, X, skip_check_array=True)
+    known_columns(estimator, X)
 
 
 def _names(piece: Piece) -> list[Any] | None:

@@ -211,6 +211,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         edited: Binning = clone(self).set_params(edges={**(self.edges or {}), **edges})
         return edited.fit(X, y, sample_weight)
 
+    @all_or_nothing
     def fit_codes(self, X: Any, y: Any, sample_weight: Any) -> list[IntArray]:
         """Fit, and return the bin numbers column by column."""
         self._check_settings()
@@ -243,6 +244,8 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             check_choice("trend", trend, TRENDS)
         if self.method != "optimal" and self.trend != "auto":
             raise ValueError(f"trend={self.trend!r} needs method='optimal'; method is {self.method!r}.")
+        if self.edges is not None and not isinstance(self.edges, Mapping):
+            raise ValueError(f"edges={self.edges!r} must be a dict from columns to lists of edges, or None.")
         check_count("max_bins", self.max_bins)
         if check_count("n_prebins", self.n_prebins) < 2:
             raise ValueError(f"n_prebins={self.n_prebins} must be at least 2.")
@@ -349,6 +352,16 @@ def binary_table_tags(tags: Any) -> Any:
     if tags.transformer_tags is not None:
         tags.transformer_tags.preserves_dtype = []
     return tags
+
+
+def fresh_binning(given: Any) -> Binning:
+    """A copy of the binning that was given to another estimator, the default one for None."""
+    if given is None:
+        return Binning()
+    if not isinstance(given, Binning):
+        raise ValueError(f"binning={given!r} must be a Binning, or None for the default one.")
+    copy: Binning = clone(given)
+    return copy
 
 
 def _bin_column(

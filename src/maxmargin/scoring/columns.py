@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from maxmargin.inputs import known_columns
 from maxmargin.typing import AnyArray, BoolArray, FloatArray
 
 _NUMBERS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
@@ -50,7 +51,7 @@ def read_table(estimator: Any, X: Any, *, reset: bool, as_category: Collection[A
     ``as_category`` holds names or positions of the columns whose numbers are codes.
     """
     if hasattr(X, "columns") and hasattr(X, "shape"):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        known_columns(estimator, X, reset=reset)
         if X.shape[0] == 0:
             raise ValueError(
                 f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.interruption import all_or_nothing
-from maxmargin.scoring.binning import Binning, binary_table_tags
+from maxmargin.scoring.binning import Binning, binary_table_tags, fresh_binning
 from maxmargin.scoring.woe import adopt_names
 from maxmargin.typing import BoolArray, FloatArray
 
@@ -73,7 +73,7 @@ def information_value(
     >>> table["variable"].tolist(), table["iv"].round(4).tolist()
     (['home', 'plan'], [0.4621, 0.4621])
     """
-    fitted = Binning() if binning is None else clone(binning)
+    fitted = fresh_binning(binning)
     return iv_table(fitted.fit(X, y, sample_weight))
 
 
@@ -115,7 +115,7 @@ class IVSelector(SelectorMixin, BaseEstimator):
         """Bin the table and measure every variable."""
         if not self.min_iv <= self.max_iv:
             raise ValueError(f"min_iv={self.min_iv!r} must not be above max_iv={self.max_iv!r}.")
-        self.binning_: Binning = Binning() if self.binning is None else clone(self.binning)
+        self.binning_ = fresh_binning(self.binning)
         self.binning_.fit(X, y, sample_weight)
         adopt_names(self, self.binning_)
         table = iv_table(self.binning_)

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.interruption import all_or_nothing
 from maxmargin.linear import LogisticRegression
-from maxmargin.parameters import check_choice, check_positive
+from maxmargin.parameters import check_choice, check_flags, check_positive
 from maxmargin.problems import Certificate
-from maxmargin.scoring.binning import Binning, binary_table_tags
+from maxmargin.scoring.binning import Binning, binary_table_tags, fresh_binning
 from maxmargin.scoring.iv import iv_table
 from maxmargin.scoring.woe import WOEEncoder, adopt_names, known_codes
 from maxmargin.typing import AnyArray, FloatArray
@@ -203,10 +203,11 @@ class Scorecard(ClassifierMixin, BaseEstimator):
     def _check_settings(self) -> None:
         check_positive("base_odds", self.base_odds)
         check_positive("pdo", self.pdo)
+        check_flags(self, "round_points")
         check_choice("intercept", self.intercept, ("spread", "separate"))
 
     def _binning(self) -> Binning:
-        binning = Binning() if self.binning is None else clone(self.binning)
+        binning = fresh_binning(self.binning)
         if self.positive is None:
             return binning
         if binning.positive not in (None, self.positive):

@@ -6,14 +6,14 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.interruption import all_or_nothing
 from maxmargin.parameters import check_choice
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.prediction import predict
-from maxmargin.scoring.binning import Binning, binary_table_tags
+from maxmargin.scoring.binning import Binning, binary_table_tags, fresh_binning
 from maxmargin.scoring.bins import MISSING
 from maxmargin.typing import FloatArray, IntArray
 
@@ -69,6 +69,7 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         adopt_names(self, self.binning_)
         return self
 
+    @all_or_nothing
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit and encode the same rows; equal to ``fit(X, y).transform(X)``, in one pass.
 
@@ -89,7 +90,7 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _start(self) -> None:
         check_choice("numerator", self.numerator, tuple(_SIGN))
         check_choice("handle_unknown", self.handle_unknown, _UNKNOWN)
-        self.binning_: Binning = Binning() if self.binning is None else clone(self.binning)
+        self.binning_ = fresh_binning(self.binning)
 
     def _encode(self, codes: list[IntArray]) -> FloatArray:
         sign = _SIGN[self.numerator]

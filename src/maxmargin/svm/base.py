@@ -17,7 +17,7 @@ from maxmargin.kernels.estimator import TakesKernel
 from maxmargin.kernels.given import Tabulated
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.kernels.products import kernel_times
-from maxmargin.parameters import check_choice, check_max_iter, check_positive, check_time_limit
+from maxmargin.parameters import check_choice, check_flags, check_max_iter, check_positive, check_time_limit
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.solvers.certified import certify_fully
@@ -47,6 +47,7 @@ class KernelMachine(TakesKernel):
     def _check_parameters(self) -> None:
         check_positive("tol", self.tol)
         check_choice("certify", self.certify, ("auto", "full"))
+        check_flags(self, "shrinking", "warm_start", "trace")
         check_max_iter(self.max_iter)
         check_time_limit(self.time_limit)
         if self.warm_start and not as_solver(self.solver).warm_starts:

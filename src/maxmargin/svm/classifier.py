@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.threads import run
 from maxmargin.formulations import Formulation
-from maxmargin.inputs import class_codes, class_factors, row_weights
+from maxmargin.inputs import class_codes, example_weights
 from maxmargin.interruption import all_or_nothing
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, predict_codes, summed_decisions
-from maxmargin.parameters import check_choice
+from maxmargin.parameters import check_choice, check_flags
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import worst
 from maxmargin.problems.solution import Solution
@@ -55,8 +55,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         self._check_parameters()
         kernel, points = self._prepare(X)
         classes, codes = class_codes(y, len(points), self)
-        weight = row_weights(sample_weight, len(points))
-        weight = weight * class_factors(self.class_weight, classes, codes)
+        weight = example_weights(sample_weight, self.class_weight, classes, codes)
         tasks = self._tasks(codes, weight, classes)
         machines = self._fit_machines(kernel, points, tasks, weight)
         self.classes_ = classes
@@ -73,6 +72,7 @@ class Classifier(ClassifierMixin, KernelMachine):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_strategy(self.multiclass)
+        check_flags(self, "break_ties", "probability")
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
@@ -82,14 +82,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         tasks = []
         for task in binary_tasks(codes, len(classes), self.multiclass):
             keep = weight[task.rows] > 0
-            rows, signs = task.rows[keep], task.signs[keep]
-            if len(np.unique(signs)) < 2:
-                lacking = np.setdiff1d(np.arange(len(classes)), codes[weight > 0])
-                raise ValueError(
-                    f"no row of the class {classes.tolist()[lacking[0]]!r} has a positive weight: every "
-                    "class needs one. Leave its rows out, or raise sample_weight or class_weight."
-                )
-            tasks.append(BinaryTask(rows, signs, task.positive, task.negative))
+            tasks.append(BinaryTask(task.rows[keep], task.signs[keep], task.positive, task.negative))
         return tasks
 
     def _fit_machines(
@@ -297,7 +290,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         classes, codes = class_codes(y, len(points), self)
         if not np.array_equal(classes, self.classes_):
             raise ValueError(f"the model was fitted on the classes {self.classes_}, y has {classes}.")
-        weight = row_weights(sample_weight, len(points)) * class_factors(self.class_weight, classes, codes)
+        weight = example_weights(sample_weight, self.class_weight, classes, codes)
         form = self._formulation()
         problems = []
         for task, machine in zip(self._tasks(codes, weight, classes), self.machines_, strict=True):

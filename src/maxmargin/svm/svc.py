@@ -125,14 +125,14 @@ class SVC(Classifier):
         super()._check_parameters()
         check_positive("C", self.C, infinite=True)
         check_choice("loss", self.loss, ("hinge", "squared_hinge"))
-        if np.isinf(self.C) and self.loss == "squared_hinge":
+        if float(self.C) == np.inf and self.loss == "squared_hinge":
             raise ValueError("C=inf is the hard margin, which has no loss: use loss='hinge'.")
 
     def _formulation(self) -> Formulation:
         return Classification(C=float(self.C), loss=self.loss)
 
     def _start(self, machine: Machine, task: BinaryTask, weight: FloatArray) -> FloatArray | None:
-        if not np.array_equal(machine.rows, task.rows) or np.isinf(self.C):
+        if not np.array_equal(machine.rows, task.rows) or float(self.C) == np.inf:
             return None
         alpha = machine.alpha
         if self.loss == "squared_hinge":

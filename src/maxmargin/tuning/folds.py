@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence, Sized
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -22,13 +24,11 @@ def make_folds(cv: Any, estimator: Any, X: Any, y: Any, random_state: Any, group
     A number makes that many folds, stratified for classifiers, shuffled when ``random_state`` is given;
     "loo" leaves one row out; a scikit-learn splitter or an iterable of pairs is taken as it is.
     """
-    if isinstance(cv, str):
-        if cv != "loo":
-            raise ValueError(
-                f"cv={cv!r} is unknown: use a number of folds, 'loo', a splitter or pairs of rows."
-            )
+    if isinstance(cv, str) and cv == "loo":
         splitter: Any = LeaveOneOut()
-    elif isinstance(cv, int) and random_state is not None:
+    elif not _makes_folds(cv):
+        raise ValueError(f"cv={cv!r} is unknown: use a number of folds, 'loo', a splitter or pairs of rows.")
+    elif isinstance(cv, Integral) and random_state is not None:
         kind = StratifiedKFold if is_classifier(estimator) else KFold
         splitter = kind(cv, shuffle=True, random_state=random_state)
     else:
@@ -37,8 +37,16 @@ def make_folds(cv: Any, estimator: Any, X: Any, y: Any, random_state: Any, group
     return [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(rows, y, groups)]
 
 
+def _makes_folds(cv: Any) -> bool:
+    if isinstance(cv, Sequence):
+        return len(cv) > 0 and all(isinstance(pair, Sized) and len(pair) == 2 for pair in cv)
+    return cv is None or isinstance(cv, (Integral, Iterator)) or hasattr(cv, "split")
+
+
 def as_rows(X: Any) -> Any:
     """Something that can be cut by rows: tables and strings as they are, sparse as CSR, else an array."""
+    if X is None or isinstance(X, str):
+        raise ValueError(f"X={X!r} is no table: give rows and columns.")
     if sp.issparse(X):
         return sp.csr_array(X)
     if hasattr(X, "columns") or (isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], str)):

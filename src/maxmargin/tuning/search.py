@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from maxmargin._compute.threads import effective_threads
 from maxmargin.inputs import class_codes, row_weights
+from maxmargin.parameters import check_flag
 from maxmargin.svm import OneClassSVM
 from maxmargin.tuning.cells import Answer, FastCell, Targets
 from maxmargin.tuning.errors import ErrorMeasure
@@ -91,6 +92,9 @@ def tune(
     0.02
     """
     began = time.perf_counter()
+    check_flag("refit", refit)
+    if not hasattr(estimator, "get_params"):
+        raise TypeError(f"estimator={estimator!r} is no estimator: give an object such as mm.SVC().")
     cells = cells_of(default_grid(estimator) if grid is None else grid)
     measure = ErrorMeasure(estimator, scoring)
     X = as_rows(X)

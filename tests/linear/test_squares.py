@@ -209,3 +209,22 @@ def test_fisher_weight_two_is_a_row_twice(shrinkage):
 def test_fisher_needs_some_scatter():
     with pytest.raises(ValueError, match="all alike"):
         mm.FisherDiscriminant().fit([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1])
+
+
+def test_a_new_fit_forgets_what_the_other_solver_reported():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.1, 0.9, 2.2, 2.8])
+    model = mm.Ridge().fit(X, y)
+    assert hasattr(model, "path_")
+    model.set_params(solver="sgd", random_state=0).fit(X, y)
+    assert hasattr(model, "history_")
+    assert not hasattr(model, "path_")
+
+
+def test_squares_that_overflow_are_named():
+    with pytest.raises(ValueError, match="squares of X are too large"):
+        mm.Ridge().fit([[1e300], [-1e300], [2e299]], [1.0, 2.0, 3.0])
+
+
+def test_nothing_to_learn_from_one_row_of_weight():
+    model = mm.Ridge(0.0).fit([[1.0], [2.0]], [3.0, 5.0], sample_weight=[1.0, 0.0])
+    assert model.predict([[7.0]]) == pytest.approx([3.0])

@@ -19,7 +19,7 @@ from maxmargin.losses import Hinge, Logistic, SquaredHinge
 from maxmargin.penalties import Penalty
 from maxmargin.problems.loss_penalty import LossPenalty, solved
 from maxmargin.problems.solution import Status
-from maxmargin.solvers.primal_augmented import Envelope, envelope
+from maxmargin.solvers.primal_augmented import AugmentedLagrangian, Envelope, envelope
 from maxmargin.solvers.primal_linear_program import LinearProgram
 from maxmargin.solvers.primal_newton import ChangingGram, WeightedLoss, weighted_loss
 from maxmargin.solvers.primal_successive import SuccessiveLinearisation
@@ -389,3 +389,27 @@ def test_huge_numbers_are_no_missing_values():
     table, codes, _ = mm.LinearSVC()._validate(X, np.arange(40) % 2, None)
     np.testing.assert_array_equal(table, X)
     np.testing.assert_array_equal(codes, np.arange(40) % 2)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
+def test_l1l2_reaches_its_gap_on_columns_of_any_scale(loss, C):
+    """Coordinate descent alone creeps on such models: their signs are found by it, the rest by a system."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 20)) * np.exp(2.0 * rng.normal(size=20))
+    y = (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int)
+    model = mm.LinearSVC(loss=loss, penalty="l1l2", sparsity=0.7, C=C, tol=1e-6).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-6
+
+
+def test_a_gap_below_rounding_does_not_take_all_steps():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 6))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0, 1.0, -1.0)
+    problem = LossPenalty(
+        X=design(X), y=y, c=np.full(80, 10.0), loss=Hinge(), penalty=Penalty(l2=1.0, l1=0.7)
+    )
+    solution = AugmentedLagrangian(tol=1e-18, max_iter=2000).solve(problem)
+    assert solution.status is Status.STALLED
+    assert solution.n_iter < 500
+    assert problem.certify(solution.x, solution.multipliers).relative_gap < 1e-10

@@ -40,6 +40,6 @@ def as_kernel(kernel: Any, *, gamma: Gamma = "scale", coef0: float = 0.0, degree
             return Exponential(gamma=gamma)
         case "precomputed":
             return Precomputed()
-    if callable(kernel):
+    if callable(kernel) and not isinstance(kernel, type):
         return Function(kernel)
     raise ValueError(f"kernel={kernel!r} is unknown: use a Kernel, a function or one of {', '.join(NAMES)}.")

@@ -203,7 +203,9 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         penalty = Penalty(l2=1.0)
         check_newton(self, loss, penalty, "loss='squared_hinge' or 'logistic'")
         mapped = self._mapped_pieces(pieces, survey_classes(self, pieces))
-        problems = binary_problems(self, mapped.pieces, mapped.seen, C=self.C, loss=loss, penalty=penalty)
+        problems = binary_problems(
+            self, mapped.pieces, mapped.seen, C=self.C, loss=loss, penalty=penalty, balance_sums=False
+        )
         fits = [self._solve_pieces(problem) for problem in problems]
         self._store(mapped.map, fits, Approximation(map=mapped.error))
 

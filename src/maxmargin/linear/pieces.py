@@ -43,18 +43,25 @@ def _check_weight(seen: Survey) -> None:
         raise ValueError("sample_weight is zero for every row: at least one row must count.")
 
 
-def weights_of_classes(model: Any, seen: Survey) -> FloatArray:
-    """The weights that ``class_weight`` gives to the classes, of shape (n_classes,)."""
-    return class_weights(model.class_weight, seen.labels, seen.masses)
+def weights_of_classes(model: Any, seen: Survey, *, balance_sums: bool = True) -> FloatArray:
+    """The weights that ``class_weight`` gives to the classes, of shape (n_classes,); see `example_weights`."""
+    return class_weights(model.class_weight, seen.labels, seen.masses if balance_sums else seen.counts)
 
 
 def binary_problems(
-    model: Any, pieces: Pieces, seen: Survey, *, C: float, loss: Loss, penalty: Penalty
+    model: Any,
+    pieces: Pieces,
+    seen: Survey,
+    *,
+    C: float,
+    loss: Loss,
+    penalty: Penalty,
+    balance_sums: bool = True,
 ) -> list[LossPenaltyPieces]:
     """One problem for every binary machine."""
     strategy = model._strategy()
     check_strategy(strategy)
-    weights = weights_of_classes(model, seen)
+    weights = weights_of_classes(model, seen, balance_sums=balance_sums)
     problems = []
     for positive, negative in class_pairs(len(seen.labels), strategy):
         other = None if negative < 0 or len(seen.labels) == 2 else seen.labels[negative]

@@ -195,6 +195,8 @@ class Ridge(_Squares):
         alphas = penalties_to_try(self.alpha, self.alphas)
         check_flags(self, "fit_intercept")
         check_choice("solver", self.solver, ("closed", "sgd"))
+        for name in ("path_", "history_"):  # an earlier fit may have had the other solver
+            self.__dict__.pop(name, None)
         pieces = as_pieces(X, y, sample_weight)
         if pieces is not None:
             return self._fit_pieces(pieces, alphas)

@@ -25,6 +25,7 @@ from maxmargin.typing import FloatArray, IntArray
 
 _ROUGH = 0.1  # relative gap at which the rows that matter are known
 _NEAR = 0.3  # of a corner, in units of the score
+_PATIENCE = 20  # outer steps without a smaller gap, in which sigma has gone through its range
 
 
 @dataclass(frozen=True)
@@ -120,17 +121,19 @@ class AugmentedLagrangian:
             self._outer(part, 0.9 * self.tol, callback)
             run.take_over(part, rows)
         self._outer(run, self.tol, callback)
+        left = Status.MAX_ITER if run.iteration >= self.max_iter else Status.STALLED
         return Solution(
             x=run.state.theta,
             multipliers=run.gap.u,
-            status=Status.CONVERGED if run.gap.relative <= self.tol else Status.MAX_ITER,
+            status=Status.CONVERGED if run.gap.relative <= self.tol else left,
             n_iter=run.iteration,
             seconds=perf_counter() - began,
         )
 
     def _outer(self, run: Run, tol: float, callback: Any) -> None:
-        """Outer steps until the gap is below ``tol`` or ``max_iter`` inner steps are made."""
-        while run.iteration < self.max_iter and run.gap.relative > tol:
+        """Outer steps until the gap is below ``tol``, stays where it is, or ``max_iter`` is reached."""
+        smallest, waited = run.gap.relative, 0
+        while run.iteration < self.max_iter and run.gap.relative > tol and waited < _PATIENCE:
             problem, state = run.problem, run.state
             local = np.empty((2, len(problem.y)))
             state.value = run.terms.model(state.f, local) + problem.penalty.value(state.theta[:-1])
@@ -141,6 +144,8 @@ class AugmentedLagrangian:
             slope, c = state.model(run.terms)[0], problem.c
             v = np.divide(slope, c, out=np.zeros_like(c), where=c > 0)
             run.terms = envelope(problem, v, self._next_sigma(run.terms.sigma))
+            waited = 0 if run.gap.relative < 0.9 * smallest else waited + 1
+            smallest = min(smallest, run.gap.relative)
 
     def _inner(
         self, problem: LossPenalty, terms: Envelope, state: NewtonState, gap: Gap, iteration: int

@@ -349,7 +349,7 @@ class Line:
         """
         f = self.f + self.along
         value = self.terms.model(f, local)
-        slope = float(self.along @ local[0]) + self.linear + self.quadratic
+        slope = float(self.along @ local[0]) + self.penalty_slope(1.0)
         if is_flat(slope, self.descent):
             return 1.0, f, value, local
         t = self._flat_step(slope)
@@ -357,7 +357,10 @@ class Line:
         return t, f, self.terms.model(f, local), local
 
     def slope(self, t: float) -> float:
-        return self.terms.derivative(self.f, self.along, t) + self.linear + t * self.quadratic
+        return self.terms.derivative(self.f, self.along, t) + self.penalty_slope(t)
+
+    def penalty_slope(self, t: float) -> float:
+        return self.linear + t * self.quadratic
 
     def _flat_step(self, slope: float) -> float:
         """A step where the derivative is flat; ``slope`` is that at 1.

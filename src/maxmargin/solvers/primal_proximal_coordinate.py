@@ -12,8 +12,18 @@ from maxmargin._compute.jit import jit_sums
 from maxmargin.penalties import Penalty
 from maxmargin.problems.loss_penalty import LossPenalty, closed
 from maxmargin.problems.solution import Solution, Status
-from maxmargin.solvers.primal_newton import NewtonState, RowTerms, WeightedLoss, first_state, hessian
+from maxmargin.solvers.primal_newton import (
+    Line,
+    NewtonState,
+    RowTerms,
+    first_state,
+    hessian,
+    solve_symmetric,
+    weighted_loss,
+)
 from maxmargin.typing import FloatArray, IntArray
+
+_ROUNDS = 20  # of guesses at the signs of a model's minimiser
 
 
 @jit_sums
@@ -45,6 +55,33 @@ def _descend(
             break
 
 
+def _minimiser(
+    H: FloatArray, g: FloatArray, w: FloatArray, l1: FloatArray, l2: FloatArray, rough: float
+) -> FloatArray:
+    """The minimiser of the model of `_descend`: coordinate descent finds the signs, linear algebra the rest.
+
+    Columns whose sign turns out wrong become zero, zeros that should move get a sign, and the system of the
+    others is solved again. Where that does not end soon, coordinate descent goes on as far as float64 goes.
+    """
+    z = w.copy()
+    _descend(H, g, w, l1, l2, z, rough)
+    signs = np.sign(z)
+    right = H @ w - g
+    for _ in range(_ROUNDS):
+        live = (signs != 0) | (l1 == 0)
+        exact = np.zeros_like(z)
+        system = H[np.ix_(live, live)] + np.diag(l2[live])
+        exact[live] = solve_symmetric(system, (right - l1 * signs)[live])
+        wrong = (l1 > 0) & (exact * signs < 0)
+        pull = right - H @ exact
+        late = ~live & (np.abs(pull) > l1 * (1.0 + 1e-9) + 1e-14 * np.abs(right))
+        if not wrong.any() and not late.any():
+            return exact
+        signs = np.where(wrong, 0.0, np.where(late, np.sign(pull), signs))
+    _descend(H, g, w, l1, l2, z, 1e-15 * rough)
+    return z
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProximalCoordinateDescent:
     """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + l2/2 ||w||^2 + sum_j l1_j |w_j|   for smooth losses.
@@ -64,12 +101,11 @@ class ProximalCoordinateDescent:
         self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
     ) -> Solution:
         began = perf_counter()
-        terms = WeightedLoss(problem.loss, problem.y, problem.c)
+        terms = weighted_loss(problem)
         state = first_state(problem, terms, start)
         status, iteration = Status.MAX_ITER, 0
-        exact = False
         for iteration in range(1, self.max_iter + 1):
-            moved = proximal_step(problem, terms, state, exact=exact)
+            moved = proximal_step(problem, terms, state)
             if callback is not None:
                 callback(iteration, state.value)
             state.u = terms.slope(state.f)
@@ -78,11 +114,9 @@ class ProximalCoordinateDescent:
                 if closed(state.value - dual, dual, self.tol, len(state.f)):
                     status = Status.CONVERGED
                     break
-                # a small decrement of a roughly solved model says little: solve the model to the end first
-                if exact and (not moved or state.decrement <= max(1e-6 * self.tol, 1e-11) * abs(state.value)):
+                if not moved or state.decrement <= max(1e-6 * self.tol, 1e-11) * abs(state.value):
                     status = Status.STALLED
                     break
-                exact = True
         return Solution(
             x=state.theta,
             multipliers=state.u,
@@ -92,14 +126,11 @@ class ProximalCoordinateDescent:
         )
 
 
-def proximal_step(problem: LossPenalty, terms: RowTerms, state: NewtonState, *, exact: bool = False) -> bool:
-    """One proximal Newton step with line search, in place; False when no decrease was possible.
-
-    The quadratic model is solved roughly, or with ``exact`` as far as float64 goes.
-    """
+def proximal_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bool:
+    """One proximal Newton step with line search, in place; False when no decrease was possible."""
     penalty = problem.penalty
     p = problem.X.shape[1]
-    slope, d = terms.slope(state.f), terms.curvature(state.f)
+    slope, d = state.model(terms)
     gradient = problem.X.adjoint(slope)
     w, b = state.theta[:-1], state.theta[-1]
     chosen = _working_set(penalty, w, gradient)
@@ -111,10 +142,7 @@ def proximal_step(problem: LossPenalty, terms: RowTerms, state: NewtonState, *, 
     old = np.append(w[chosen], b)
     l1 = np.append(np.broadcast_to(penalty.l1, p)[chosen], 0.0)
     l2 = np.append(np.full(len(chosen), penalty.l2), 0.0)
-    new = old.copy()
-    rough = 1e-3 * max(min(state.decrement, abs(state.value)), 1e-16)
-    _descend(H, g, old, l1, l2, new, 1e-18 * abs(state.value) if exact else rough)
-    step = new - old
+    step = _minimiser(H, g, old, l1, l2, 1e-3 * max(min(state.decrement, abs(state.value)), 1e-16)) - old
     if not problem.fit_intercept:
         step[-1] = 0.0
     direction = np.zeros(p + 1)
@@ -122,17 +150,33 @@ def proximal_step(problem: LossPenalty, terms: RowTerms, state: NewtonState, *, 
     along = columns.scores(step[:-1]) + step[-1]
     state.u = slope + d * along
     change = penalty.value(w + direction[:-1]) - penalty.value(w)
-    predicted = float(g @ step) + change
-    state.decrement = -predicted
-    t = 1.0
-    for _ in range(30):
-        theta, f = state.theta + t * direction, state.f + t * along
-        value = terms.value(f) + penalty.value(theta[:-1])
-        if value <= state.value + 1e-3 * t * predicted:
-            state.theta, state.f, state.value, state.local = theta, f, value, None
-            return bool(np.any(step))
-        t *= 0.5
-    return False
+    state.decrement = -(float(g @ step) + change)
+    v = direction[:-1]
+    linear, quadratic = penalty.l2 * float(w @ v), penalty.l2 * float(v @ v)
+    weights = np.broadcast_to(penalty.l1, p)
+    descent = float(g @ step) + linear + float(weights @ np.where(w == 0, np.abs(v), np.sign(w) * v))
+    if not descent < 0:
+        return False
+    line = _KinkedLine(terms, state.f, along, linear, quadratic, descent, w, v, weights)
+    t, f, value, local = line.search(np.empty((2, len(along))))
+    theta = state.theta + t * direction
+    value += penalty.value(theta[:-1])
+    if not value <= state.value + 1e-14 * abs(state.value):
+        return False
+    state.theta, state.f, state.value, state.terms, state.local = theta, f, value, terms, local
+    return True
+
+
+@dataclass(frozen=True)
+class _KinkedLine(Line):
+    """As `Line`, with sum_j l1_j |w_j + t v_j| in the objective."""
+
+    w: FloatArray
+    v: FloatArray
+    l1: FloatArray
+
+    def penalty_slope(self, t: float) -> float:
+        return super().penalty_slope(t) + float((self.l1 * self.v) @ np.sign(self.w + t * self.v))
 
 
 def _working_set(penalty: Penalty, w: FloatArray, gradient: FloatArray) -> IntArray:

@@ -87,7 +87,7 @@ def resolvents(A: FloatArray, alphas: FloatArray, n_forms: int) -> Resolvents:
             return _Diagonal(vectors, shrinkage(np.maximum(values, 0.0), alphas).T)
         Q, diagonal, off = _reduced(A)
     lower, weight = np.zeros((len(alphas), m)), np.empty((len(alphas), m))
-    floor = _TINY * max(float(np.abs(diagonal).max()), 1e-300)
+    floor = max(_TINY * float(np.abs(diagonal).max()), 1e-300)
     if factors(diagonal, off, alphas, floor, lower, weight):
         return _Tridiagonal(Q, lower, weight)
     values, vectors = linalg.eigh_tridiagonal(diagonal, off, check_finite=False)
@@ -122,5 +122,5 @@ def _orthogonal(reflectors: FloatArray, tau: FloatArray) -> FloatArray:
 def shrinkage(values: FloatArray, alphas: FloatArray) -> FloatArray:
     """1 / (value + alpha), of shape (n_values, n_alphas); 0 where both vanish beside the largest value."""
     shifted = values[:, None] + alphas
-    floor = _TINY * max(float(values.max()), 1e-300)
+    floor = max(_TINY * float(values.max()), 1e-300)
     return np.where(shifted > floor, 1.0 / np.maximum(shifted, floor), 0.0)

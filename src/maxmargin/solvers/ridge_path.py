@@ -26,8 +26,9 @@ class RidgePath:
     alphas : of shape (n_alphas,).
     coef : weights of shape (n_alphas, n_features), or dual weights of shape (n_alphas, n_samples).
     intercept : of shape (n_alphas,).
-    loo_residuals : y_i minus the prediction of the model without row i, of shape (n_samples, n_alphas);
-        (0, n_alphas) for data in pieces, where they are added up but not kept.
+    loo_residuals : y_i minus the prediction of the model without row i, of shape (n_samples, n_alphas); NaN
+        for rows of weight zero and where the other rows do not determine a prediction; of shape (0, n_alphas)
+        for data in pieces, where they are added up but not kept.
     loo_mse : their weighted mean squares, of shape (n_alphas,).
     """
 
@@ -97,7 +98,11 @@ class _Centred:
     def gram(self) -> FloatArray:
         """X'X of the rows, without making them."""
         weights = np.ones(self.X.shape[0]) if self.root is None else self.root**2
-        return np.asarray(self.X.gram(weights) - weights.sum() * np.outer(self.mean, self.mean))
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram = np.asarray(self.X.gram(weights) - weights.sum() * np.outer(self.mean, self.mean))
+        if not np.isfinite(gram).all():
+            raise ValueError("the squares of X are too large for floating-point numbers: scale its columns.")
+        return gram
 
     def adjoint(self, u: FloatArray) -> FloatArray:
         """X'u of the rows, without making them."""

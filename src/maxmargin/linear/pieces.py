@@ -44,7 +44,7 @@ def _check_weight(seen: Survey) -> None:
 
 
 def weights_of_classes(model: Any, seen: Survey, *, balance_sums: bool = True) -> FloatArray:
-    """The weights that ``class_weight`` gives to the classes, of shape (n_classes,); see `example_weights`."""
+    """The weights that ``class_weight`` gives to each of the classes; see `example_weights`."""
     return class_weights(model.class_weight, seen.labels, seen.masses if balance_sums else seen.counts)
 
 

@@ -1,4 +1,4 @@
-"""Proximal Newton with working sets of columns, its quadratic models solved by coordinate descent."""
+"""Proximal Newton with working sets of columns; coordinate descent finds the signs in its models."""
 
 from __future__ import annotations
 
@@ -87,8 +87,9 @@ class ProximalCoordinateDescent:
     """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + l2/2 ||w||^2 + sum_j l1_j |w_j|   for smooth losses.
 
     Proximal Newton (Yuan, Ho & Lin 2012): on a working set of columns (the non-zero ones and the worst
-    violators, Johnson & Guestrin 2015) the quadratic model is minimised by coordinate descent on its Gram
-    matrix, then a line search. Cost of a step: n q^2 for q columns in the set, and one product with X.
+    violators, Johnson & Guestrin 2015) coordinate descent on the Gram matrix finds the signs of the model's
+    minimiser and a linear system its values, then a line search. Cost of a step: n q^2 + q^3 for q columns in
+    the set, and one product with X.
     """
 
     tol: float = 1e-4

@@ -106,16 +106,12 @@ def _reduced(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _orthogonal(reflectors: FloatArray, tau: FloatArray) -> FloatArray:
-    """The product of the reflections that `dsytrd` leaves below the diagonal.
+    """The product of the reflections that `dsytrd` leaves below the diagonal, in their place.
 
-    Moved one column to the right, behind a reflection that does nothing, they are what `dorgqr` expects.
+    They lie as a reduction to Hessenberg form leaves its own, for which SciPy has a routine.
     """
-    moved = np.empty_like(reflectors)
-    moved[:, 0] = 0.0
-    moved[:, 1:] = reflectors[:, :-1]
-    tau = np.append(0.0, tau)
-    room = int(linalg.lapack.dorgqr(moved[:1, :1], tau[:1], lwork=-1)[1][0]) * len(moved)
-    Q: FloatArray = linalg.lapack.dorgqr(moved, tau, lwork=room, overwrite_a=1)[0]
+    room = int(linalg.lapack.dorghr_lwork(len(reflectors))[0])
+    Q: FloatArray = linalg.lapack.dorghr(reflectors, tau, lwork=room, overwrite_a=1)[0]
     return Q
 
 

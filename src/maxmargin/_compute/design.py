@@ -156,7 +156,7 @@ class DenseDesign:
         results = _each(work, self._parts(), self.threads)
         total: FloatArray = results[0]
         for more in results[1:]:
-            total = total + more
+            total += more
         return total
 
     def take(self, rows: IntArray) -> DenseDesign:

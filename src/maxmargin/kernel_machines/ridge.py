@@ -78,7 +78,7 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         weights = row_weights(sample_weight, len(y))
         threads = effective_threads(self.n_jobs)
         K = np.asarray(self.kernel_.gram(self._points, n_threads=threads), dtype=np.float64)
-        self.path_ = self._solve(K, y, weights, alphas)
+        self.path_ = self._solve(K, y, weights, alphas, threads)
         best = self.path_.best if len(alphas) > 1 else 0
         self.alpha_ = float(alphas[best])
         self.dual_coef_ = self.path_.coef[best]
@@ -91,14 +91,16 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         check_positive("alpha", self.alpha)
         return np.array([self.alpha], dtype=np.float64)
 
-    def _solve(self, K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> RidgePath:
+    def _solve(
+        self, K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray, n_threads: int
+    ) -> RidgePath:
         if len(alphas) == 1 and np.all(weights > 0):
             try:
                 with blas_threads_for(len(y)):
                     return kernel_ridge(K, y, weights, alphas)
             except linalg.LinAlgError:  # K is not positive semidefinite: the eigenvalues below zero are cut
                 pass
-        return kernel_path(K, y, weights, alphas, overwrite=True)
+        return kernel_path(K, y, weights, alphas, overwrite=True, n_threads=n_threads)
 
     def predict(self, X: Any) -> FloatArray:
         """Predicted values of shape (n_samples,)."""

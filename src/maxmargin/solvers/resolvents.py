@@ -8,17 +8,19 @@ tridiagonal T and forming Q costs 8/3 m^3, a third of an eigendecomposition (Gol
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from scipy import linalg
 
-from maxmargin._compute.threads import blas_threads_for
+from maxmargin._compute.threads import blas_threads_for, run, single_threaded_blas
 from maxmargin._compute.tridiagonal import factors, quadratic_forms, solutions
+from maxmargin._compute.tridiagonal_form import tridiagonal_form
 from maxmargin.typing import FloatArray
 
 _TINY = 1e-12
-_COLUMNS = 128  # whose quadratic forms are computed at once, out of the cache
+_COLUMNS = 128  # of the identity that are rotated at once, out of the cache
 _MANY = 4  # from this number times m^2 on quadratic forms (of all alphas together) pay for eigenvectors
 
 
@@ -67,11 +69,24 @@ class _Diagonal:
         return np.asarray(self.weight @ np.square(Z))
 
 
-def diagonals(inverse: Resolvents) -> FloatArray:
-    """The diagonal of (A + alpha I)^-1 for every alpha, of shape (n_alphas, m)."""
+def solutions_and_diagonals(
+    inverse: Resolvents, t: FloatArray, n_threads: int = 1
+) -> tuple[FloatArray, FloatArray]:
+    """(A + alpha I)^-1 t and the diagonal of (A + alpha I)^-1 for every alpha, each of (n_alphas, m)."""
     Q = inverse.Q
-    parts = [slice(start, start + _COLUMNS) for start in range(0, len(Q), _COLUMNS)]
-    return np.concatenate([inverse.forms(Q[part].T) for part in parts], axis=1)
+    # numpy and scipy have a BLAS each, whose threads wait in a loop after a call: two would be in the way
+    with single_threaded_blas():
+        inner = inverse.inner(Q.T @ t)
+        solved, diagonal = np.empty_like(inner), np.empty_like(inner)
+
+        def fill(part: slice) -> None:
+            Z = np.ascontiguousarray(Q[part].T)
+            np.matmul(inner, Z, out=solved[:, part])
+            diagonal[:, part] = inverse.forms(Z)
+
+        parts = [slice(start, start + _COLUMNS) for start in range(0, len(t), _COLUMNS)]
+        run([partial(fill, part) for part in parts], n_threads)
+    return solved, diagonal
 
 
 def resolvents(A: FloatArray, alphas: FloatArray, n_forms: int) -> Resolvents:
@@ -85,34 +100,13 @@ def resolvents(A: FloatArray, alphas: FloatArray, n_forms: int) -> Resolvents:
         if n_forms * len(alphas) > _MANY * m * m:
             values, vectors = linalg.eigh(A.T, driver="evd", overwrite_a=True, check_finite=False)
             return _Diagonal(vectors, shrinkage(np.maximum(values, 0.0), alphas).T)
-        Q, diagonal, off = _reduced(A)
+        Q, diagonal, off = tridiagonal_form(A)
     lower, weight = np.zeros((len(alphas), m)), np.empty((len(alphas), m))
     floor = max(_TINY * float(np.abs(diagonal).max()), 1e-300)
     if factors(diagonal, off, alphas, floor, lower, weight):
         return _Tridiagonal(Q, lower, weight)
     values, vectors = linalg.eigh_tridiagonal(diagonal, off, check_finite=False)
     return _Diagonal(Q @ vectors, shrinkage(np.maximum(values, 0.0), alphas).T)
-
-
-def _reduced(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Q and the two diagonals of T; A is destroyed."""
-    m = len(A)
-    if m == 1:
-        return np.ones((1, 1)), A[0].copy(), np.empty(0)
-    room = int(linalg.lapack.dsytrd_lwork(m, lower=1)[0])
-    # the transpose is in LAPACK's order, so that nothing is copied
-    reflectors, diagonal, off, tau, _ = linalg.lapack.dsytrd(A.T, lower=1, lwork=room, overwrite_a=1)
-    return _orthogonal(reflectors, tau), diagonal, off
-
-
-def _orthogonal(reflectors: FloatArray, tau: FloatArray) -> FloatArray:
-    """The product of the reflections that `dsytrd` leaves below the diagonal, in their place.
-
-    They lie as a reduction to Hessenberg form leaves its own, for which SciPy has a routine.
-    """
-    room = int(linalg.lapack.dorghr_lwork(len(reflectors))[0])
-    Q: FloatArray = linalg.lapack.dorghr(reflectors, tau, lwork=room, overwrite_a=1)[0]
-    return Q
 
 
 def shrinkage(values: FloatArray, alphas: FloatArray) -> FloatArray:

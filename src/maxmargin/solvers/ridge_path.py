@@ -10,7 +10,7 @@ from scipy import linalg
 
 from maxmargin._compute.design import Design
 from maxmargin._compute.threads import run, single_threaded_blas
-from maxmargin.solvers.resolvents import Resolvents, diagonals, resolvents
+from maxmargin.solvers.resolvents import resolvents, solutions_and_diagonals
 from maxmargin.typing import FloatArray
 
 _TINY = 1e-12
@@ -70,7 +70,7 @@ def linear_path(
     if n >= p:
         coef, residuals, squares = _by_columns(table, target, rest, alphas, n_threads)
     else:
-        coef, residuals, squares = _by_rows(table, target, rest, alphas)
+        coef, residuals, squares = _by_rows(table, target, rest, alphas, n_threads)
     return RidgePath(
         alphas=alphas,
         coef=coef,
@@ -99,7 +99,9 @@ class _Centred:
         """X'X of the rows, without making them."""
         weights = np.ones(self.X.shape[0]) if self.root is None else self.root**2
         with np.errstate(over="ignore", invalid="ignore"):
-            gram = np.asarray(self.X.gram(weights) - weights.sum() * np.outer(self.mean, self.mean))
+            scaled = np.sqrt(weights.sum()) * self.mean
+            gram = np.multiply.outer(scaled, scaled)
+            np.subtract(self.X.gram(weights), gram, out=gram)
         if not np.isfinite(gram).all():
             raise ValueError("the squares of X are too large for floating-point numbers: scale its columns.")
         return gram
@@ -134,22 +136,14 @@ def _by_columns(
 
 
 def _by_rows(
-    table: _Centred, target: FloatArray, rest: FloatArray, alphas: FloatArray
+    table: _Centred, target: FloatArray, rest: FloatArray, alphas: FloatArray, n_threads: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """As `_by_columns` from the Gram matrix A of the rows: I minus the smoother is alpha (A + alpha I)^-1."""
     rows = table.rows(slice(None))
-    inverse = resolvents(rows @ rows.T, alphas, len(rows))
-    dual = _dual(inverse, target)
-    residuals = _divided(alphas[:, None] * dual, alphas[:, None] * diagonals(inverse) - (1.0 - rest))
+    dual, diagonal = solutions_and_diagonals(resolvents(rows @ rows.T, alphas, len(rows)), target, n_threads)
+    residuals = _divided(alphas[:, None] * dual, alphas[:, None] * diagonal - (1.0 - rest))
     with single_threaded_blas():
         return dual @ rows, residuals, _squares(residuals)
-
-
-def _dual(inverse: Resolvents, target: FloatArray) -> FloatArray:
-    """(A + alpha I)^-1 target for every alpha, of shape (n_alphas, m)."""
-    # numpy and scipy have a BLAS each, whose threads wait in a loop after a call: two would be in the way
-    with single_threaded_blas():
-        return np.asarray(inverse.inner(inverse.Q.T @ target) @ inverse.Q.T)
 
 
 def _divided(residuals: FloatArray, left: FloatArray) -> FloatArray:
@@ -186,6 +180,7 @@ def kernel_path(
     alphas: FloatArray,
     *,
     overwrite: bool = False,
+    n_threads: int = 1,
 ) -> RidgePath:
     """min over a   sum_i s_i (y_i - (K a)_i)^2 + alpha a'K a   for every alpha: a = (K + alpha S^-1)^-1 y.
 
@@ -197,9 +192,8 @@ def kernel_path(
         K = root[:, None] * K * root
     elif not (overwrite and K.flags.c_contiguous):
         K = K.copy(order="C")
-    inverse = resolvents(K, alphas, len(K))
-    scaled = _dual(inverse, y if root is None else root * y)
-    diagonal = diagonals(inverse)
+    target = y if root is None else root * y
+    scaled, diagonal = solutions_and_diagonals(resolvents(K, alphas, len(K)), target, n_threads)
     residuals = np.divide(scaled, diagonal, out=np.full_like(scaled, np.nan), where=diagonal > 0)
     return RidgePath(
         alphas=alphas,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.base import clone
+from sklearn.ensemble import StackingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Reference
 
@@ -320,3 +321,20 @@ def test_more_than_1500_unknowns():
     X = sparse.random(120, 600, density=0.05, format="csr", random_state=0)
     model = mm.LogisticRegression(C=1.0).fit(X, rng.integers(0, 3, size=120))
     assert solved(model.certificate_, model.tol)
+
+
+def test_a_separated_column_is_not_called_dependent():
+    X = np.append(np.arange(10.0), 4.0)[:, None]
+    with pytest.warns(SeparationWarning):
+        model = mm.LogisticRegression().fit(X, np.append(np.arange(10) > 4, True))
+    (note,) = model.summary().notes
+    assert note.startswith("quasi-complete separation")
+
+
+def test_one_versus_one_has_no_probabilities_to_stack():
+    X, y = _data(classes=3)
+    model = mm.LogisticRegression(C=1.0, multiclass="ovo")
+    assert not hasattr(clone(model).fit(X, y), "predict_proba")
+    assert hasattr(clone(model).fit(X, y > 0), "predict_proba")
+    stack = StackingClassifier([("pairs", model)], final_estimator=mm.LogisticRegression(C=1.0), cv=3)
+    assert stack.fit(X, y).score(X, y) > 0.5

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._compute.design import Design, design
@@ -47,7 +48,7 @@ from maxmargin.solvers.primal_multinomial_pieces import MultinomialPiecesNewton
 from maxmargin.solvers.primal_newton import Newton, hessian
 from maxmargin.solvers.primal_pieces import PiecesNewton, solve_pieces
 from maxmargin.solvers.primal_warm import sample_start
-from maxmargin.typing import FloatArray, IntArray
+from maxmargin.typing import BoolArray, FloatArray, IntArray
 
 
 class SeparationWarning(ConvergenceWarning):
@@ -284,20 +285,25 @@ class LogisticRegression(LinearClassifier):
             [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
         )
 
+    def _has_probabilities(self) -> bool:
+        if self.multiclass == "ovo" and len(getattr(self, "classes_", ())) != 2:
+            raise AttributeError("multiclass='ovo' has no probabilities: use 'multinomial' or 'ovr'.")
+        return True
+
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             logs: FloatArray = np.log(self.predict_proba(X))
         return logs
 
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of shape (n_samples, n_classes), in the order of ``classes_``.
 
         One-versus-rest probabilities are scaled to sum to one; one-versus-one has none.
         """
         check_is_fitted(self)
-        if len(self.classes_) > 2 and self.multiclass == "ovo":
-            raise AttributeError("multiclass='ovo' has no probabilities: use 'multinomial' or 'ovr'.")
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
@@ -329,8 +335,9 @@ class LogisticRegression(LinearClassifier):
             inverse, estimable = np.full((rank, rank), np.nan), np.ones(rank, dtype=bool)
         else:
             inverse, estimable, rank = covariance(information)
-        variances = self._without_separated(np.diag(inverse).copy())
-        aliased = [str(name) for name, known in zip(index, estimable, strict=True) if not known]
+        separated = self._separated(len(coefficients))
+        variances = np.where(separated, np.nan, np.diag(inverse))
+        aliased = [str(name) for name in index[~estimable & ~separated]]
         return LogisticSummary(
             table=coefficient_table(coefficients, variances, index, level),
             odds=f"{'each class' if several else repr(labels[1])} against {labels[0]!r}",
@@ -342,12 +349,12 @@ class LogisticRegression(LinearClassifier):
             notes=self._notes(aliased),
         )
 
-    def _without_separated(self, variances: FloatArray) -> FloatArray:
-        """A coefficient that grows without end has no standard error."""
-        if self.separation_ is not None:
-            involved = np.append(self.separation_.columns, [True] * self.fit_intercept)
-            variances.reshape(-1, len(involved))[:, involved] = np.nan
-        return variances
+    def _separated(self, n_coefficients: int) -> BoolArray:
+        """Which coefficients grow without end, so that they have no standard error."""
+        if self.separation_ is None:
+            return np.zeros(n_coefficients, dtype=bool)
+        involved = np.append(self.separation_.columns, [True] * self.fit_intercept)
+        return np.tile(involved, n_coefficients // len(involved))
 
     def _notes(self, aliased: list[str]) -> tuple[str, ...]:
         notes = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -28,9 +29,9 @@ _ROUNDS = 20  # of guesses at the signs of a model's minimiser
 
 @jit_sums
 def _descend(
-    H: FloatArray, g: FloatArray, w: FloatArray, l1: FloatArray, l2: FloatArray, z: FloatArray, tol: float
+    H: FloatArray, g: FloatArray, w: FloatArray, l1: FloatArray, l2: float, z: FloatArray, tol: float
 ) -> None:
-    """min over z   1/2 (z - w)'H(z - w) + g'z + sum_j l1_j |z_j| + l2_j z_j^2 / 2,   one column at a time.
+    """min over z   1/2 (z - w)'H(z - w) + g'z + sum_j l1_j |z_j| + l2 / 2 ||z||^2,   one column at a time.
 
     H and g are the model of the losses at w; z, which starts at w, is changed in place.
     """
@@ -39,7 +40,7 @@ def _descend(
     for _ in range(1000):
         largest = 0.0
         for j in range(p):
-            curvature = H[j, j] + l2[j]
+            curvature = H[j, j] + l2
             if curvature <= 0.0:
                 continue
             target = H[j, j] * z[j] - gradient[j]
@@ -56,7 +57,7 @@ def _descend(
 
 
 def _minimiser(
-    H: FloatArray, g: FloatArray, w: FloatArray, l1: FloatArray, l2: FloatArray, rough: float
+    H: FloatArray, g: FloatArray, w: FloatArray, l1: FloatArray, l2: float, rough: float
 ) -> FloatArray:
     """The minimiser of the model of `_descend`: coordinate descent finds the signs, linear algebra the rest.
 
@@ -70,8 +71,10 @@ def _minimiser(
     for _ in range(_ROUNDS):
         live = (signs != 0) | (l1 == 0)
         exact = np.zeros_like(z)
-        system = H[np.ix_(live, live)] + np.diag(l2[live])
-        exact[live] = solve_symmetric(system, (right - l1 * signs)[live])
+        system = H[np.ix_(live, live)]
+        system[np.diag_indices_from(system)] += l2
+        if live.any():
+            exact[live] = solve_symmetric(system, (right - l1 * signs)[live])
         wrong = (l1 > 0) & (exact * signs < 0)
         pull = right - H @ exact
         late = ~live & (np.abs(pull) > l1 * (1.0 + 1e-9) + 1e-14 * np.abs(right))
@@ -104,7 +107,7 @@ class ProximalCoordinateDescent:
         began = perf_counter()
         terms = weighted_loss(problem)
         state = first_state(problem, terms, start)
-        status, iteration = Status.MAX_ITER, 0
+        status, iteration, gap = Status.MAX_ITER, 0, inf
         for iteration in range(1, self.max_iter + 1):
             moved = proximal_step(problem, terms, state)
             if callback is not None:
@@ -112,10 +115,12 @@ class ProximalCoordinateDescent:
             state.u = terms.slope(state.f)
             if closed(state.decrement, state.value, self.tol, len(state.f)) or not moved:
                 dual, _, _ = problem.dual_value(state.u)
-                if closed(state.value - dual, dual, self.tol, len(state.f)):
+                before, gap = gap, state.value - dual
+                if closed(gap, dual, self.tol, len(state.f)):
                     status = Status.CONVERGED
                     break
-                if not moved or state.decrement <= max(1e-6 * self.tol, 1e-11) * abs(state.value):
+                rounding = state.decrement <= max(1e-6 * self.tol, 1e-11) * abs(state.value)
+                if not moved or (rounding and gap > 0.5 * before):
                     status = Status.STALLED
                     break
         return Solution(
@@ -133,19 +138,23 @@ def proximal_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> 
     p = problem.X.shape[1]
     slope, d = state.model(terms)
     gradient = problem.X.adjoint(slope)
-    w, b = state.theta[:-1], state.theta[-1]
+    w = state.theta[:-1]
     chosen = _working_set(penalty, w, gradient)
     columns = problem.X.columns(chosen) if len(chosen) < p else problem.X
     H = hessian(columns, d, 0.0, problem.fit_intercept)
-    H[np.diag_indices_from(H)] += 1e-10 * max(1e-10, float(np.trace(H)) / len(H))
-    H[-1, -1] += max(0.0, terms.bias_floor - float(d.sum()))
+    H[-1, -1] += max(1e-20, terms.bias_floor - float(d.sum()))
     g = np.append(gradient[chosen], slope.sum() * problem.fit_intercept)
-    old = np.append(w[chosen], b)
-    l1 = np.append(np.broadcast_to(penalty.l1, p)[chosen], 0.0)
-    l2 = np.append(np.full(len(chosen), penalty.l2), 0.0)
-    step = _minimiser(H, g, old, l1, l2, 1e-3 * max(min(state.decrement, abs(state.value)), 1e-16)) - old
-    if not problem.fit_intercept:
-        step[-1] = 0.0
+    # the model at the best b for each w: a column's mean, which b takes up, is then no matter
+    ratio = H[:-1, -1] / H[-1, -1]
+    reduced = H[:-1, :-1] - np.multiply.outer(ratio, H[:-1, -1])
+    # columns may depend on each other; the second part is what rounding takes away
+    reduced[np.diag_indices_from(reduced)] += 1e-10 * np.diag(reduced) + 1e-14 * np.diag(H)[:-1] + 1e-20
+    l1 = np.broadcast_to(penalty.l1, p)[chosen]
+    rough = 1e-3 * max(min(state.decrement, abs(state.value)), 1e-16)
+    step = np.zeros(len(chosen) + 1)
+    step[:-1] = _minimiser(reduced, g[:-1] - g[-1] * ratio, w[chosen], l1, penalty.l2, rough) - w[chosen]
+    if problem.fit_intercept:
+        step[-1] = -g[-1] / H[-1, -1] - float(ratio @ step[:-1])
     direction = np.zeros(p + 1)
     direction[chosen], direction[-1] = step[:-1], step[-1]
     along = columns.scores(step[:-1]) + step[-1]

@@ -83,12 +83,15 @@ class SuccessiveLinearisation:
         """The successive linearisation algorithm from the weights w, with ``left`` steps at most."""
         objectives: list[float] = []
         theta: FloatArray | None = None
+        tangent = problem.penalty.linearised(w)
         for _ in range(min(left, self.longest)):
-            solution = self._tangent_problem(problem, problem.penalty.linearised(w), theta)
+            solution = self._tangent_problem(problem, tangent, theta)
             theta = solution.x
             objectives.append(problem.value(theta))
-            moved = np.max(np.abs(theta[:-1] - w), initial=0.0)
-            w = theta[:-1]
+            before, w = w, theta[:-1]
+            touched, tangent = tangent, problem.penalty.linearised(w)
+            # what the tangent turned is what the first-order condition still lacks
+            moved = np.max(np.maximum(np.abs(w - before), np.abs(tangent - touched)), initial=0.0)
             if moved <= 0.1 * self.tol:
                 return Run(objectives, solution, True)
         return Run(objectives, solution, False)

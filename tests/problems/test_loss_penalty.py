@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.problems.loss_penalty import warn_unsolved, worst_gap
 
 AT_ZERO = Certificate.between(1e-14, 0.0, n_checked=100)  # solved, with a relative gap of 1e286
@@ -14,8 +14,14 @@ OUTSIDE = Certificate.between(0.9, 1.0, infeasibility=0.5, n_checked=100)
 
 
 def test_an_optimum_of_zero_hides_no_machine_that_is_not_solved():
-    assert worst_gap([AT_ZERO, ROUGH], 1e-4) is ROUGH
-    assert worst_gap([AT_ZERO, ROUGH], 0.5) is AT_ZERO
+    assert worst_gap([AT_ZERO, ROUGH], 1e-4).gap == ROUGH.gap
+    assert worst_gap([AT_ZERO, ROUGH], 0.5).gap == AT_ZERO.gap
+
+
+@pytest.mark.parametrize("choose", [worst, lambda found: worst_gap(found, 1e-4)], ids=["kkt", "gap"])
+def test_one_certificate_of_several_says_so(choose):
+    assert str(choose([ROUGH, AT_ZERO, ROUGH])).startswith("Certificate: the worst of 3 machines: ")
+    assert "machines" not in str(choose([ROUGH]))
 
 
 @pytest.mark.parametrize(

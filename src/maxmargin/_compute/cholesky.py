@@ -1,4 +1,4 @@
-"""Cholesky factors in threads."""
+"""Cholesky factors without the interpreter's lock, for fits in threads."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ class Certificate:
     complete : True when every row was checked, False when a sample was (see ``n_checked``).
     convex : False when the problem is not convex, so that no gap exists.
     n_checked : number of rows whose conditions were evaluated.
+    n_machines : number of binary machines of which this is the worst one's certificate.
 
     A figure that does not exist for this problem, or was not computed, is NaN.
     """
@@ -34,6 +35,7 @@ class Certificate:
     complete: bool = True
     convex: bool = True
     n_checked: int = 0
+    n_machines: int = 1
 
     @classmethod
     def between(cls, primal: float, dual: float, **figures: Any) -> Self:
@@ -58,10 +60,11 @@ class Certificate:
                 f"primal {self.primal:.10g}, dual {self.dual:.10g}, gap {self.gap:.3g} "
                 f"({self.relative_gap:.2g} relative)"
             )
-        return "Certificate: " + "; ".join(lines)
+        several = f"the worst of {self.n_machines} machines: " if self.n_machines > 1 else ""
+        return f"Certificate: {several}" + "; ".join(lines)
 
 
 def worst(certificates: list[Certificate]) -> Certificate:
     """The certificate with the largest KKT violation, marked complete only if all are."""
     chosen = max(certificates, key=lambda c: c.kkt)
-    return replace(chosen, complete=all(c.complete for c in certificates))
+    return replace(chosen, complete=all(c.complete for c in certificates), n_machines=len(certificates))

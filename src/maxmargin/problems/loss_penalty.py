@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -139,7 +139,8 @@ def closed(gap: float, dual: float, tol: float, n_rows: int) -> bool:
 
 def worst_gap(certificates: list[Certificate], tol: float) -> Certificate:
     """The certificate of the machine furthest from its optimum; those not good to ``tol`` come first."""
-    return max(certificates, key=lambda c: (not solved(c, tol), c.relative_gap if c.convex else c.kkt))
+    chosen = max(certificates, key=lambda c: (not solved(c, tol), c.relative_gap if c.convex else c.kkt))
+    return replace(chosen, n_machines=len(certificates))
 
 
 def warn_unsolved(certificate: Certificate, tol: float, what: str, remedy: str) -> None:

@@ -99,6 +99,8 @@ def proof(study: Study) -> str:
     if certificate is None:
         return say("proof.none", model=type(study.subject.final).__name__)
     parts = [say("proof.holds" if certified(study) else "proof.fails")]
+    if certificate.n_machines > 1:
+        parts.append(say("proof.worst", n=certificate.n_machines))
     if not certificate.convex:
         parts.append(say("proof.not_convex"))
     elif not isnan(certificate.gap):

@@ -205,6 +205,7 @@ def test_sparse_and_precomputed(tmp_path):
     K = RBF(gamma=0.1)(X)
     page = Page(mm.report(mm.SVC(kernel="precomputed").fit(K, y), K, y, tmp_path / "gram.html"))
     assert "Kernel values among 150 rows" in page.text
+    assert "belongs to the worst of the 3 machines" in page.text
 
 
 # -- warnings --------------------------------------------------------------------------------------

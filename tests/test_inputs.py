@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
-from maxmargin.feature_selection import RFE, SFS, FisherScore, SparseSVMSelector
+from maxmargin.feature_selection import RFE, SFS, FisherScore, ReliefF, SparseSVMSelector
 from maxmargin.inputs import class_codes, class_factors
 from maxmargin.scoring import IVSelector
 
@@ -263,6 +263,64 @@ def test_a_warning_points_to_the_line_of_the_user(model, y):
     with pytest.warns(ConvergenceWarning) as said:
         model.fit(X, y)
     assert [warning.filename for warning in said] == [__file__]
+
+
+SQUARES = "the squares of X are too large for floating-point numbers: scale its columns"
+
+
+@pytest.mark.parametrize("kind", [*MACHINES, mm.PassiveAggressive, mm.SubgradientDescent])
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_array])
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning", "ignore:invalid:RuntimeWarning")
+def test_rows_whose_squares_overflow_are_refused(kind, form):
+    if form is sp.csr_array and kind is mm.FisherDiscriminant:
+        return  # takes no sparse matrices
+    with pytest.raises(ValueError, match=SQUARES):
+        kind().fit(form(X * 1e200), target_of(kind))
+
+
+def test_a_later_chunk_of_a_stream_whose_squares_overflow_is_refused():
+    model = mm.Perceptron().partial_fit(X, LABELS, classes=["a", "b"])
+    with pytest.raises(ValueError, match=SQUARES):
+        model.partial_fit(X * 1e200, LABELS)
+
+
+@pytest.mark.parametrize(
+    "kind", [mm.SVC, mm.SVDD, mm.OneClassSVM, mm.KernelRidge, mm.KernelPerceptron, mm.LowRank, mm.LargeSVC]
+)
+def test_kernel_values_that_are_no_finite_numbers_are_refused(kind):
+    with pytest.raises(ValueError, match=r"values of Polynomial\(.*degree=900\) are too large .* lower the"):
+        kind(kernel=mm.kernels.Polynomial(gamma=9.0, degree=900)).fit(10.0 * X, target_of(kind))
+    with pytest.raises(ValueError, match="the kernel function gave NaN or infinity on some rows"):
+        kind(kernel=lambda a, b: np.full((len(a), len(b)), np.nan)).fit(X, target_of(kind))
+
+
+@pytest.mark.parametrize("kind", [FisherScore, ReliefF])
+def test_rankers_refuse_dates(kind):
+    frame = pd.DataFrame({"u": X[:, 0], "day": pd.date_range("2020", periods=12)})
+    with pytest.raises(TypeError, match="dates or times in column 'day': turn them into numbers"):
+        kind().fit(frame, LABELS)
+
+
+def test_more_neighbours_than_rows():
+    all_rows = ReliefF(n_neighbors=12).fit(X, LABELS).scores_
+    np.testing.assert_array_equal(ReliefF(n_neighbors=10**30).fit(X, LABELS).scores_, all_rows)
+
+
+@pytest.mark.parametrize("kind", [mm.Binning, mm.WOEEncoder, mm.Scorecard, IVSelector])
+def test_what_bins_refuses(kind):
+    with pytest.raises(ValueError, match=r"Found array with 0 feature\(s\) \(shape=\(12, 0\)\)"):
+        kind().fit(pd.DataFrame(index=range(12)), LABELS)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        kind().fit(X, [])
+    with pytest.raises(ValueError, match="sample_weight is one finite number >= 0 for each row"):
+        kind().fit(X, LABELS, sample_weight={"a": 1})
+
+
+def test_information_values_of_nothing():
+    with pytest.raises(TypeError, match="NoneType has no bins: pass a fitted Binning"):
+        mm.scoring.iv_table(None)
+    with pytest.raises(ValueError, match="smoothing='a' must be positive"):
+        mm.scoring.iv_of_counts([1], [2], smoothing="a")
 
 
 FRAMES = {

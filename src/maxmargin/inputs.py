@@ -15,6 +15,7 @@ from maxmargin.parameters import check_not_negative
 from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 _FEW_CLASSES = 20
+SQUARES_TOO_LARGE = "the squares of X are too large for floating-point numbers: scale its columns."
 
 
 def checked_table(X: Any, **options: Any) -> Any:
@@ -42,7 +43,7 @@ def _advice(reason: str, X: Any) -> str | None:
             "string kernel such as mm.kernels.Subsequence."
         )
     if "could not be promoted" in reason:
-        return f"X holds dates or times{_dates(X)}: turn them into numbers, such as days since the first one."
+        return _no_dates(_dates(X)[0], X)
     if "must be a string or a real number" in reason:
         return f"X holds what is no number ({reason}): give a table of numbers."
     if "Complex data not supported" in reason:
@@ -77,20 +78,35 @@ def numbers_or_csr(estimator: Any, X: Any, *, reset: bool = True) -> Any:
     if _is_plain(X):
         known_columns(estimator, X, reset=reset)
         return X
-    return fitted_table(
+    table = fitted_table(
         estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
     )
+    if reset:
+        check_squares(table)
+    return table
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether `checked_table` would return X as it is: its long way takes as long as a small fit."""
+    """Whether the long way would return X as it is: it takes as long as a small fit."""
     if type(X) is not np.ndarray or X.ndim != 2 or not X.size or not X.flags.c_contiguous:
         return False
     if X.dtype not in (np.float64, np.float32):
         return False
-    with np.errstate(all="ignore"):  # where the sum overflows, the long way decides
-        total = X.sum()  # not a product by BLAS, whose threads would go on waiting beside ours
-    return bool(np.isfinite(total))
+    return bool(np.isfinite(_sum_of_squares(X)))  # where it overflows, the long way decides
+
+
+def check_squares(X: Any) -> None:
+    """Refuse finite rows, dense or sparse, whose squares overflow: the machines add these up."""
+    values = X.data if sp.issparse(X) else X
+    if not np.isfinite(_sum_of_squares(values)):
+        raise ValueError(SQUARES_TOO_LARGE)
+
+
+def _sum_of_squares(values: AnyArray) -> float:
+    """Not by BLAS, whose threads would go on waiting beside ours."""
+    flat = values.ravel(order="K")
+    with np.errstate(all="ignore"):
+        return float(np.einsum("i,i->", flat, flat, dtype=np.float64))
 
 
 def _where(X: Any) -> str:
@@ -101,10 +117,20 @@ def _where(X: Any) -> str:
     return _column(X, int(np.argmin(np.isfinite(values).all(axis=0))))
 
 
-def _dates(X: Any) -> str:
-    """The first column of dates, in words."""
+def check_no_dates(X: Any) -> None:
+    dates = _dates(X)
+    if dates:
+        raise TypeError(_no_dates(dates[0], X))
+
+
+def _dates(X: Any) -> list[int]:
+    """The columns of dates."""
     kinds = [np.asarray(column).dtype.kind for column in pd.DataFrame(X).to_dict("series").values()]
-    return _column(X, next(j for j, kind in enumerate(kinds) if kind in "mM"))
+    return [j for j, kind in enumerate(kinds) if kind in "mM"]
+
+
+def _no_dates(j: int, X: Any) -> str:
+    return f"X holds dates or times{_column(X, j)}: turn them into numbers, such as days since the first one."
 
 
 def _column(X: Any, j: int) -> str:

@@ -385,10 +385,13 @@ def test_plain_arrays_with_a_missing_value_are_refused(value):
 
 def test_huge_numbers_are_no_missing_values():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    X[:, 1] = 1e308  # their sum is infinite
+    X[:, 1] = 1e152  # the sum of their squares is finite
     table, codes, _ = mm.LinearSVC()._validate(X, np.arange(40) % 2, None)
     np.testing.assert_array_equal(table, X)
     np.testing.assert_array_equal(codes, np.arange(40) % 2)
+    X[:, 1] = 1e308  # the sum of the numbers themselves is infinite
+    with pytest.raises(ValueError, match=r"the squares of X are too large .*: scale its columns"):
+        mm.LinearSVC().fit(X, np.arange(40) % 2)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])

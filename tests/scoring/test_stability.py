@@ -65,5 +65,5 @@ def test_errors():
         population_stability([1.0, 2.0], ["a", "b"])
     with pytest.raises(ValueError, match="has no rows"):
         population_stability([], [1.0])
-    with pytest.raises(ValueError, match="at least 2"):
+    with pytest.raises(ValueError, match="n_bins=1 must be a whole number >= 2"):
         population_stability([1.0], [1.0], n_bins=1)

@@ -181,8 +181,8 @@ class ReliefF(_ReliefBase):
         self.n_jobs = n_jobs
 
     def _relief(self, table: Table, classes: Classes) -> FloatArray:
-        check_count("n_neighbors", self.n_neighbors)
-        return self._sums(table, classes, int(self.n_neighbors), _miss_weights(classes.masses))
+        n_neighbors = min(check_count("n_neighbors", self.n_neighbors), table.shape[0])
+        return self._sums(table, classes, n_neighbors, _miss_weights(classes.masses))
 
 
 def _miss_weights(masses: FloatArray) -> FloatArray:

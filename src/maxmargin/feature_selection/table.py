@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import _get_feature_names
 
-from maxmargin.inputs import class_codes, fitted_table, known_columns
+from maxmargin.inputs import check_no_dates, class_codes, fitted_table, known_columns
 from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 Categorical = str | Sequence[int] | Sequence[str] | Sequence[bool] | None
@@ -58,6 +58,7 @@ def read_table(estimator: Any, X: Any, categorical: Categorical = "auto") -> Tab
         return Table(values, np.zeros(values.shape[1], dtype=bool))
     columns = _columns(X) if is_frame else list(np.asarray(X, dtype=object).T)
     known_columns(estimator, X)
+    check_no_dates(X)
     names = _get_feature_names(X) if is_frame else None
     mask = _categorical_mask(columns, categorical, names)
     labels = names if names is not None else [f"x{j}" for j in range(len(columns))]

@@ -102,6 +102,18 @@ class Kernel(ABC):
         if B is None:
             np.fill_diagonal(out, self.diagonal(A))
 
+    def check_values(self, A: Any) -> None:
+        """Refuse Points on which values overflow: none of a kernel is larger than the largest K(x, x)."""
+        if self.whole:  # strings, whose values are too dear for a check and do not overflow
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(self.diagonal(A)).all()
+        if not finite:
+            raise ValueError(
+                f"the values of {self!r} are too large for floating-point numbers on these rows: scale the "
+                "columns of X, or lower the degree or the scale of the kernel."
+            )
+
     # -- parameters ----------------------------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -48,10 +48,12 @@ class TakesKernel(BaseEstimator):
         kernel = self._kernel()
         _check_two_dimensional(X)
         known_columns(self, X)
-        bound = kernel.bind(X)
-        points = bound.prepare(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # squares that overflow are refused in words
+            bound = kernel.bind(X)
+            points = bound.prepare(X)
         if len(points) < 1:
             raise ValueError("X has no rows.")
+        bound.check_values(points)
         return bound, points
 
     def _points_like(self, X: Any, like: Any) -> Any:

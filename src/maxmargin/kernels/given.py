@@ -77,6 +77,8 @@ class Function(Kernel):
         values = np.asarray(self.function(A.X, B.X))
         if values.shape != out.shape:
             raise ValueError(f"the kernel function gave shape {values.shape}, but {out.shape} was needed.")
+        if not np.isfinite(values).all():
+            raise ValueError("the kernel function gave NaN or infinity on some rows: it must be finite.")
         out[...] = values
 
     def diagonal(self, A: RawPoints) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._compute.inner import inner_products
+from maxmargin.inputs import SQUARES_TOO_LARGE
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.points import VectorPoints
 from maxmargin.typing import FloatArray
@@ -35,7 +36,10 @@ class VectorKernel(Kernel):
         X = self.embed(validated_columns(X, self.features))
         if like is None:
             shift = X.mean(axis=0, dtype=np.float64) if self.centred and not sp.issparse(X) else None
-            return VectorPoints.make(X, shift)
+            points = VectorPoints.make(X, shift)
+            if not np.isfinite(points.norms).all():
+                raise ValueError(SQUARES_TOO_LARGE)
+            return points
         if X.shape[1] != like.X.shape[1]:
             raise ValueError(f"{self!r} got rows of {like.X.shape[1]} and of {X.shape[1]} columns.")
         if sp.issparse(X) != sp.issparse(like.X):

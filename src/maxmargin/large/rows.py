@@ -98,4 +98,6 @@ def feature_map(
     bound = kernel.bind(X)
     if method == "fourier":
         return FourierMap.draw(bound, X, m, rng)
-    return nystrom_map(bound, X, bound.prepare(X), m, method, rng, n_threads)
+    points = bound.prepare(X)
+    bound.check_values(points)
+    return nystrom_map(bound, X, points, m, method, rng, n_threads)

@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.inputs import class_codes, example_weights, fitted_table
+from maxmargin.inputs import check_squares, class_codes, example_weights, fitted_table
 from maxmargin.interruption import all_or_nothing
 from maxmargin.linear.pieces import survey_classes
 from maxmargin.parameters import check_choice, check_count, check_fraction
@@ -97,6 +97,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
     ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Weights and means of the classes, the scatter inside them, and its fourth moment."""
         X = fitted_table(self, X, dtype=np.float64)
+        check_squares(X)
         self.classes_, codes = class_codes(y, X.shape[0], self)
         weights = example_weights(sample_weight, None, self.classes_, codes)
         K = len(self.classes_)

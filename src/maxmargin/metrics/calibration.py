@@ -10,6 +10,7 @@ import pandas as pd
 
 from maxmargin.metrics.confusion import wilson_interval
 from maxmargin.metrics.labels import scored_target
+from maxmargin.parameters import check_count
 from maxmargin.typing import FloatArray
 
 
@@ -40,8 +41,7 @@ def calibration_table(
     >>> table[["rows", "events", "predicted", "observed"]].round(3).to_numpy().tolist()
     [[3.0, 1.0, 0.133, 0.333], [3.0, 2.0, 0.767, 0.667]]
     """
-    if n_groups < 1:
-        raise ValueError(f"n_groups={n_groups} must be at least 1.")
+    check_count("n_groups", n_groups)
     target, p = scored_target(y, probability, positive=positive, names=names)
     if p.min() < 0 or p.max() > 1:
         raise ValueError(

@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 from sklearn.metrics import confusion_matrix
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_consistent_length
 
+from maxmargin.inputs import row_weights
 from maxmargin.metrics.delong import check_confidence
-from maxmargin.metrics.labels import class_names, positive_index
+from maxmargin.metrics.labels import class_names, known_labels, positive_index, sorted_classes
+from maxmargin.parameters import check_count
 from maxmargin.typing import FloatArray
 
 
@@ -163,6 +165,9 @@ def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> tu
     >>> round(low, 4), round(high, 4)
     (0.4902, 0.9433)
     """
+    check_count("trials", trials)
+    check_count("successes", successes, least=0, most=trials)
+    check_confidence(confidence)
     interval = stats.binomtest(successes, trials).proportion_ci(confidence, method="wilson")
     return float(interval.low), float(interval.high)
 
@@ -204,10 +209,14 @@ def confusion_table(
     >>> table.sensitivity, table.specificity
     (0.5, 0.6666666666666666)
     """
-    truth, predicted = column_or_1d(y_true), column_or_1d(y_pred)
-    classes = np.unique(np.concatenate([truth, predicted]))
+    truth, predicted = known_labels(y_true, "y_true"), known_labels(y_pred, "y_pred")
+    check_consistent_length(truth, predicted)
+    if (truth.dtype.kind in "US") != (predicted.dtype.kind in "US"):  # joined, numbers would become text
+        truth, predicted = truth.astype(object), predicted.astype(object)
+    classes = sorted_classes(np.concatenate([truth, predicted]))
     shown = class_names(classes, names)
-    counts = confusion_matrix(truth, predicted, labels=classes, sample_weight=sample_weight).T
+    weights = None if sample_weight is None else row_weights(sample_weight, len(truth))
+    counts = confusion_matrix(truth, predicted, labels=classes, sample_weight=weights).T
     chosen = None
     if positive is not None or len(classes) <= 2:
         chosen = shown[positive_index(classes, positive)]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_curve
 
-from maxmargin.metrics.labels import Measure, scored_target
+from maxmargin.metrics.labels import Measure, scored_target, target_weights
 from maxmargin.typing import FloatArray
 
 
@@ -78,7 +78,10 @@ def roc(
     """
     target, values = scored_target(y, score, positive=positive, names=names)
     fpr, tpr, thresholds = roc_curve(
-        target.is_positive, values, sample_weight=sample_weight, drop_intermediate=False
+        target.is_positive,
+        values,
+        sample_weight=target_weights(sample_weight, target),
+        drop_intermediate=False,
     )
     return RocCurve(
         fpr=fpr,

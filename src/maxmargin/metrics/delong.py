@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 from maxmargin.metrics.labels import BinaryTarget, scored_target
+from maxmargin.parameters import as_number
 from maxmargin.typing import FloatArray
 
 
@@ -89,7 +90,7 @@ def _summarise(target: BinaryTarget, parts: tuple[FloatArray, FloatArray], confi
 
 
 def check_confidence(confidence: float) -> None:
-    if not 0.0 < confidence < 1.0:
+    if not 0.0 < as_number(confidence) < 1.0:
         raise ValueError(f"confidence={confidence!r} must lie between 0 and 1, for example 0.95.")
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from math import isnan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.metrics import brier_score_loss, log_loss
-from sklearn.utils import column_or_1d
 
 from maxmargin.metrics.calibration import calibration_table
 from maxmargin.metrics.confusion import ConfusionTable, confusion_table
 from maxmargin.metrics.curves import RocCurve, roc
 from maxmargin.metrics.delong import AucResult, auc
 from maxmargin.metrics.kolmogorov import KsResult, ks_statistic
-from maxmargin.metrics.labels import BinaryTarget, positive_index, scored_target
+from maxmargin.metrics.labels import BinaryTarget, class_names, known_labels, positive_index, scored_target
 from maxmargin.metrics.lifts import gains
+from maxmargin.parameters import as_number
 from maxmargin.typing import AnyArray, FloatArray
 
 
@@ -144,7 +145,7 @@ def evaluate(
             f"evaluate takes a fitted classifier, and {type(model).__name__} has no classes_: fit it first, "
             "or use model.score for a regression."
         )
-    truth = column_or_1d(y)
+    truth = known_labels(y)
     classes = np.asarray(model.classes_)
     shown = _shown(classes, truth, names)
     k = None if positive is None and len(classes) > 2 else positive_index(classes, positive)
@@ -171,15 +172,13 @@ def evaluate(
 
 
 def _shown(classes: AnyArray, truth: AnyArray, names: Sequence[str] | None) -> dict[Any, str]:
-    strangers = np.setdiff1d(truth, classes)
-    if len(strangers):
+    strangers = set(truth.tolist()) - set(classes.tolist())
+    if strangers:
         raise ValueError(
-            f"y holds {[str(s) for s in strangers]}, which the model does not know: "
-            f"its classes are {[str(c) for c in classes]}."
+            f"y holds {sorted(strangers, key=str)}, which the model does not know: "
+            f"its classes are {classes.tolist()}."
         )
-    if names is not None and len(names) != len(classes):
-        raise ValueError(f"names has {len(names)} entries for the {len(classes)} classes of the model.")
-    return dict(zip(classes.tolist(), names or [str(c) for c in classes], strict=True))
+    return dict(zip(classes.tolist(), class_names(classes, names), strict=True))
 
 
 def _score(model: Any, X: Any, k: int | None, response_method: str) -> tuple[FloatArray | None, str]:
@@ -210,9 +209,11 @@ def _column(values: FloatArray, k: int, n_classes: int, method: str) -> FloatArr
 def _cut(classes: AnyArray, k: int | None, score: FloatArray | None, threshold: float) -> AnyArray:
     if len(classes) != 2 or k is None or score is None:
         raise ValueError(
-            f"threshold={threshold:g} needs two classes and a score; "
+            f"threshold={threshold!r} needs two classes and a score; "
             f"the model has {len(classes)} classes. Leave threshold=None to use predict."
         )
+    if isnan(as_number(threshold)):
+        raise ValueError(f"threshold={threshold!r} must be a number, or None to use predict.")
     chosen: AnyArray = classes[np.where(score >= threshold, k, 1 - k)]
     return chosen
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from maxmargin.inputs import example_weights
 from maxmargin.typing import AnyArray, BoolArray, FloatArray
 
 REST = "rest"
@@ -57,10 +59,35 @@ class Measure(float):
         return f"{float(self):.4f} ({self.positive} against {self.negative})"
 
 
+def known_labels(y: Any, name: str = "y") -> AnyArray:
+    """Labels of shape (n_samples,), at least one of them and none missing."""
+    labels: AnyArray = column_or_1d(y)
+    if not len(labels):
+        raise ValueError(f"{name} is empty: give at least one row.")
+    missing = int(pd.isna(labels).sum())
+    if missing:
+        raise ValueError(f"{name} has {missing} missing labels: leave these rows out.")
+    return labels
+
+
+def sorted_classes(labels: AnyArray) -> AnyArray:
+    try:
+        return np.unique(labels)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        raise ValueError(
+            f"the labels are of several types ({', '.join(kinds)}) and have no order: use one type."
+        ) from None
+
+
 def class_names(classes: AnyArray, names: Sequence[str] | None) -> list[str]:
     """Names to show for the sorted ``classes``: the labels themselves, or ``names`` in the same order."""
     if names is None:
         return [str(label) for label in classes]
+    if isinstance(names, str) or not hasattr(names, "__len__"):
+        raise ValueError(
+            f"names={names!r} must be a list of one name per class, in sorted order of the labels."
+        )
     if len(names) != len(classes):
         raise ValueError(
             f"names has {len(names)} entries for {len(classes)} classes {[str(c) for c in classes]}: "
@@ -80,16 +107,16 @@ def positive_index(classes: AnyArray, positive: Any) -> int:
                 "(positive=...); the others are then taken together."
             )
         return len(classes) - 1
-    found = np.flatnonzero(classes == positive)
+    found = np.flatnonzero(classes == positive) if np.ndim(positive) == 0 else ()
     if not len(found):
-        raise ValueError(f"positive={positive!r} is not one of the classes {[str(c) for c in classes]}.")
+        raise ValueError(f"positive={positive!r} is not one of the classes {classes.tolist()}.")
     return int(found[0])
 
 
 def binary_target(y: Any, *, positive: Any = None, names: Sequence[str] | None = None) -> BinaryTarget:
     """Read a target as positive or not; more than two classes become "positive" against the rest."""
-    labels = column_or_1d(y)
-    classes = np.unique(labels)
+    labels = known_labels(y)
+    classes = sorted_classes(labels)
     shown = class_names(classes, names)
     k = positive_index(classes, positive)
     others = [name for i, name in enumerate(shown) if i != k]
@@ -102,9 +129,25 @@ def scored_target(
 ) -> tuple[BinaryTarget, FloatArray]:
     """The target and its finite float64 scores, one per row, with both classes present."""
     target = binary_target(y, positive=positive, names=names)
-    values = column_or_1d(score).astype(np.float64)
+    values = _numbers(score)
     check_consistent_length(target.is_positive, values)
     if np.isnan(values).any():
         raise ValueError(f"{np.isnan(values).sum()} scores are NaN: every row needs a score.")
     target.require_both()
     return target, values
+
+
+def _numbers(score: Any) -> FloatArray:
+    try:
+        return np.asarray(column_or_1d(score), dtype=np.float64)
+    except (TypeError, ValueError) as refused:
+        reason = str(refused).splitlines()[0].rstrip(".")
+        raise ValueError(f"the score must be one number for each row: {reason}.") from None
+
+
+def target_weights(sample_weight: Any, target: BinaryTarget) -> FloatArray | None:
+    """Weights of the rows, of shape (n_samples,), some of both classes > 0; None where none are given."""
+    if sample_weight is None:
+        return None
+    names = np.array([target.negative, target.positive])
+    return example_weights(sample_weight, None, names, target.is_positive.astype(np.int64))

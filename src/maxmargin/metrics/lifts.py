@@ -11,6 +11,7 @@ import pandas as pd
 from maxmargin.inputs import row_weights
 from maxmargin.metrics.curves import roc
 from maxmargin.metrics.labels import BinaryTarget, Measure, binary_target
+from maxmargin.parameters import as_number, check_count
 from maxmargin.typing import FloatArray
 
 
@@ -52,8 +53,7 @@ def gains(
     >>> table[["events", "captured"]].round(3).to_numpy().tolist()
     [[2.0, 0.667], [1.0, 1.0], [0.0, 1.0], [0.0, 1.0]]
     """
-    if n_groups < 1:
-        raise ValueError(f"n_groups={n_groups} must be at least 1.")
+    check_count("n_groups", n_groups)
     shares = np.arange(1, n_groups + 1) / n_groups
     target = binary_target(y, positive=positive, names=names)
     captured, base_rate, total = _capture(y, score, target, shares, positive, sample_weight)
@@ -89,7 +89,7 @@ def lift(
     >>> print(lift([1, 1, 0, 1, 0, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], share=0.25, names=["no", "yes"]))
     2.6667 (yes against no)
     """
-    if not 0.0 < share <= 1.0:
+    if not 0.0 < as_number(share) <= 1.0:
         raise ValueError(f"share={share!r} must lie in (0, 1], for example 0.1 for the top tenth.")
     target = binary_target(y, positive=positive, names=names)
     captured, _, _ = _capture(y, score, target, np.array([share]), positive, sample_weight)

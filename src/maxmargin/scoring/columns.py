@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from maxmargin.inputs import known_columns
+from maxmargin.inputs import known_columns, row_weights
 from maxmargin.typing import AnyArray, BoolArray, FloatArray
 
 _NUMBERS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
@@ -52,10 +47,11 @@ def read_table(estimator: Any, X: Any, *, reset: bool, as_category: Collection[A
     """
     if hasattr(X, "columns") and hasattr(X, "shape"):
         known_columns(estimator, X, reset=reset)
-        if X.shape[0] == 0:
-            raise ValueError(
-                f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
-            )
+        for size, what in zip(X.shape, ("sample", "feature"), strict=True):
+            if size == 0:
+                raise ValueError(
+                    f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
+                )
     else:
         X = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
     return to_columns(column_names(estimator), raw_columns(X), X, as_category)
@@ -152,6 +148,8 @@ def read_target(y: Any, n_rows: int, positive: Any, sample_weight: Any, who: str
     if y is None:
         raise ValueError(f"{who} requires y to be passed, but the target y is None.")
     labels = column_or_1d(y, warn=True)
+    if len(labels) != n_rows:
+        check_consistent_length(labels, np.empty(n_rows))
     check_classification_targets(labels)
     kind = type_of_target(labels, input_name="y", raise_unknown=True)
     classes = np.unique(labels)
@@ -162,8 +160,6 @@ def read_target(y: Any, n_rows: int, positive: Any, sample_weight: Any, who: str
         )
     if len(classes) < 2:
         raise ValueError(f"Two classes are needed, but y has one class: {classes[0]}.")
-    if len(labels) != n_rows:
-        check_consistent_length(labels, np.empty(n_rows))
     if positive is not None and positive not in classes.tolist():
         raise ValueError(f"positive={positive!r} is not in y, whose classes are {classes.tolist()}.")
     event_index = 1 if positive is None else classes.tolist().index(positive)
@@ -174,9 +170,7 @@ def read_target(y: Any, n_rows: int, positive: Any, sample_weight: Any, who: str
 def _weights(sample_weight: Any, labels: AnyArray) -> FloatArray | None:
     if sample_weight is None:
         return None
-    weight: FloatArray = _check_sample_weight(
-        sample_weight, labels, dtype=np.float64, ensure_non_negative=True
-    )
+    weight = row_weights(sample_weight, len(labels))
     if not len(np.unique(labels[weight > 0])) == 2:
         raise ValueError(
             "Two classes are needed among the rows of positive weight; sample_weight leaves one."

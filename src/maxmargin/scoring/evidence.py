@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._compute.jit import jit
+from maxmargin.parameters import as_number
 from maxmargin.typing import FloatArray
 
 
@@ -94,7 +95,7 @@ def _relative(p: FloatArray, m: FloatArray) -> FloatArray:
 
 
 def check_smoothing(smoothing: float) -> None:
-    if not 0.0 < smoothing < np.inf:
+    if not 0.0 < as_number(smoothing) < np.inf:
         raise ValueError(f"smoothing={smoothing!r} must be positive: an empty cell has no logarithm.")
 
 

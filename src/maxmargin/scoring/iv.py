@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.interruption import all_or_nothing
-from maxmargin.scoring.binning import Binning, binary_table_tags, fresh_binning
+from maxmargin.scoring.binning import Binning, binary_table_tags, binning_of, fresh_binning
 from maxmargin.scoring.woe import adopt_names
 from maxmargin.typing import BoolArray, FloatArray
 
@@ -33,7 +33,7 @@ def iv_table(binning: Binning) -> pd.DataFrame:
 
     Columns: variable, iv, js (Jensen-Shannon divergence), bins (with rows), reading.
     """
-    check_is_fitted(binning)
+    binning = binning_of(binning)
     tables = [binning.table(j) for j in range(len(binning.bins_))]
     frame = pd.DataFrame(
         {

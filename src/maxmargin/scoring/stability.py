@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import column_or_1d
 
+from maxmargin.parameters import check_count
 from maxmargin.scoring.binning import binning_of
 from maxmargin.scoring.bins import Bins, CategoryBins, NumberBins, missing_rows
 from maxmargin.scoring.columns import Column, as_column
@@ -71,8 +72,7 @@ def population_stability(
     (0.382, 'large shift')
     """
     check_smoothing(smoothing)
-    if n_bins < 2:
-        raise ValueError(f"n_bins={n_bins} must be at least 2.")
+    check_count("n_bins", n_bins, least=2)
     first, second = _one_column(expected, "expected"), _one_column(actual, "actual")
     if first.is_number != second.is_number:
         raise ValueError("expected and actual must both hold numbers or both hold categories.")

@@ -294,6 +294,38 @@ def test_kernel_values_that_are_no_finite_numbers_are_refused(kind):
         kind(kernel=lambda a, b: np.full((len(a), len(b)), np.nan)).fit(X, target_of(kind))
 
 
+@pytest.mark.parametrize("kind", MACHINES)
+def test_a_table_of_dates_only(kind):
+    """scikit-learn would count nanoseconds."""
+    days = pd.DataFrame({"day": pd.date_range("2020", periods=12), "end": pd.date_range("2021", periods=12)})
+    for table, name in ((days, "'day'"), (days.to_numpy(), "0")):
+        with pytest.raises(TypeError, match=f"dates or times in column {name}: turn them into numbers"):
+            kind().fit(table, target_of(kind))
+
+
+@pytest.mark.parametrize("kind", [mm.SVC, mm.LinearSVC, mm.LargeSVC, FisherScore])
+def test_frames_without_columns(kind):
+    with pytest.raises(ValueError, match=r"Found array with 0 feature\(s\) \(shape=\(12, 0\)\)"):
+        kind().fit(pd.DataFrame(index=range(12)), LABELS)
+
+
+@pytest.mark.parametrize("selector", [RFE(mm.SVC(kernel="linear")), SFS(mm.SVC(), size=1, cv=2)])
+def test_wrappers_of_frames_without_columns(selector):
+    with pytest.raises(ValueError, match=r"Found array with 0 feature\(s\)"):
+        selector.fit(pd.DataFrame(index=range(12)), LABELS)
+
+
+@pytest.mark.parametrize("row", [None, 3, np.nan])
+def test_explain_takes_a_row(row):
+    with pytest.raises(ValueError, match=f"explain takes one row, got {row}: give X"):
+        mm.explain(mm.SVC().fit(X, LABELS), row)
+
+
+def test_evaluate_takes_what_predicts():
+    with pytest.raises(TypeError, match="evaluate takes a fitted classifier, and Binning has no predict"):
+        mm.evaluate(mm.Binning().fit(X, LABELS), X, LABELS)
+
+
 @pytest.mark.parametrize("kind", [FisherScore, ReliefF])
 def test_rankers_refuse_dates(kind):
     frame = pd.DataFrame({"u": X[:, 0], "day": pd.date_range("2020", periods=12)})

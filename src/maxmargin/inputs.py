@@ -21,6 +21,8 @@ SQUARES_TOO_LARGE = "the squares of X are too large for floating-point numbers: 
 def checked_table(X: Any, **options: Any) -> Any:
     """scikit-learn's check_array; refusals of what is no finite number also say where and what to do."""
     _check_is_table(X)
+    if isinstance(X, (np.ndarray, pd.DataFrame)):  # scikit-learn takes a table of dates only for numbers
+        check_no_dates(X)
     try:
         return check_array(X, input_name="X", **options)
     except (TypeError, ValueError) as refused:
@@ -64,6 +66,9 @@ def _check_is_table(X: Any) -> None:
     twice = {repr(name) for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
     if twice:
         raise ValueError(f"X has several columns with the name {', '.join(sorted(twice))}: rename them.")
+    if hasattr(X, "columns") and 0 in X.shape:
+        what = "sample" if X.shape[0] == 0 else "feature"
+        raise ValueError(f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required.")
 
 
 def fitted_table(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Any:
@@ -125,7 +130,8 @@ def check_no_dates(X: Any) -> None:
 
 def _dates(X: Any) -> list[int]:
     """The columns of dates."""
-    kinds = [np.asarray(column).dtype.kind for column in pd.DataFrame(X).to_dict("series").values()]
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
+    kinds = [dtype.kind for dtype in frame.dtypes]
     return [j for j, kind in enumerate(kinds) if kind in "mM"]
 
 

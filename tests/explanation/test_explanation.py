@@ -108,7 +108,7 @@ def test_ways_to_give_a_row(iris: Any) -> None:
     f = mm.explain(model, values).decision
     assert mm.explain(model, list(values)).decision == f
     assert mm.explain(model, values[None]).decision == f
-    with pytest.raises(ValueError, match=r"one row, got 2: give X\[i:i \+ 1\]"):
+    with pytest.raises(ValueError, match=r"one row, got an array of shape \(2, 4\): give X\[i:i \+ 1\]"):
         mm.explain(model, X.to_numpy()[:2])
     K = X.to_numpy() @ X.to_numpy().T
     given_kernel = mm.SVC(kernel="precomputed").fit(K, y)

@@ -155,6 +155,10 @@ def test_features_by_position_and_name() -> None:
         Linear(features=["height"])(frame)
     with pytest.raises(ValueError, match="without column names"):
         Linear(features=["age"])(X)
+    with pytest.raises(ValueError, match=r"features=\[7\] are beyond the 3 columns of X"):
+        Linear(features=[7])(X)
+    with pytest.raises(ValueError, match=r"features=2\.5 must be names or positions of columns"):
+        Linear(features=2.5)(X)  # type: ignore[arg-type]  # that is the point
 
 
 def test_different_views_are_not_shared() -> None:

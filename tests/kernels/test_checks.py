@@ -35,8 +35,14 @@ def test_polynomial_map_is_the_kernel(degree: int, gamma: float, coef0: float) -
 
 
 def test_polynomial_map_refuses() -> None:
-    with pytest.raises(ValueError, match="need degree"):
+    with pytest.raises(ValueError, match=r"coef0=-1.0 must be a finite number >= 0"):
         polynomial_map(X, coef0=-1.0)
+    with pytest.raises(ValueError, match="gamma=nan must be a number > 0"):
+        polynomial_map(X, gamma=np.nan)
+    with pytest.raises(ValueError, match=r"degree=2\.5 must be a whole number >= 1"):
+        polynomial_map(X, degree=2.5)  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(ValueError, match=r"X contains NaN in column 0: drop"):
+        polynomial_map([[np.nan]])
     with pytest.raises(ValueError, match="use the kernel"):
         polynomial_map(np.ones((1000, 100)), degree=4)
 

@@ -62,6 +62,7 @@ def run(tasks: Sequence[Callable[[], Any]], n_threads: int) -> list[Any]:
             return [future.result() for future in futures]
         except BaseException:
             stop.set()
+            _pool.cache_clear()  # the next work does not wait for tasks that look at the sign late
             raise
 
 

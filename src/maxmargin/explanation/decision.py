@@ -142,8 +142,9 @@ def _one_row(row: Any) -> Any:
     else:
         table = np.asarray(row)
         table = table.reshape(1, -1) if table.ndim == 1 else table
-    if table.shape[0] != 1:
-        raise ValueError(f"explain takes one row, got {table.shape[0]}: give X[i:i + 1] or X.iloc[i].")
+    if table.ndim != 2 or table.shape[0] != 1:
+        got = f"{row!r}" if table.ndim == 0 else f"an array of shape {table.shape}"
+        raise ValueError(f"explain takes one row, got {got}: give X[i:i + 1] or X.iloc[i].")
     return table
 
 

@@ -227,7 +227,9 @@ def validated_columns(X: Any, features: Any) -> Any:
 
 
 def choose_columns(X: Any, features: Any) -> Any:
-    names = [features] if isinstance(features, (str, int, np.integer)) else list(features)
+    names = [features] if np.ndim(features) == 0 else list(features)
+    if not all(isinstance(name, (str, int, np.integer)) and not isinstance(name, bool) for name in names):
+        raise ValueError(f"the kernel's features={features!r} must be names or positions of columns.")
     if any(isinstance(name, str) for name in names):
         columns = getattr(X, "columns", None)
         if columns is None:
@@ -238,4 +240,6 @@ def choose_columns(X: Any, features: Any) -> Any:
         missing = [name for name in names if name not in list(columns)]
         if missing:
             raise ValueError(f"X has no column {missing[0]!r}: its columns are {list(columns)}.")
+    elif names and not -np.shape(X)[1] <= min(names) <= max(names) < np.shape(X)[1]:
+        raise ValueError(f"the kernel's features={names!r} are beyond the {np.shape(X)[1]} columns of X.")
     return _safe_indexing(X, names, axis=1)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.names import as_kernel
 from maxmargin.typing import FloatArray
 
 
@@ -74,9 +75,9 @@ def _gram(kernel_or_gram: Any, X: Any) -> FloatArray:
     return K
 
 
-def distance(kernel: Kernel, X: Any, Z: Any = None) -> FloatArray:
+def distance(kernel: Any, X: Any, Z: Any = None) -> FloatArray:
     """||phi(x) - phi(z)|| for all pairs of rows, of shape (n_samples_X, n_samples_Z)."""
-    bound = kernel.bind(X)
+    bound = as_kernel(kernel).bind(X)
     A = bound.prepare(X)
     B = A if Z is None else bound.prepare(Z, like=A)
     squares = bound.diagonal(A)[:, None] + bound.diagonal(B) - 2 * bound.gram(A, None if Z is None else B)

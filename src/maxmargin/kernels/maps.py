@@ -7,8 +7,9 @@ from math import factorial
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
+from maxmargin.inputs import checked_table
+from maxmargin.parameters import check_count, check_not_negative, check_positive
 from maxmargin.typing import FloatArray
 
 _TOO_MANY = 50_000_000
@@ -24,9 +25,10 @@ def polynomial_map(X: Any, *, degree: int = 2, gamma: float = 1.0, coef0: float 
     >>> mm.kernels.polynomial_map([[1.0, 2.0]]).round(3).tolist()
     [[1.0, 1.414, 2.828, 1.0, 2.828, 4.0]]
     """
-    if degree < 1 or coef0 < 0 or gamma <= 0:
-        raise ValueError(f"need degree >= 1, coef0 >= 0, gamma > 0, got {degree}, {coef0}, {gamma}.")
-    X = check_array(X, dtype=[np.float64, np.float32])
+    check_count("degree", degree)
+    check_positive("gamma", gamma)
+    check_not_negative("coef0", coef0)
+    X = checked_table(X, dtype=[np.float64, np.float32])
     lowest = degree if coef0 == 0 else 0
     columns = []
     for total in range(lowest, degree + 1):

@@ -140,11 +140,12 @@ def evaluate(
     >>> result.confusion.positive, round(result.ranking.auc.value, 2)
     ('malignant', 0.97)
     """
-    if not hasattr(model, "classes_"):
-        raise TypeError(
-            f"evaluate takes a fitted classifier, and {type(model).__name__} has no classes_: fit it first, "
-            "or use model.score for a regression."
-        )
+    for needed in ("classes_", "predict"):
+        if not hasattr(model, needed):
+            raise TypeError(
+                f"evaluate takes a fitted classifier, and {type(model).__name__} has no {needed}: fit it "
+                "first, or use model.score for a regression."
+            )
     truth = known_labels(y)
     classes = np.asarray(model.classes_)
     shown = _shown(classes, truth, names)

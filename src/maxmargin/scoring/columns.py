@@ -47,11 +47,6 @@ def read_table(estimator: Any, X: Any, *, reset: bool, as_category: Collection[A
     """
     if hasattr(X, "columns") and hasattr(X, "shape"):
         known_columns(estimator, X, reset=reset)
-        for size, what in zip(X.shape, ("sample", "feature"), strict=True):
-            if size == 0:
-                raise ValueError(
-                    f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
-                )
     else:
         X = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
     return to_columns(column_names(estimator), raw_columns(X), X, as_category)

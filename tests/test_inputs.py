@@ -472,7 +472,22 @@ def test_folds_that_are_none(cv):
             fit()
 
 
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ((range(6), [12]), "fold 0 of cv has test rows that X, which has 12, does not hold"),
+        (([], range(12)), "fold 0 of cv has no training rows: give every fold at least one"),
+        ((range(12), []), "fold 0 of cv has no test rows"),
+    ],
+)
+def test_folds_of_rows_that_do_not_exist(pair, message):
+    with pytest.raises(ValueError, match=message):
+        mm.tune(mm.SVC(), X, LABELS, {"C": [1.0]}, cv=[pair])
+
+
 def test_tune_names_what_is_no_table_and_no_estimator():
+    with pytest.raises(ValueError, match="X=5 is no table"):
+        mm.tune(mm.SVC(), 5, LABELS, {"C": [1.0]})
     with pytest.raises(ValueError, match="X=None is no table"):
         mm.tune(mm.SVC(), None, LABELS, {"C": [1.0]})
     with pytest.raises(TypeError, match="estimator='svm' is no estimator: give an object"):

@@ -107,7 +107,7 @@ def positive_index(classes: AnyArray, positive: Any) -> int:
                 "(positive=...); the others are then taken together."
             )
         return len(classes) - 1
-    found = np.flatnonzero(classes == positive) if np.ndim(positive) == 0 else ()
+    found = np.flatnonzero(classes == positive) if np.ndim(positive) == 0 else np.empty(0, dtype=np.int64)
     if not len(found):
         raise ValueError(f"positive={positive!r} is not one of the classes {classes.tolist()}.")
     return int(found[0])

@@ -34,7 +34,22 @@ def make_folds(cv: Any, estimator: Any, X: Any, y: Any, random_state: Any, group
     else:
         splitter = check_cv(cv, y, classifier=is_classifier(estimator))
     rows = np.zeros((len(y) if y is not None else n_rows(X), 1))
-    return [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(rows, y, groups)]
+    folds = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(rows, y, groups)]
+    if isinstance(cv, (Sequence, Iterator)):
+        _check_pairs(folds, len(rows))
+    return folds
+
+
+def _check_pairs(folds: list[Fold], n: int) -> None:
+    """Refuse pairs of a user's that are empty or name rows that do not exist."""
+    for number, fold in enumerate(folds):
+        for name, part in zip(("training", "test"), fold, strict=True):
+            if part.ndim != 1 or not len(part):
+                raise ValueError(f"fold {number} of cv has no {name} rows: give every fold at least one.")
+            if part.dtype.kind not in "iub" or (
+                part.dtype.kind != "b" and not -n <= part.min() <= part.max() < n
+            ):
+                raise ValueError(f"fold {number} of cv has {name} rows that X, which has {n}, does not hold.")
 
 
 def _makes_folds(cv: Any) -> bool:
@@ -51,7 +66,10 @@ def as_rows(X: Any) -> Any:
         return sp.csr_array(X)
     if hasattr(X, "columns") or (isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], str)):
         return X
-    return np.asarray(X)
+    rows = np.asarray(X)
+    if not rows.ndim:
+        raise ValueError(f"X={X!r} is no table: give rows and columns.")
+    return rows
 
 
 def as_targets(estimator: Any, y: Any, n: int) -> AnyArray | None:

@@ -17,7 +17,7 @@ from scipy import linalg
 from maxmargin._compute.threads import blas_threads_for, run, single_threaded_blas
 from maxmargin._compute.tridiagonal import factors, quadratic_forms, solutions
 from maxmargin._compute.tridiagonal_form import tridiagonal_form
-from maxmargin.typing import FloatArray
+from maxmargin.typing import BoolArray, FloatArray
 
 _TINY = 1e-12
 _COLUMNS = 128  # of the identity that are rotated at once, out of the cache
@@ -28,6 +28,10 @@ class Resolvents(Protocol):
     """(A + alpha I)^-1 = Q (T + alpha I)^-1 Q' for every alpha; `Q` is of shape (m, m)."""
 
     Q: FloatArray
+
+    @property
+    def cut(self) -> BoolArray:
+        """For which alphas a direction was cut, of shape (n_alphas,)."""
 
     def inner(self, t: FloatArray) -> FloatArray:
         """(T + alpha I)^-1 t for every alpha, of shape (n_alphas, m)."""
@@ -43,6 +47,10 @@ class _Tridiagonal:
     Q: FloatArray
     lower: FloatArray
     weight: FloatArray
+
+    @property
+    def cut(self) -> BoolArray:
+        return np.zeros(len(self.weight), dtype=bool)
 
     def inner(self, t: FloatArray) -> FloatArray:
         out = np.empty_like(self.lower)
@@ -61,6 +69,10 @@ class _Diagonal:
 
     Q: FloatArray
     weight: FloatArray
+
+    @property
+    def cut(self) -> BoolArray:
+        return np.any(self.weight == 0.0, axis=1)
 
     def inner(self, t: FloatArray) -> FloatArray:
         return self.weight * t

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import linalg
 from maxmargin._compute.design import Design
 from maxmargin._compute.threads import run, single_threaded_blas
 from maxmargin.solvers.resolvents import resolvents, solutions_and_diagonals
-from maxmargin.typing import FloatArray
+from maxmargin.typing import FloatArray, IntArray
 
 _TINY = 1e-12
 _ROWS = 1024  # whose leave-one-out residuals are computed at once, out of the cache
@@ -27,8 +27,9 @@ class RidgePath:
     coef : weights of shape (n_alphas, n_features), or dual weights of shape (n_alphas, n_samples).
     intercept : of shape (n_alphas,).
     loo_residuals : y_i minus the prediction of the model without row i, of shape (n_samples, n_alphas); NaN
-        for rows of weight zero and where the other rows do not determine a prediction; of shape (0, n_alphas)
-        for data in pieces, where they are added up but not kept.
+        for rows of weight zero, where the other rows do not determine a prediction, and where alpha is lost
+        in rounding beside the largest eigenvalue; of shape (0, n_alphas) for data in pieces, where they are
+        added up but not kept.
     loo_mse : their weighted mean squares, of shape (n_alphas,).
     """
 
@@ -40,8 +41,12 @@ class RidgePath:
 
     @property
     def best(self) -> int:
-        """The position of the smallest leave-one-out error; the largest penalty wins a tie."""
-        smallest = self.loo_mse <= self.loo_mse.min() * (1 + 1e-12)
+        """The position of the smallest leave-one-out error; the largest penalty wins a tie.
+
+        An error that is not known counts as the largest.
+        """
+        errors = np.where(np.isnan(self.loo_mse), np.inf, self.loo_mse)
+        smallest = errors <= errors.min() * (1 + 1e-12)
         return int(np.flatnonzero(smallest)[np.argmax(self.alphas[smallest])])
 
 
@@ -60,22 +65,27 @@ def linear_path(
     1 - h_ii, the diagonal of the smoothing matrix (Cook & Weisberg 1982; Hastie et al. 2009, (7.64)).
     """
     n, p = X.shape
+    kept = np.flatnonzero(weights)
+    if len(kept) < n:
+        part = linear_path(X.take(kept), y[kept], weights[kept], alphas, fit_intercept, n_threads)
+        return replace(part, loo_residuals=_spread(part.loo_residuals, kept, n, np.nan))
     total = float(weights.sum())
     mean_x = X.adjoint(weights) / total if fit_intercept else np.zeros(p)
     mean_y = float(weights @ y) / total if fit_intercept else 0.0
     root = np.sqrt(weights) if np.any(weights != 1.0) else None
     table = _Centred(X, mean_x, root)
     target = y - mean_y if root is None else root * (y - mean_y)
-    rest = 1.0 - weights / total if fit_intercept else np.ones(n)
-    if n >= p:
+    if n > p + 1:
+        rest = 1.0 - weights / total if fit_intercept else np.ones(n)
         coef, residuals, squares = _by_columns(table, target, rest, alphas, n_threads)
     else:
-        coef, residuals, squares = _by_rows(table, target, rest, alphas, n_threads)
+        mean = np.sqrt(weights / total) if fit_intercept else np.zeros(n)
+        coef, residuals, squares = _by_rows(table, target, mean, alphas, n_threads)
     return RidgePath(
         alphas=alphas,
         coef=coef,
         intercept=mean_y - coef @ mean_x,
-        loo_residuals=_unweighted(residuals, root),
+        loo_residuals=residuals.T if root is None else (residuals / root).T,
         loo_mse=squares / total,
     )
 
@@ -136,14 +146,34 @@ def _by_columns(
 
 
 def _by_rows(
-    table: _Centred, target: FloatArray, rest: FloatArray, alphas: FloatArray, n_threads: int
+    table: _Centred, target: FloatArray, mean: FloatArray, alphas: FloatArray, n_threads: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """As `_by_columns` from the Gram matrix A of the rows: I minus the smoother is alpha (A + alpha I)^-1."""
+    """As `_by_columns` from the Gram matrix A of the rows: I minus the smoother is alpha (A + alpha I)^-1.
+
+    With an intercept A maps ``mean``, the unit vector of the roots of the weights, to 0, and what it adds to
+    the diagonal is no part of the smoother. Taking it away from A's own inverse, where it is mean^2 / alpha,
+    would leave no digit with a small alpha: A + c mean mean' has it as mean^2 / (c + alpha).
+    """
     rows = table.rows(slice(None))
-    dual, diagonal = solutions_and_diagonals(resolvents(rows @ rows.T, alphas, len(rows)), target, n_threads)
-    residuals = _divided(alphas[:, None] * dual, alphas[:, None] * diagonal - (1.0 - rest))
+    A = rows @ rows.T
+    c = float(np.trace(A)) / len(A)
+    A += c * np.multiply.outer(mean, mean)
+    dual, diagonal = _inverted(A, alphas, target, n_threads)
+    left = diagonal - mean**2 / np.maximum(c + alphas, 1e-300)[:, None]
+    left[left <= _TINY * diagonal] = np.nan
+    residuals = dual / left
     with single_threaded_blas():
         return dual @ rows, residuals, _squares(residuals)
+
+
+def _inverted(
+    A: FloatArray, alphas: FloatArray, target: FloatArray, n_threads: int
+) -> tuple[FloatArray, FloatArray]:
+    """(A + alpha I)^-1 target and the diagonal of (A + alpha I)^-1, NaN where there is no inverse."""
+    inverse = resolvents(A, alphas, len(A))
+    solved, diagonal = solutions_and_diagonals(inverse, target, n_threads)
+    diagonal[inverse.cut] = np.nan
+    return solved, diagonal
 
 
 def _divided(residuals: FloatArray, left: FloatArray) -> FloatArray:
@@ -187,25 +217,30 @@ def kernel_path(
     One tridiagonal reduction of S^1/2 K S^1/2 (8/3 n^3), then n^2 for each alpha. Leaving row i out gives the
     residual a_i / [(K + alpha S^-1)^-1]_ii. ``overwrite``: K may be destroyed.
     """
+    kept = np.flatnonzero(weights)
+    if len(kept) < len(weights):
+        part = kernel_path(K[np.ix_(kept, kept)], y[kept], weights[kept], alphas, n_threads=n_threads)
+        coef = _spread(part.coef.T, kept, len(weights), 0.0).T
+        return replace(part, coef=coef, loo_residuals=_spread(part.loo_residuals, kept, len(weights), np.nan))
     root = np.sqrt(weights) if np.any(weights != 1.0) else None
     if root is not None:
         K = root[:, None] * K * root
     elif not (overwrite and K.flags.c_contiguous):
         K = K.copy(order="C")
     target = y if root is None else root * y
-    scaled, diagonal = solutions_and_diagonals(resolvents(K, alphas, len(K)), target, n_threads)
-    residuals = np.divide(scaled, diagonal, out=np.full_like(scaled, np.nan), where=diagonal > 0)
+    scaled, diagonal = _inverted(K, alphas, target, n_threads)
+    residuals = scaled / diagonal
     return RidgePath(
         alphas=alphas,
         coef=scaled if root is None else scaled * root,
         intercept=np.zeros(len(alphas)),
-        loo_residuals=_unweighted(residuals, root),
-        loo_mse=np.nansum(residuals**2, axis=1) / float(weights.sum()),
+        loo_residuals=residuals.T if root is None else (residuals / root).T,
+        loo_mse=_squares(residuals) / float(weights.sum()),
     )
 
 
-def _unweighted(residuals: FloatArray, root: FloatArray | None) -> FloatArray:
-    """Residuals of shape (n_samples, n_alphas) without the roots of the weights; NaN for weight zero."""
-    if root is None:
-        return residuals.T
-    return np.divide(residuals, root, out=np.full_like(residuals, np.nan), where=root > 0).T
+def _spread(part: FloatArray, kept: IntArray, n: int, other: float) -> FloatArray:
+    """The rows of ``part`` at their places among n rows, which are ``other`` elsewhere."""
+    whole = np.full((n, part.shape[1]), other)
+    whole[kept] = part
+    return whole

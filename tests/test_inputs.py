@@ -309,6 +309,13 @@ def test_frames_without_columns(kind):
         kind().fit(pd.DataFrame(index=range(12)), LABELS)
 
 
+@pytest.mark.parametrize("kind", [mm.LinearSVC, mm.Ridge, mm.Binning])
+def test_a_first_piece_without_rows_is_no_table_without_rows(kind):
+    table = pd.DataFrame(X, columns=["u", "v"]).assign(y=np.arange(12) % 2)
+    pieces = [table[:0], table]
+    assert kind().fit(mm.pieces.from_iterable(pieces, target="y")).n_features_in_ == 2
+
+
 @pytest.mark.parametrize("selector", [RFE(mm.SVC(kernel="linear")), SFS(mm.SVC(), size=1, cv=2)])
 def test_wrappers_of_frames_without_columns(selector):
     with pytest.raises(ValueError, match=r"Found array with 0 feature\(s\)"):

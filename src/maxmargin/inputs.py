@@ -66,9 +66,8 @@ def _check_is_table(X: Any) -> None:
     twice = {repr(name) for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
     if twice:
         raise ValueError(f"X has several columns with the name {', '.join(sorted(twice))}: rename them.")
-    if hasattr(X, "columns") and 0 in X.shape:
-        what = "sample" if X.shape[0] == 0 else "feature"
-        raise ValueError(f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if hasattr(X, "columns") and X.shape[1] == 0:
+        raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
 
 
 def fitted_table(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Any:

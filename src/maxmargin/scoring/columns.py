@@ -47,6 +47,10 @@ def read_table(estimator: Any, X: Any, *, reset: bool, as_category: Collection[A
     """
     if hasattr(X, "columns") and hasattr(X, "shape"):
         known_columns(estimator, X, reset=reset)
+        if X.shape[0] == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
+            )
     else:
         X = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
     return to_columns(column_names(estimator), raw_columns(X), X, as_category)

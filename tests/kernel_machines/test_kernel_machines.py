@@ -187,3 +187,26 @@ def test_chunks_say_what_they_need():
         mm.KernelPerceptron(kernel="precomputed").partial_fit(X @ X.T, y, classes=["in", "out"])
     with pytest.raises(ValueError, match="balanced"):
         mm.KernelPerceptron(class_weight="balanced").partial_fit(X, y, classes=["in", "out"])
+
+
+def test_rows_without_weight_are_not_there():
+    rng = np.random.default_rng(0)
+    K, y = RBF(gamma=0.4)(rng.normal(size=(30, 3))), rng.normal(size=30)
+    weights = np.where(np.arange(30) < 5, 0.0, rng.uniform(0.5, 2.0, size=30))
+    model = mm.KernelRidge(alphas=[1e-11, 1e-3, 1.0], kernel="precomputed")
+    path = model.fit(K, y, sample_weight=weights).path_
+    others = model.fit(K[5:, 5:], y[5:], sample_weight=weights[5:]).path_
+    np.testing.assert_array_equal(path.coef, np.hstack([np.zeros((3, 5)), others.coef]))
+    expected = np.vstack([np.full((5, 3), np.nan), others.loo_residuals])
+    np.testing.assert_array_equal(path.loo_residuals, expected)
+    np.testing.assert_array_equal(path.loo_mse, others.loo_mse)
+
+
+def test_a_penalty_lost_in_rounding_has_no_leave_one_out_error():
+    """Equal rows make K singular: with 1e-20 the equations are not those of a ridge any more."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(10, 2)), 2, axis=0)
+    model = mm.KernelRidge(alphas=[1e-20, 0.1, 1.0]).fit(X, rng.normal(size=20))
+    assert np.isnan(model.path_.loo_mse[0])
+    assert model.alpha_ > 1e-20
+    assert np.isfinite(model.predict(X)).all()

@@ -13,6 +13,7 @@ from sklearn.svm import SVR
 
 import maxmargin as mm
 from maxmargin.problems.loss_penalty import solved
+from maxmargin.solvers.ridge_path import RidgePath
 
 
 def _data(n=60, p=4, seed=0):
@@ -51,6 +52,46 @@ def test_ridge_path_and_brute_force_leave_one_out(shape, fit_intercept):
         assert model.path_.loo_mse[k] == pytest.approx(weights @ np.square(left_out) / weights.sum())
     assert model.alpha_ == alphas[np.argmin(model.path_.loo_mse)]
     assert solved(model.certificate_, 1e-8)
+
+
+def _refitted_without(i, X, y, weights, alpha, fit_intercept):
+    """The residual of row i by singular values of the others, which no small alpha disturbs."""
+    rest = np.arange(len(y)) != i
+    total = weights[rest].sum() if fit_intercept else np.inf
+    mean_x, mean_y = weights[rest] @ X[rest] / total, weights[rest] @ y[rest] / total
+    root = np.sqrt(weights[rest])
+    U, s, V = np.linalg.svd(root[:, None] * (X[rest] - mean_x), full_matrices=False)
+    kept = s > 1e-10 * s[0]
+    w = V[kept].T @ (s[kept] / (s[kept] ** 2 + alpha) * (U[:, kept].T @ (root * (y[rest] - mean_y))))
+    return y[i] - mean_y - (X[i] - mean_x) @ w
+
+
+@pytest.mark.parametrize("shape", [(12, 40), (9, 8), (8, 8), (7, 8)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_leave_one_out_of_few_rows_is_exact_with_any_penalty(shape, fit_intercept):
+    """As many columns as rows can follow them: 1 minus the leverage is of the size of alpha."""
+    X, y, weights = _data(*shape)
+    alphas = np.array([1e-10, 1e-7, 1e-4, 1.0])
+    path = mm.Ridge(alphas=alphas, fit_intercept=fit_intercept).fit(X, y, sample_weight=weights).path_
+    given = (X, y, weights)
+    refitted = [[_refitted_without(i, *given, a, fit_intercept) for a in alphas] for i in range(len(y))]
+    np.testing.assert_allclose(path.loo_residuals, refitted, rtol=1e-9)
+    np.testing.assert_allclose(path.loo_mse, weights @ np.square(refitted) / weights.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("errors", "best"), [([np.nan, 2.0, 3.0], 1), ([np.nan, np.nan, np.nan], 2), ([1.0, np.nan, 1.0], 2)]
+)
+def test_an_error_that_is_not_known_is_the_largest(errors, best):
+    none = np.empty((0, 3))
+    path = RidgePath(
+        alphas=np.array([0.1, 1.0, 10.0]),
+        coef=none,
+        intercept=np.zeros(3),
+        loo_residuals=none,
+        loo_mse=np.array(errors),
+    )
+    assert path.best == best
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])

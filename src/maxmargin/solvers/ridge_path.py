@@ -75,7 +75,7 @@ def linear_path(
     root = np.sqrt(weights) if np.any(weights != 1.0) else None
     table = _Centred(X, mean_x, root)
     target = y - mean_y if root is None else root * (y - mean_y)
-    if n > p + 1:
+    if n - fit_intercept > p:  # the columns cannot follow all rows
         rest = 1.0 - weights / total if fit_intercept else np.ones(n)
         coef, residuals, squares = _by_columns(table, target, rest, alphas, n_threads)
     else:

@@ -96,21 +96,26 @@ def _is_plain(X: Any) -> bool:
         return False
     if X.dtype not in (np.float64, np.float32):
         return False
-    return bool(np.isfinite(_sum_of_squares(X)))  # where it overflows, the long way decides
+    return _squares_are_finite(X)  # otherwise the long way decides
 
 
 def check_squares(X: Any) -> None:
     """Refuse finite rows, dense or sparse, whose squares overflow: the machines add these up."""
     values = X.data if sp.issparse(X) else X
-    if not np.isfinite(_sum_of_squares(values)):
+    if not _squares_are_finite(values):
         raise ValueError(SQUARES_TOO_LARGE)
 
 
-def _sum_of_squares(values: AnyArray) -> float:
-    """Not by BLAS, whose threads would go on waiting beside ours."""
+def _squares_are_finite(values: AnyArray) -> bool:
+    """Whether all values and the sum of their squares in float64 are finite numbers.
+
+    Not by BLAS, whose threads would go on waiting beside ours. Squares of float32 do not overflow there.
+    """
     flat = values.ravel(order="K")
     with np.errstate(all="ignore"):
-        return float(np.einsum("i,i->", flat, flat, dtype=np.float64))
+        if flat.dtype != np.float32:
+            return bool(np.isfinite(np.einsum("i,i->", flat, flat, dtype=np.float64)))
+        return bool(np.isfinite(flat.sum()) or np.isfinite(flat.sum(dtype=np.float64)))
 
 
 def _where(X: Any) -> str:

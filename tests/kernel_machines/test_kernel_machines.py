@@ -191,7 +191,7 @@ def test_chunks_say_what_they_need():
 
 def test_rows_without_weight_are_not_there():
     rng = np.random.default_rng(0)
-    K, y = RBF(gamma=0.4)(rng.normal(size=(30, 3))), rng.normal(size=30)
+    K, y = mm.kernels.RBF(gamma=0.4)(rng.normal(size=(30, 3))), rng.normal(size=30)
     weights = np.where(np.arange(30) < 5, 0.0, rng.uniform(0.5, 2.0, size=30))
     model = mm.KernelRidge(alphas=[1e-11, 1e-3, 1.0], kernel="precomputed")
     path = model.fit(K, y, sample_weight=weights).path_

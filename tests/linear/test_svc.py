@@ -459,3 +459,26 @@ def test_l1_reaches_its_gap_on_columns_of_any_scale():
     assert regressor.certificate_.relative_gap <= regressor.tol
     classifier = mm.LinearSVC(loss="logistic", penalty="l1").fit(1e6 * X, y)
     assert classifier.certificate_.relative_gap <= classifier.tol
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1l2"])
+@pytest.mark.parametrize("C", [1e9, 1e12])
+def test_a_penalty_lost_beside_a_huge_C_leaves_a_linear_program(penalty, C):
+    """Warnings are errors: the augmented Lagrangian alone stalled at a gap of the whole value."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 40))
+    y = np.where(X[:, 0] + rng.normal(size=1500) > 0, 1, -1)
+    model = mm.LinearSVC(C, loss="hinge", penalty=penalty).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-4
+    assert model.solution_.status is Status.CONVERGED
+    target = X @ np.arange(40.0) + rng.normal(size=1500)
+    assert mm.LinearSVR(C, penalty=penalty).fit(X, target).certificate_.relative_gap <= 1e-4
+
+
+def test_a_solver_asked_for_by_name_is_not_replaced():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 40))
+    y = np.where(X[:, 0] + rng.normal(size=1500) > 0, 1, -1)
+    with pytest.warns(ConvergenceWarning, match="duality gap"):
+        model = mm.LinearSVC(1e12, loss="hinge", solver="augmented").fit(X, y)
+    assert model.solution_.status is Status.STALLED

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from maxmargin._compute.threads import single_threaded_blas
@@ -13,7 +15,7 @@ from maxmargin.parameters import check_choice, check_not_negative, check_positiv
 from maxmargin.penalties import Penalty
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
-from maxmargin.problems.solution import Solution
+from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal_augmented import AugmentedLagrangian
 from maxmargin.solvers.primal_dual_coordinate import DualCoordinateDescent
 from maxmargin.solvers.primal_linear_program import LinearProgram
@@ -25,6 +27,8 @@ from maxmargin.typing import FloatArray
 
 _EXPLICIT_COLUMNS = 1500
 _FINEST_GAP = 1e-11  # rounding hides a finer one, and a solver that is asked for it takes all its steps
+_LARGEST_PROGRAM = 2_000_000  # numbers in a table whose linear program takes seconds
+_LONGEST_PROGRAM = 2000
 _PENALTIES = ("l2", "l1", "l0", "l1l2", "l0l2", "none")
 _MAKERS: dict[str, Callable[[float, int, int], Any]] = {
     "newton": lambda tol, max_iter, seed: Newton(tol=tol, max_iter=max_iter),
@@ -112,4 +116,25 @@ def solve_primal(
         # a sample of a hinge problem saves the other solvers nothing
         start = sample_start(problem, chosen) if name == "newton" else None
         solution: Solution = chosen.solve(problem, start=start, callback=callback)
-        return solution, problem.certify(solution.x, solution.multipliers)
+        certificate = problem.certify(solution.x, solution.multipliers)
+        if solver == "auto" and name == "augmented" and solution.status is Status.STALLED:
+            return _better_without_penalty(problem, solution, certificate, tol)
+        return solution, certificate
+
+
+def _better_without_penalty(
+    problem: LossPenalty, solution: Solution, certificate: Certificate, tol: float
+) -> tuple[Solution, Certificate]:
+    """The answer without the l2 part, a linear program, where that is closer to the optimum.
+
+    With weights c so large that the l2 part is lost in rounding beside them, the augmented Lagrangian stalls.
+    """
+    scale = float(problem.c.max())
+    program = LinearProgram(tol=tol, max_iter=_LONGEST_PROGRAM)
+    alone = replace(problem, c=problem.c / scale, penalty=Penalty(l1=problem.penalty.l1 / scale))
+    if np.prod(problem.X.shape) > _LARGEST_PROGRAM or not program.can_solve(alone):
+        return solution, certificate
+    found = program.solve(alone)
+    found = replace(found, multipliers=scale * found.multipliers, n_iter=solution.n_iter + found.n_iter)
+    other = problem.certify(found.x, found.multipliers)
+    return (found, other) if other.gap < certificate.gap else (solution, certificate)

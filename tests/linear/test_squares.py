@@ -266,6 +266,13 @@ def test_squares_that_overflow_are_named():
         mm.Ridge().fit([[1e300], [-1e300], [2e299]], [1.0, 2.0, 3.0])
 
 
+@pytest.mark.parametrize("model", [mm.LeastSquares(), mm.Ridge()], ids=str)
+def test_squares_of_the_target_that_overflow_are_named(model):
+    X, y, _ = _data()
+    with pytest.raises(ValueError, match="squares of y are too large"):
+        model.fit(X, y * 1e200)
+
+
 def test_nothing_to_learn_from_one_row_of_weight():
     model = mm.Ridge(0.0).fit([[1.0], [2.0]], [3.0, 5.0], sample_weight=[1.0, 0.0])
     assert model.predict([[7.0]]) == pytest.approx([3.0])

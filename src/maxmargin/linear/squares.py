@@ -42,7 +42,11 @@ class _Squares(LinearRegressor):
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, FloatArray, FloatArray]:
         X = numbers_or_csr(self, X)
-        return X, checked_numbers(y, X.shape[0], self), row_weights(sample_weight, X.shape[0])
+        y = checked_numbers(y, X.shape[0], self)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.square(y).sum()):
+                raise ValueError("the squares of y are too large for floating-point numbers: scale y.")
+        return X, y, row_weights(sample_weight, X.shape[0])
 
     def _store(self, table: Design, y: FloatArray, weights: FloatArray, theta: FloatArray, l2: float) -> None:
         self.coef_, self.intercept_ = theta[:-1], float(theta[-1])

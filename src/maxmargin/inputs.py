@@ -77,15 +77,18 @@ def fitted_table(estimator: Any, X: Any, *, reset: bool = True, **options: Any) 
     return values
 
 
-def numbers_or_csr(estimator: Any, X: Any, *, reset: bool = True) -> Any:
-    """`fitted_table` of float64 or float32, in rows or CSR."""
+def numbers_or_csr(estimator: Any, X: Any, *, reset: bool = True, learns: bool | None = None) -> Any:
+    """`fitted_table` of float64 or float32, in rows or CSR.
+
+    Squares are looked at where the estimator ``learns`` from X, which is by default where it is reset.
+    """
     if _is_plain(X):
         known_columns(estimator, X, reset=reset)
         return X
     table = fitted_table(
         estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
     )
-    if reset:
+    if reset if learns is None else learns:
         check_squares(table)
     return table
 

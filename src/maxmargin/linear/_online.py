@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.inputs import check_squares, checked_labels, class_factors, numbers_or_csr, row_weights
+from maxmargin.inputs import checked_labels, class_factors, numbers_or_csr, row_weights
 from maxmargin.interruption import all_or_nothing
 from maxmargin.linear._base import LinearClassifier
 from maxmargin.multiclass import BinaryTask, binary_tasks, check_strategy, stream_classes, stream_codes
@@ -78,8 +78,7 @@ class OnlineClassifier(LinearClassifier):
         """
         self._check()
         first = not hasattr(self, "_states")
-        X = numbers_or_csr(self, X, reset=first)
-        check_squares(X)
+        X = numbers_or_csr(self, X, reset=first, learns=True)
         y = checked_labels(y, X.shape[0], self)
         if first:
             check_strategy(self._strategy())

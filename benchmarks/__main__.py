@@ -11,7 +11,7 @@ PARTS = (
     "sparse_weights",
     "online",
     "selection",
-    "scoring",
+    "scorecards",
     "strings",
     "pieces",
     "large",

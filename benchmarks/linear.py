@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC as SklearnSVC
 
 import maxmargin as mm
 from benchmarks._linear_data import load
-from maxmargin import losses
+from maxmargin.problems import losses
 
 GOAL = 1e-4
 TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)

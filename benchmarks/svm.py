@@ -24,7 +24,7 @@ from sklearn import svm as sk
 
 import maxmargin as mm
 from benchmarks._common import best_of, geometric_mean, heading, load, standardised, synthetic
-from maxmargin.formulations import Classification
+from maxmargin.problems.formulations import Classification
 
 Case = tuple[str, Any, Any, float, float]
 REPEATS = 3

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 import maxmargin as mm
+from maxmargin.base.typing import FloatArray
 from maxmargin.problems import Certificate
 from maxmargin.problems.box_qp import BoxQP
-from maxmargin.typing import FloatArray
 
 ROUNDING = 1e-9
 

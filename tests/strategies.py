@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from maxmargin.base.typing import AnyArray
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial
-from maxmargin.typing import AnyArray
 
 SHAPES = ("overlapping", "separable", "duplicated", "rank_one", "constant_columns", "identical")
 HUGE, TINY = 1e4, 1e-4

@@ -26,7 +26,7 @@ def test_import_of_the_machines_compiles_nothing() -> None:
     code = (
         "from numba.core import event\n"
         "with event.install_recorder('numba:compile') as seen:\n"
-        "    import maxmargin.svm, maxmargin.kernels, sys\n"
+        "    import maxmargin.machines.svm, maxmargin.kernels, sys\n"
         "print(len(seen.buffer), 'matplotlib' in sys.modules)"
     )
     assert run(code).split() == ["0", "False"]
@@ -63,6 +63,6 @@ def test_examples_in_docstrings(name: str) -> None:
 
 
 def test_the_machines_have_examples() -> None:
-    import maxmargin.svm.svc as module
+    import maxmargin.machines.svm.svc as module
 
     assert doctest.testmod(module).attempted >= 5

@@ -8,12 +8,12 @@ from pathlib import Path
 import maxmargin as mm
 
 _TITLES = {
-    "maxmargin.svm": "Machines with a kernel",
-    "maxmargin.kernel_machines": "Kernel machines outside the dual",
-    "maxmargin.linear": "Linear and online machines",
+    "maxmargin.machines.svm": "Machines with a kernel",
+    "maxmargin.machines.kernel": "Kernel machines outside the dual",
+    "maxmargin.machines.linear": "Linear and online machines",
     "maxmargin.tuning": "Tuning",
     "maxmargin.metrics": "Evaluation",
-    "maxmargin.scoring": "Scorecards",
+    "maxmargin.scorecards": "Scorecards",
 }
 
 

@@ -18,7 +18,7 @@ y = (rng.random(3000) < 1 / (1 + np.exp((X["age"] - 30) / 12))).astype(int)
 
 binning = mm.Binning(max_bins=5).fit(X, y)
 print(binning.table("age").round(4).to_string())
-print(mm.scoring.information_value(X, y).round(4))
+print(mm.scorecards.information_value(X, y).round(4))
 
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")

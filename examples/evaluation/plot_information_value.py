@@ -24,7 +24,7 @@ X = pd.DataFrame(
     }
 )
 
-table = mm.scoring.information_value(X, late)
+table = mm.scorecards.information_value(X, late)
 print(table.round(3).to_string())
 
 # %%

@@ -18,5 +18,5 @@ y = (rng.random(n) < 1 / (1 + np.exp((then["age"] - 35) / 10))).astype(int)
 card = mm.Scorecard().fit(then, y)
 
 now = pd.DataFrame({"age": rng.normal(38, 12, n), "income": np.exp(rng.normal(10, 0.5, n))})
-print(mm.scoring.population_stability(card.points(then), card.points(now)))
-print(mm.scoring.variable_stability(card, then, now).round(4))
+print(mm.scorecards.population_stability(card.points(then), card.points(now)))
+print(mm.scorecards.variable_stability(card, then, now).round(4))

@@ -14,11 +14,11 @@ import pandas as pd
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from maxmargin._compute.jit import jit
-from maxmargin._compute.threads import effective_threads, run
-from maxmargin.inputs import checked_labels, fitted_table, row_weights
-from maxmargin.interruption import all_or_nothing
-from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
+from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.tables import checked_labels, fitted_table, row_weights
+from maxmargin.base.threads import effective_threads, run
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
+from maxmargin.compute.jit import jit
 
 __all__ = [
     "MDLDiscretizer",

@@ -23,8 +23,8 @@ pytest.importorskip("typer")
 from typer.testing import CliRunner  # only where typer is installed
 
 from maxmargin import feature_selection
-from maxmargin.cli import compare
 from maxmargin.cli.app import app
+from maxmargin.cli.commands import compare_command as compare
 from maxmargin.tuning.progress import Progress
 
 SMALL = ["--grid", "C=1,10", "--grid", "gamma=0.1", "--folds", "3"]

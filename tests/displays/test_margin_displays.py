@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
 from maxmargin.displays import MarginDisplay
-from maxmargin.displays.support import crossings
+from maxmargin.displays.machines.support_display import crossings
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 from maxmargin import displays
 from maxmargin.metrics import evaluate
-from maxmargin.scoring import Binning, IVSelector, Scorecard, WOEEncoder
+from maxmargin.scorecards import Binning, IVSelector, Scorecard, WOEEncoder
 
 SCORED = ["RocDisplay", "KsDisplay", "CalibrationDisplay", "ScoreDisplay"]
 

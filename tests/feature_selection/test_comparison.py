@@ -13,8 +13,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from maxmargin import SVC
-from maxmargin.displays import selection
-from maxmargin.displays.selection import SelectionDisplay
+from maxmargin.displays.choices import selection_display as selection
+from maxmargin.displays.choices.selection_display import SelectionDisplay
 from maxmargin.feature_selection import (
     RFE,
     SBS,

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from maxmargin import SVC, kernels
-from maxmargin._compute.folds import solve_folds
+from maxmargin.compute.dual.fold_problems import solve_folds
 from maxmargin.feature_selection import (
     SBS,
     SFS,
@@ -24,10 +24,10 @@ from maxmargin.feature_selection import (
     LeaveOneOutError,
     SubsetSelector,
 )
-from maxmargin.feature_selection.folds import FoldErrors, LeaveOneOutErrors
 from maxmargin.feature_selection.machine import machine_of
-from maxmargin.feature_selection.subset_kernels import SubsetKernel
 from maxmargin.feature_selection.wrappers import estimator_scorer
+from maxmargin.solvers.dual.gram.column_subsets import FoldErrors, LeaveOneOutErrors
+from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel
 
 TIGHT = {"tol": 1e-6}
 KERNELS = {

@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC
 from maxmargin.feature_selection import CrossValidatedError
-from maxmargin.feature_selection.folds import FoldErrors
-from maxmargin.feature_selection.repeats import RepeatedRows
 from maxmargin.feature_selection.wrappers import estimator_scorer
+from maxmargin.solvers.dual.gram.column_subsets import FoldErrors
+from maxmargin.solvers.dual.gram.repeated_rows import RepeatedRows
 
 SUBSETS = [(0,), (2,), (0, 1), (1, 3), (0, 1, 2), (0, 1, 2, 3)]
 

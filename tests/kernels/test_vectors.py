@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
+from maxmargin.base.typing import AnyArray
 from maxmargin.kernels import (
     RBF,
     Constant,
@@ -24,7 +25,6 @@ from maxmargin.kernels import (
     Rank1,
     Sigmoid,
 )
-from maxmargin.typing import AnyArray
 
 RNG = np.random.default_rng(0)
 X, Z = RNG.normal(size=(40, 4)), RNG.normal(size=(300, 4))

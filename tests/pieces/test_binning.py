@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import maxmargin as mm
 from maxmargin import pieces as mp
-from maxmargin.scoring import Binning, IVSelector, WOEEncoder, information_value
-from maxmargin.scoring import compress as module
+from maxmargin.scorecards import Binning, IVSelector, WOEEncoder, information_value
+from maxmargin.scorecards import compress as module
 
 
 def table(n=4000, seed=0):

@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 import maxmargin as mm
 from maxmargin import pieces as mp
 from maxmargin.feature_selection import FisherScore
-from maxmargin.scoring import WOEEncoder, information_value
+from maxmargin.scorecards import WOEEncoder, information_value
 
 pytestmark = [
     pytest.mark.cluster,

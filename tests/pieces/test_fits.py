@@ -17,7 +17,7 @@ import maxmargin as mm
 from maxmargin import pieces as mp
 from maxmargin.feature_selection import FisherScore, InformationGain
 from maxmargin.problems.loss_penalty import solved
-from maxmargin.solvers import primal_pieces
+from maxmargin.solvers.primal import newton_pieces as primal_pieces
 
 CLASSIFIERS = [
     mm.LinearSVC(tol=1e-10),
@@ -107,11 +107,11 @@ def test_the_certificate_is_that_of_the_whole_table(model):
 
 def test_the_certificate_sees_a_wrong_answer():
     """Not one that the solver left: the problem is asked about a point 1 % off."""
-    from maxmargin import losses
-    from maxmargin._compute.design import design
-    from maxmargin.penalties import Penalty
+    from maxmargin.compute.tables.design import design
+    from maxmargin.problems import losses
     from maxmargin.problems.loss_penalty import LossPenalty
-    from maxmargin.problems.pieces import LossPenaltyPieces, NumberTargets
+    from maxmargin.problems.loss_penalty_pieces import LossPenaltyPieces, NumberTargets
+    from maxmargin.problems.penalties import Penalty
 
     X, y, _, weights = data()
     theta = mm.Ridge(0.5).fit(X, y, weights)

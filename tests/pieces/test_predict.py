@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import maxmargin as mm
 from maxmargin import pieces as mp
-from maxmargin.scoring import Binning, WOEEncoder
+from maxmargin.scorecards import Binning, WOEEncoder
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 3))

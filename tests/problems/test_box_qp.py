@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maxmargin.formulations import Classification, NuClassification, Regression
 from maxmargin.kernels import RBF, Linear
 from maxmargin.problems import Certificate, box_qp
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import worst
+from maxmargin.problems.formulations import Classification, NuClassification, Regression
 from tests.certificates import DenseDual
 from tests.strategies import Problem, make_problem, problems
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin.solvers.resolvents import resolvents, solutions_and_diagonals
+from maxmargin.solvers.least_squares.resolvents import resolvents, solutions_and_diagonals
 
 ALPHAS = np.array([1e-3, 0.1, 7.0])
 both_ways = pytest.mark.parametrize("n_forms", [1, 10**6], ids=["tridiagonal", "diagonal"])

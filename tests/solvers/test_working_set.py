@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maxmargin.formulations import Classification
+from maxmargin.base.typing import FloatArray
 from maxmargin.kernels import RBF
 from maxmargin.problems import Status
 from maxmargin.problems.box_qp import BoxQP
-from maxmargin.solvers import working_set
+from maxmargin.problems.formulations import Classification
 from maxmargin.solvers.certified import solve_certified
-from maxmargin.solvers.progress import Budget, Progress
-from maxmargin.solvers.working_set import WorkingSet
-from maxmargin.typing import FloatArray
+from maxmargin.solvers.dual import working_set
+from maxmargin.solvers.dual.working_set import WorkingSet
+from maxmargin.solvers.stopping import Budget, Progress
 from tests.strategies import make_problem
 
 

@@ -9,7 +9,8 @@ from sklearn.datasets import make_blobs
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 
 import maxmargin as mm
-from maxmargin.tuning import pairs, shared
+from maxmargin.solvers.dual.gram import class_pairs as pairs
+from maxmargin.solvers.dual.gram import shared_gram as shared
 
 TOL = 1e-6
 GRID = {"C": [0.1, 1.0, 10.0], "gamma": [0.05, 0.5]}

@@ -8,11 +8,12 @@ from numpy.testing import assert_allclose
 from sklearn.model_selection import KFold
 
 import maxmargin as mm
-from maxmargin._compute.cholesky import Cholesky
-from maxmargin.tuning import free_system, variables
-from maxmargin.tuning.chain import GramView, Signed, first_start
-from maxmargin.tuning.free_system import FreeSystem, free_variables
-from maxmargin.tuning.variables import Pace, Variables
+from maxmargin.compute.lapack.cholesky import Cholesky
+from maxmargin.solvers.dual.gram import free_system
+from maxmargin.solvers.dual.gram import moving_variables as variables
+from maxmargin.solvers.dual.gram.free_system import FreeSystem, free_variables
+from maxmargin.solvers.dual.gram.moving_variables import Pace, Variables
+from maxmargin.solvers.dual.gram.warm_starts import GramView, Signed, first_start
 
 
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float32, 1e-3), (np.float64, 1e-10)])

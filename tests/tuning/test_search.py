@@ -16,9 +16,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin as mm
 from maxmargin.kernels import Subsequence
-from maxmargin.tuning import fast as fast_module
+from maxmargin.solvers.dual.gram import chains as fast_module
+from maxmargin.solvers.dual.gram.warm_starts import Signed
 from maxmargin.tuning import search as search_module
-from maxmargin.tuning.chain import Signed
 from maxmargin.tuning.grid import C_VALUES, EPSILON_VALUES, GAMMA_VALUES, default_grid
 
 

@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 import maxmargin
-from maxmargin.cli import compare, demo, evaluate, fit, info, kernel, predict, scorecard, select, tune
+from maxmargin.cli.commands import compare_command as compare
+from maxmargin.cli.commands import demo_command as demo
+from maxmargin.cli.commands import evaluate_command as evaluate
+from maxmargin.cli.commands import fit_command as fit
+from maxmargin.cli.commands import info_command as info
+from maxmargin.cli.commands import kernel_command as kernel
+from maxmargin.cli.commands import predict_command as predict
+from maxmargin.cli.commands import scorecard_command as scorecard
+from maxmargin.cli.commands import select_command as select
+from maxmargin.cli.commands import tune_command as tune
 
 app = typer.Typer(
     name="maxmargin",

@@ -170,7 +170,7 @@ def _encoder(data: Prepared, encoding: Encoding, positive: Any) -> Any:
             "use --categories onehot.",
             Code.USAGE,
         )
-    from maxmargin.scoring import Binning, WOEEncoder
+    from maxmargin.scorecards import Binning, WOEEncoder
 
     return WOEEncoder(Binning(positive=positive), handle_unknown="neutral")
 

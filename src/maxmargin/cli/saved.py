@@ -59,7 +59,7 @@ def about(path: Path) -> dict[str, Any]:
 def _fills_gaps(model: Any) -> bool:
     from sklearn.impute import SimpleImputer
 
-    from maxmargin.scoring import Scorecard
+    from maxmargin.scorecards import Scorecard
 
     return isinstance(model, Scorecard) or any(isinstance(step, SimpleImputer) for step in _steps(model))
 

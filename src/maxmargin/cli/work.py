@@ -138,7 +138,7 @@ def evaluated(
 ) -> None:
     """Measures with intervals, and the confusion table."""
     if not classifies:
-        from maxmargin.report.regression import regression_measures
+        from maxmargin.reports.regression_measures import regression_measures
 
         found = regression_measures(np.asarray(y, dtype=float), np.asarray(model.predict(X)), seed=seed)
         rows = [[name, *values] for name, values in found.items()]
@@ -253,7 +253,7 @@ def check_folder(path: Path | None) -> None:
 
 
 def check_language(language: str) -> None:
-    from maxmargin.report.words import LANGUAGES
+    from maxmargin.reports.words import LANGUAGES
 
     if language not in LANGUAGES:
         raise Refusal(f"--language {language}: there are {' and '.join(LANGUAGES)}.", Code.USAGE)

@@ -10,10 +10,10 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.svm import SVDD
-from maxmargin.svm.base import KernelMachine
-from maxmargin.svm.machine import Machine
-from maxmargin.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.machines.svm import SVDD
+from maxmargin.machines.svm.base import KernelMachine
+from maxmargin.machines.svm.fitted_problem import Machine
 
 
 def kkt_table(model: Any) -> pd.DataFrame:

@@ -14,11 +14,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.base.typing import FloatArray
 from maxmargin.kernels import Linear
-from maxmargin.kernels.products import kernel_times
-from maxmargin.svm import SVDD
-from maxmargin.svm.base import KernelMachine
-from maxmargin.typing import FloatArray
+from maxmargin.kernels.kernel_products import kernel_times
+from maxmargin.machines.svm import SVDD
+from maxmargin.machines.svm.base import KernelMachine
 
 _SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)  # column by column, and to be undone
 

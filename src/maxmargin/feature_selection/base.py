@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.base.parameters import count_or_share
+from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.feature_selection.table import feature_names
-from maxmargin.parameters import count_or_share
-from maxmargin.typing import BoolArray, FloatArray, IntArray
 
 
 class Selector(SelectorMixin, BaseEstimator):
@@ -38,7 +38,7 @@ class Selector(SelectorMixin, BaseEstimator):
     def display(self, *, ax: Any = None) -> Any:
         """Draw what the selection found; returns the SelectionDisplay (its arrays and its axes)."""
         # displays know selectors, not the other way round: the face is looked up by name when asked for
-        displays: Any = import_module("maxmargin.displays.selection")
+        displays: Any = import_module("maxmargin.displays.choices.selection_display")
         return displays.SelectionDisplay.from_estimator(self).plot(ax=ax)
 
     def __sklearn_tags__(self) -> Any:

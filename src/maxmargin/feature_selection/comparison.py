@@ -15,9 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
+from maxmargin.base.parameters import check_count
+from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.feature_selection.base import Selector, how_many
 from maxmargin.feature_selection.criteria import CFSMerit
-from maxmargin.feature_selection.folds import Splits
 from maxmargin.feature_selection.rankers import FisherScore, SymmetricalUncertainty
 from maxmargin.feature_selection.relief import ReliefF
 from maxmargin.feature_selection.rfe import RFE
@@ -26,10 +27,9 @@ from maxmargin.feature_selection.sparse import SparseSVMSelector
 from maxmargin.feature_selection.subset import SBS, SFS, SubsetSelector
 from maxmargin.feature_selection.table import feature_names
 from maxmargin.feature_selection.wrappers import CrossValidatedError
-from maxmargin.parameters import check_count
-from maxmargin.svm import SVC
+from maxmargin.machines.svm import SVC
+from maxmargin.solvers.dual.gram.column_subsets import Splits
 from maxmargin.tuning.folds import make_folds
-from maxmargin.typing import AnyArray, FloatArray
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
-from maxmargin._compute.entropy import uncertainty_with_all
+from maxmargin.base.parameters import check_choice, check_fraction
+from maxmargin.base.typing import FloatArray
+from maxmargin.compute.columns.column_entropy import uncertainty_with_all
 from maxmargin.feature_selection.rankers import discrete_codes
 from maxmargin.feature_selection.table import Categorical, read_classes, read_table
-from maxmargin.parameters import check_choice, check_fraction
-from maxmargin.typing import FloatArray
 
 Subset = tuple[int, ...]
 Scorer = Callable[[Sequence[Subset]], FloatArray]

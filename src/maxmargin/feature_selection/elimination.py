@@ -12,16 +12,16 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from maxmargin._compute.folds import solve_folds
-from maxmargin._compute.threads import run, split
+from maxmargin.base.threads import run, split
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.compute.dual.fold_problems import solve_folds
 from maxmargin.feature_selection.machine import MAX_STEPS, Machine, warn_not_converged
-from maxmargin.feature_selection.subset_kernels import SubsetKernel
 from maxmargin.feature_selection.table import Classes
 from maxmargin.kernels import Linear
 from maxmargin.kernels.vector_base import resolve_gamma
-from maxmargin.multiclass import binary_tasks, predict_codes
-from maxmargin.svm.base import KernelMachine
-from maxmargin.typing import AnyArray, FloatArray, IntArray
+from maxmargin.machines.svm.base import KernelMachine
+from maxmargin.problems.multiclass import binary_tasks, predict_codes
+from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel
 
 _CLOSE_UP = 0.9  # share of the columns left at which the others are put away
 

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
-from maxmargin.feature_selection.subset_kernels import SubsetKernel
-from maxmargin.inputs import class_weights
-from maxmargin.multiclass import Strategy
-from maxmargin.svm import SVC
+from maxmargin.base.tables import class_weights
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.machines.svm import SVC
+from maxmargin.problems.multiclass import Strategy
+from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel
 from maxmargin.tuning.plan import SCALERS
-from maxmargin.typing import AnyArray, FloatArray, IntArray
 
 MAX_ROWS = 4096  # of the one-call solver, and of a Gram matrix that is kept whole
 MAX_STEPS = 10_000_000

@@ -8,6 +8,10 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 
+from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.parameters import check_choice
+from maxmargin.base.tables import row_weights
+from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.discretize import discretize_column, information_gain, symmetrical_uncertainty
 from maxmargin.feature_selection.base import Selector, how_many, rank
 from maxmargin.feature_selection.table import (
@@ -18,14 +22,10 @@ from maxmargin.feature_selection.table import (
     read_classes,
     read_table,
 )
-from maxmargin.inputs import row_weights
-from maxmargin.interruption import all_or_nothing
-from maxmargin.parameters import check_choice
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.moments import variances_of_pieces
 from maxmargin.pieces.survey import learn_columns, survey
-from maxmargin.typing import FloatArray, IntArray
 
 FisherKind = Literal["generalized", "printed", "signal_to_noise"]
 

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from maxmargin._compute.relief import relief_sums
-from maxmargin._compute.threads import effective_threads, run, split
+from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.parameters import check_choice, check_count, count_or_share
+from maxmargin.base.threads import effective_threads, run, split
+from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.compute.columns.nearest_rows import relief_sums
 from maxmargin.feature_selection.rankers import Ranker
 from maxmargin.feature_selection.table import Categorical, Classes, Table, read_classes, read_table
-from maxmargin.interruption import all_or_nothing
-from maxmargin.parameters import check_choice, check_count, count_or_share
-from maxmargin.typing import FloatArray, IntArray
 
 Distance = Literal["scaled", "raw"]
 Instances = int | float | npt.ArrayLike | None

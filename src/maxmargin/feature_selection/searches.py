@@ -10,9 +10,9 @@ from math import comb
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.base.parameters import check_count
 from maxmargin.feature_selection.criteria import Criterion, Subset
 from maxmargin.feature_selection.evaluations import Evaluations
-from maxmargin.parameters import check_count
 
 HOPELESS_SECONDS = 3600.0
 BATCH = 4096  # subsets made at once

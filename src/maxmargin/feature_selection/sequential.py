@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
+from maxmargin.base.parameters import check_choice, check_count
 from maxmargin.feature_selection.criteria import Subset
 from maxmargin.feature_selection.evaluations import Evaluations
 from maxmargin.feature_selection.searches import Search, check_size, with_column, without_column
-from maxmargin.parameters import check_choice, check_count
 
 Direction = Literal["forward", "backward"]
 Move = tuple[float, int, Subset]  # loss, column moved, where it leads

@@ -9,13 +9,8 @@ import numpy as np
 import pandas as pd
 from sklearn.preprocessing import StandardScaler
 
-from maxmargin.feature_selection.base import Selector, how_many
-from maxmargin.feature_selection.table import Classes, feature_names, read_classes
-from maxmargin.inputs import class_factors, fitted_table
-from maxmargin.interruption import all_or_nothing
-from maxmargin.linear import LinearSVC
-from maxmargin.multiclass import BinaryTask, binary_tasks
-from maxmargin.parameters import (
+from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.parameters import (
     check_choice,
     check_count,
     check_flags,
@@ -23,8 +18,13 @@ from maxmargin.parameters import (
     check_positive,
     check_positives,
 )
+from maxmargin.base.tables import class_factors, fitted_table
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
+from maxmargin.feature_selection.base import Selector, how_many
+from maxmargin.feature_selection.table import Classes, feature_names, read_classes
+from maxmargin.machines.linear import LinearSVC
+from maxmargin.problems.multiclass import BinaryTask, binary_tasks
 from maxmargin.tuning.folds import make_folds
-from maxmargin.typing import AnyArray, BoolArray, FloatArray
 
 Penalty = Literal["l1", "l0", "l1l2", "l0l2"]
 Loss = Literal["hinge", "squared_hinge", "logistic"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin.base.parameters import check_count, check_fraction, check_inner_fraction, check_positive
+from maxmargin.base.typing import BoolArray, FloatArray
 from maxmargin.feature_selection.criteria import Subset
 from maxmargin.feature_selection.evaluations import Evaluations
 from maxmargin.feature_selection.searches import Search
-from maxmargin.parameters import check_count, check_fraction, check_inner_fraction, check_positive
-from maxmargin.typing import BoolArray, FloatArray
 
 
 class SimulatedAnnealing(Search):

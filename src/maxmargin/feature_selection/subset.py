@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.tables import checked_target, fitted_table, known_columns
 from maxmargin.feature_selection.base import Selector
 from maxmargin.feature_selection.criteria import Criterion, Subset
 from maxmargin.feature_selection.evaluations import Evaluations
@@ -17,8 +19,6 @@ from maxmargin.feature_selection.searches import Search
 from maxmargin.feature_selection.sequential import Backward, Forward
 from maxmargin.feature_selection.table import feature_names
 from maxmargin.feature_selection.wrappers import CrossValidatedError
-from maxmargin.inputs import checked_target, fitted_table, known_columns
-from maxmargin.interruption import all_or_nothing
 
 
 class _SearchSelector(Selector):

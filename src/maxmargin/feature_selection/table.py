@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import _get_feature_names
 
-from maxmargin.inputs import check_no_dates, class_codes, fitted_table, known_columns
-from maxmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
+from maxmargin.base.tables import check_no_dates, class_codes, fitted_table, known_columns
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 Categorical = str | Sequence[int] | Sequence[str] | Sequence[bool] | None
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.io.files import ModelFileError, write_whole
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Scaled, Sigmoid
 from maxmargin.kernels.points import IndexedPoints
-from maxmargin.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
-from maxmargin.svm.pairs import compact_pairs
-from maxmargin.typing import AnyArray, FloatArray
+from maxmargin.machines.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
+from maxmargin.machines.svm.pair_layout import compact_pairs
 
 _TYPES = {
     "c_svc": SVC,

@@ -14,22 +14,15 @@ from typing import Any
 from maxmargin.io.packing import is_record
 
 _ROOMS = {
-    "kernels",
-    "losses",
-    "penalties",
-    "problems",
-    "solvers",
-    "formulations",
-    "multiclass",
-    "svm",
-    "linear",
-    "kernel_machines",
-    "metrics",
     "discretize",
-    "tuning",
     "feature_selection",
-    "scoring",
-    "large",
+    "kernels",
+    "machines",
+    "metrics",
+    "problems",
+    "scorecards",
+    "solvers",
+    "tuning",
 }
 _NOT_MODELS = {"tests", "conftest", "externals", "_build_utils", "datasets", "experimental", "__main__"}
 # classes of scikit-learn inside fitted estimators that are no estimators themselves

@@ -2,13 +2,13 @@
 
 from maxmargin.kernels.algebra import Exp, Mapped, Modulated, Normalized, Power, Product, Scaled, Sum
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.checks import MercerCheck, distance, mercer_check
-from maxmargin.kernels.given import Function, Precomputed
-from maxmargin.kernels.maps import polynomial_map
+from maxmargin.kernels.explicit_map import polynomial_map
+from maxmargin.kernels.mercer import MercerCheck, distance, mercer_check
 from maxmargin.kernels.names import as_kernel
 from maxmargin.kernels.parsing import KernelExpressionError, parse
+from maxmargin.kernels.precomputed import Function, Precomputed
 from maxmargin.kernels.spectrum import Spectrum
-from maxmargin.kernels.strings import Subsequence
+from maxmargin.kernels.subsequence import Subsequence
 from maxmargin.kernels.vectors import (
     RBF,
     Constant,

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from maxmargin.base.typing import FloatArray
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.points import CombinedPoints, WeightedPoints
 from maxmargin.kernels.vector_base import check_degree, integer_power, number, values_of
 from maxmargin.kernels.vectors import Constant
-from maxmargin.typing import FloatArray
 
 
 def as_term(value: Any) -> Kernel:

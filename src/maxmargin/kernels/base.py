@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from maxmargin._compute.threads import effective_threads
-from maxmargin._compute.tiles import fill_by_tiles, fill_dear
-from maxmargin.inputs import checked_table
+from maxmargin.base.tables import checked_table
+from maxmargin.base.threads import effective_threads
+from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.compute.kernel_values.tiles import fill_by_tiles, fill_dear
 from maxmargin.kernels.points import work_order
-from maxmargin.typing import FloatArray, IntArray
 
 
 class Kernel(ABC):

@@ -16,12 +16,12 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
-from maxmargin._compute.inner import squared_norms
-from maxmargin._compute.threads import run, single_threaded_blas
+from maxmargin.base.parameters import check_choice
+from maxmargin.base.threads import run, single_threaded_blas
+from maxmargin.base.typing import FloatArray
+from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.landmarks import CHOOSERS, METHODS
-from maxmargin.parameters import check_choice
-from maxmargin.typing import FloatArray
 
 _BLOCK_BYTES = 1 << 22  # of kernel values that a thread holds at a time
 _PAIRED_ROWS = 500  # rows among which all pairs are compared

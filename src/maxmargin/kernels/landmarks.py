@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.kernels.base import Kernel
-from maxmargin.typing import FloatArray, IntArray
 
 _BLOCK = 64  # pivots that are proposed together
 _NOTHING_LEFT = 1e-12  # of the trace: rounding is all that remains

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.given import Function, Precomputed
+from maxmargin.kernels.precomputed import Function, Precomputed
 from maxmargin.kernels.vector_base import Gamma
 from maxmargin.kernels.vectors import RBF, Exponential, Laplacian, Linear, Polynomial, Sigmoid
 

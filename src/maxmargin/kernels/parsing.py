@@ -15,7 +15,7 @@ from typing import Any
 
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.spectrum import Spectrum
-from maxmargin.kernels.strings import Subsequence
+from maxmargin.kernels.subsequence import Subsequence
 from maxmargin.kernels.vectors import (
     RBF,
     Constant,

@@ -13,9 +13,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._compute.inner import squared_norms
-from maxmargin._compute.rbf_rows import panels_of
-from maxmargin.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.compute.kernel_values.rbf_rows import panels_of
+from maxmargin.compute.tables.inner_products import squared_norms
 
 Rows = slice | IntArray
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._compute.inner import squared_norms
+from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.kernels.points import Rows
-from maxmargin.kernels.strings import StringKernel, check_length
-from maxmargin.kernels.text import Tokens, Vocabulary, check_tokens, encode, inverse_roots, text_column
+from maxmargin.kernels.subsequence import StringKernel, check_length
+from maxmargin.kernels.tokens import Tokens, Vocabulary, check_tokens, encode, inverse_roots, text_column
 from maxmargin.kernels.vector_base import Features
-from maxmargin.typing import AnyArray, FloatArray
 
 Piece = tuple[int, ...]
 _MOST_NEIGHBOURS = 100_000

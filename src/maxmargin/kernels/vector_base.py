@@ -9,11 +9,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._compute.inner import inner_products
-from maxmargin.inputs import SQUARES_TOO_LARGE
+from maxmargin.base.tables import SQUARES_TOO_LARGE
+from maxmargin.base.typing import FloatArray
+from maxmargin.compute.tables.inner_products import inner_products
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.points import VectorPoints
-from maxmargin.typing import FloatArray
 
 Features = Sequence[str] | Sequence[int] | str | int | None
 Gamma = float | Literal["scale", "auto"]

@@ -11,10 +11,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._compute import elementwise
-from maxmargin._compute.panel_tile import ROWS, WIDTH
-from maxmargin._compute.rbf_rows import rbf_rows
-from maxmargin._compute.threads import run, split
+from maxmargin.base.threads import run, split
+from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.compute.intrinsics.panel_tile import ROWS, WIDTH
+from maxmargin.compute.kernel_values import elementwise
+from maxmargin.compute.kernel_values.rbf_rows import rbf_rows
 from maxmargin.kernels.points import VectorPoints
 from maxmargin.kernels.vector_base import (
     Features,
@@ -26,7 +27,6 @@ from maxmargin.kernels.vector_base import (
     number,
     values_of,
 )
-from maxmargin.typing import AnyArray, FloatArray
 
 
 @dataclass(frozen=True, repr=False)

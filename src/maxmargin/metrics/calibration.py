@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from maxmargin.base.parameters import check_count
+from maxmargin.base.typing import FloatArray
 from maxmargin.metrics.confusion import wilson_interval
 from maxmargin.metrics.labels import scored_target
-from maxmargin.parameters import check_count
-from maxmargin.typing import FloatArray
 
 
 def calibration_table(

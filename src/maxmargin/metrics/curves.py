@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_curve
 
+from maxmargin.base.typing import FloatArray
 from maxmargin.metrics.labels import Measure, scored_target, target_weights
-from maxmargin.typing import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

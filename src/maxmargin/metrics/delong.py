@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from maxmargin.base.parameters import as_number
+from maxmargin.base.typing import FloatArray
 from maxmargin.metrics.labels import BinaryTarget, scored_target
-from maxmargin.parameters import as_number
-from maxmargin.typing import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

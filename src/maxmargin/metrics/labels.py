@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from maxmargin.inputs import example_weights
-from maxmargin.typing import AnyArray, BoolArray, FloatArray
+from maxmargin.base.tables import example_weights
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
 
 REST = "rest"
 

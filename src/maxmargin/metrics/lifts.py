@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from maxmargin.inputs import row_weights
+from maxmargin.base.parameters import as_number, check_count
+from maxmargin.base.tables import row_weights
+from maxmargin.base.typing import FloatArray
 from maxmargin.metrics.curves import roc
 from maxmargin.metrics.labels import BinaryTarget, Measure, binary_target
-from maxmargin.parameters import as_number, check_count
-from maxmargin.typing import FloatArray
 
 
 def _capture(

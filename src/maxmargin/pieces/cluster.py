@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compute.threads import single_threaded_blas
+from maxmargin.base.threads import single_threaded_blas
 from maxmargin.pieces.collection import Pieces, changed
 from maxmargin.pieces.piece import Piece, add
 from maxmargin.pieces.sources import split_frame

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compute.threads import effective_threads, run, single_threaded_blas
+from maxmargin.base.threads import effective_threads, run, single_threaded_blas
+from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.pieces.piece import Piece, add, tree_sum
-from maxmargin.typing import FloatArray, IntArray
 
 Loader = Callable[[], Piece]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
+from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
 from maxmargin.pieces.survey import Survey
-from maxmargin.typing import AnyArray, FloatArray
 
 _BLOCK = 1 << 17  # numbers that are widened and centred at a time
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from maxmargin.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from maxmargin.base.typing import AnyArray
 from maxmargin.pieces.cluster import is_dask
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
 from maxmargin.pieces.sources import from_array
-from maxmargin.typing import AnyArray
 
 
 def predict(

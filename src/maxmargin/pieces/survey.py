@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from maxmargin.inputs import known_columns
+from maxmargin.base.tables import known_columns
+from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
-from maxmargin.typing import AnyArray, FloatArray
 
 
 @dataclass(frozen=True)

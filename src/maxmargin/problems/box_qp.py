@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compute.bounds import multiplier
+from maxmargin.base.typing import BoolArray, FloatArray, IntArray
+from maxmargin.compute.dual.bounds import multiplier
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.products import kernel_times
+from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.problems.certificate import Certificate
-from maxmargin.typing import BoolArray, FloatArray, IntArray
 
 FULL_CHECK = 2_000_000  # values n * n_SV up to which every row is checked at the end of a fit
 _WORST_ROWS = 256

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin._compute.design import Design
-from maxmargin.losses import Loss
-from maxmargin.penalties import Penalty
+from maxmargin.base.typing import FloatArray
+from maxmargin.compute.tables.design import Design
 from maxmargin.problems.certificate import Certificate
-from maxmargin.typing import FloatArray
+from maxmargin.problems.losses import Loss
+from maxmargin.problems.penalties import Penalty
 
 
 @dataclass(frozen=True, kw_only=True)

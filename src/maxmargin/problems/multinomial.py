@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax, xlogy
 
-from maxmargin._compute.design import Design
+from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.compute.tables.design import Design
 from maxmargin.problems.certificate import Certificate
-from maxmargin.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin._compute.design import design
+from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.compute.tables.design import design
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
 from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.loss_penalty_pieces import Slopes
 from maxmargin.problems.multinomial import Multinomial, RowChecks, curvature_product
-from maxmargin.problems.pieces import Slopes
-from maxmargin.typing import AnyArray, FloatArray
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from maxmargin.typing import FloatArray
+from maxmargin.base.typing import FloatArray
 
 
 class Status(Enum):

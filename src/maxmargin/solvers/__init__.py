@@ -11,13 +11,13 @@ from typing import Any
 
 # public name -> module that defines it
 _HOMES: dict[str, str] = {
-    "QP": "maxmargin.solvers.qp",
-    "Chunking": "maxmargin.solvers.chunking",
-    "Decomposition": "maxmargin.solvers.decomposition",
-    "SMO": "maxmargin.solvers.smo",
-    "WorkingSet": "maxmargin.solvers.working_set",
-    "Subgradient": "maxmargin.solvers.subgradient",
-    "Pegasos": "maxmargin.solvers.pegasos",
+    "QP": "maxmargin.solvers.dual.qp",
+    "Chunking": "maxmargin.solvers.dual.chunking",
+    "Decomposition": "maxmargin.solvers.dual.decomposition",
+    "SMO": "maxmargin.solvers.dual.smo",
+    "WorkingSet": "maxmargin.solvers.dual.working_set",
+    "Subgradient": "maxmargin.solvers.online.batch_subgradient",
+    "Pegasos": "maxmargin.solvers.online.stochastic_subgradient",
 }
 
 __all__ = list(_HOMES)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from maxmargin.base.typing import FloatArray
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution, Status
-from maxmargin.solvers.progress import Callback
 from maxmargin.solvers.settings import DualSolver
+from maxmargin.solvers.stopping import Callback
 from maxmargin.solvers.trace import joined
-from maxmargin.typing import FloatArray
 
 _ATTEMPTS = 3
 

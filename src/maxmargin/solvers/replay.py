@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from maxmargin.base.typing import FloatArray
 from maxmargin.solvers.trace import replay_multipliers
-from maxmargin.typing import FloatArray
 
 
 def replay(trace: pd.DataFrame, X: Any = None, *, average: bool = False) -> list[FloatArray]:

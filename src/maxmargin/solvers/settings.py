@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
+from maxmargin.base.typing import FloatArray
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution
-from maxmargin.solvers.progress import Callback
-from maxmargin.typing import FloatArray
+from maxmargin.solvers.stopping import Callback
 
 LIMITS = ("tol", "max_iter", "time_limit", "cache_size", "shrinking", "n_threads", "trace")
 

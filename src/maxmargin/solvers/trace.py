@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.problems.box_qp import BoxQP
-from maxmargin.typing import FloatArray, IntArray
 
 COLUMNS = [
     "step", "variables", "rows", "before", "after", "objective", "gap", "violation", "n_active",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from maxmargin.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 
 _ORDERED = ("C", "nu", "alpha", "epsilon")  # parameters along which one answer starts the next
 

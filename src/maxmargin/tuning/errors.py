@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.metrics import get_scorer
 
-from maxmargin.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray
 
 
 class ErrorMeasure:

@@ -12,8 +12,8 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, check_cv
 from sklearn.utils import get_tags
 
-from maxmargin.inputs import checked_labels, checked_numbers, checked_target
-from maxmargin.typing import AnyArray, IntArray
+from maxmargin.base.tables import checked_labels, checked_numbers, checked_target
+from maxmargin.base.typing import AnyArray, IntArray
 
 Fold = tuple[IntArray, IntArray]
 

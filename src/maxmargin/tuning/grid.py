@@ -10,7 +10,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
 from maxmargin.kernels import RBF
-from maxmargin.svm import SVC, SVR, HardMarginSVC
+from maxmargin.machines.svm import SVC, SVR, HardMarginSVC
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 

@@ -19,9 +19,9 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from maxmargin._compute.memory import cache_bytes
-from maxmargin.kernel_machines import KernelPerceptron, KernelRidge
-from maxmargin.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
+from maxmargin.base.memory import cache_bytes
+from maxmargin.machines.kernel import KernelPerceptron, KernelRidge
+from maxmargin.machines.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
 
 DUAL = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
 MACHINES = (*DUAL, KernelRidge, KernelPerceptron)

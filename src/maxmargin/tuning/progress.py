@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from maxmargin.typing import FloatArray
+from maxmargin.base.typing import FloatArray
 
 
 def _on_terminal() -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from maxmargin.typing import FloatArray
+from maxmargin.base.typing import FloatArray
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,16 @@ from joblib.parallel import get_active_backend
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing
 
-from maxmargin._compute.threads import effective_threads
-from maxmargin.inputs import class_codes, row_weights
-from maxmargin.parameters import check_flag
-from maxmargin.svm import OneClassSVM
+from maxmargin.base.parameters import check_flag
+from maxmargin.base.tables import class_codes, row_weights
+from maxmargin.base.threads import effective_threads
+from maxmargin.base.typing import FloatArray
+from maxmargin.machines.svm import OneClassSVM
+from maxmargin.solvers.dual.gram.chains import answer_folds, asks_for_pairs
+from maxmargin.solvers.dual.gram.leave_one_out import answer_without_each
+from maxmargin.solvers.dual.gram.shared_gram import Layout, SharedGram
 from maxmargin.tuning.cells import Answer, FastCell, Targets
 from maxmargin.tuning.errors import ErrorMeasure
-from maxmargin.tuning.fast import answer_folds, asks_for_pairs
 from maxmargin.tuning.folds import (
     Fold,
     as_rows,
@@ -28,14 +31,11 @@ from maxmargin.tuning.folds import (
     make_folds,
     n_rows,
 )
+from maxmargin.tuning.given_matrix import answer_plainly
 from maxmargin.tuning.grid import Grid, cells_of, default_grid
-from maxmargin.tuning.leave_one_out import answer_without_each
-from maxmargin.tuning.plain import answer_plainly
 from maxmargin.tuning.plan import DUAL, ROWS, SCIKIT, SHARED, Plan, make_plan
 from maxmargin.tuning.progress import Progress
 from maxmargin.tuning.result import TuneResult, make_table
-from maxmargin.tuning.shared import Layout, SharedGram
-from maxmargin.typing import FloatArray
 
 _LOCAL_BACKENDS = ("LokyBackend", "ThreadingBackend", "SequentialBackend", "MultiprocessingBackend")
 

@@ -1,1 +1,0 @@
-"""Everything that knows about hardware: jitted leaves, threads, memory."""

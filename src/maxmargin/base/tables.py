@@ -1,0 +1,321 @@
+"""Tables and targets as machines need them, and what to do about those that are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_y, validate_data
+
+from maxmargin.base.parameters import check_not_negative
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+
+_FEW_CLASSES = 20
+SQUARES_TOO_LARGE = "the squares of X are too large for floating-point numbers: scale its columns."
+
+
+def checked_table(X: Any, **options: Any) -> Any:
+    """scikit-learn's check_array; refusals of what is no finite number also say where and what to do."""
+    _check_is_table(X)
+    if isinstance(X, (np.ndarray, pd.DataFrame)):  # scikit-learn takes a table of dates only for numbers
+        check_no_dates(X)
+    try:
+        return check_array(X, input_name="X", **options)
+    except (TypeError, ValueError) as refused:
+        advice = _advice(str(refused).splitlines()[0].rstrip("."), X)
+        if advice is None:
+            raise
+        raise (TypeError if isinstance(refused, TypeError) else ValueError)(advice) from None
+
+
+def _advice(reason: str, X: Any) -> str | None:
+    """What to do about a refusal of scikit-learn's, None where it says so itself."""
+    if "contains NaN" in reason or "contains infinity" in reason:
+        return (
+            f"{reason}{_where(X)}: drop such rows or fill them first, for example with "
+            "sklearn.impute.SimpleImputer."
+        )
+    if "could not convert string" in reason or "arrays of bytes/strings" in reason:
+        return (
+            f"X holds text ({reason}): encode it as numbers, for example with OneHotEncoder, or use a "
+            "string kernel such as mm.kernels.Subsequence."
+        )
+    if "could not be promoted" in reason:
+        return _no_dates(_dates(X)[0], X)
+    if "must be a string or a real number" in reason:
+        return f"X holds what is no number ({reason}): give a table of numbers."
+    if "Complex data not supported" in reason:
+        return f"{reason}: X holds complex numbers. Give their real and imaginary parts as columns."
+    return None
+
+
+def known_columns(estimator: Any, X: Any, *, reset: bool = True) -> None:
+    """The estimator learns number and names of the columns or, without reset, compares them."""
+    _check_is_table(X)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def _check_is_table(X: Any) -> None:
+    if X is None:
+        raise ValueError("X is None: give a table of rows and columns.")
+    names = list(getattr(X, "columns", ()))
+    twice = {repr(name) for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
+    if twice:
+        raise ValueError(f"X has several columns with the name {', '.join(sorted(twice))}: rename them.")
+    if hasattr(X, "columns") and X.shape[1] == 0:
+        raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+
+
+def fitted_table(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Any:
+    """`checked_table`; the estimator learns number and names of the columns or, without reset, compares."""
+    values = checked_table(X, estimator=estimator, **options)
+    known_columns(estimator, X, reset=reset)
+    return values
+
+
+def numbers_or_csr(estimator: Any, X: Any, *, reset: bool = True, learns: bool | None = None) -> Any:
+    """`fitted_table` of float64 or float32, in rows or CSR.
+
+    Squares are looked at where the estimator ``learns`` from X, which is by default where it is reset.
+    """
+    if _is_plain(X):
+        known_columns(estimator, X, reset=reset)
+        return X
+    table = fitted_table(
+        estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+    )
+    if reset if learns is None else learns:
+        check_squares(table)
+    return table
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether the long way would return X as it is: it takes as long as a small fit."""
+    if type(X) is not np.ndarray or X.ndim != 2 or not X.size or not X.flags.c_contiguous:
+        return False
+    if X.dtype not in (np.float64, np.float32):
+        return False
+    return _squares_are_finite(X)  # otherwise the long way decides
+
+
+def check_squares(X: Any) -> None:
+    """Refuse finite rows, dense or sparse, whose squares overflow: the machines add these up."""
+    values = X.data if sp.issparse(X) else X
+    if not _squares_are_finite(values):
+        raise ValueError(SQUARES_TOO_LARGE)
+
+
+def _squares_are_finite(values: AnyArray) -> bool:
+    """Whether all values and the sum of their squares in float64 are finite numbers.
+
+    Not by BLAS, whose threads would go on waiting beside ours. Squares of float32 do not overflow there.
+    """
+    flat = values.ravel(order="K")
+    with np.errstate(all="ignore"):
+        if flat.dtype != np.float32:
+            return bool(np.isfinite(np.einsum("i,i->", flat, flat, dtype=np.float64)))
+        return bool(np.isfinite(flat.sum()) or np.isfinite(flat.sum(dtype=np.float64)))
+
+
+def _where(X: Any) -> str:
+    """The first column that holds NaN or infinity, in words."""
+    if sp.issparse(X):
+        return ""
+    values = pd.DataFrame(X).to_numpy(dtype=np.float64, na_value=np.nan)
+    return _column(X, int(np.argmin(np.isfinite(values).all(axis=0))))
+
+
+def check_no_dates(X: Any) -> None:
+    dates = _dates(X)
+    if dates:
+        raise TypeError(_no_dates(dates[0], X))
+
+
+def _dates(X: Any) -> list[int]:
+    """The columns of dates."""
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
+    kinds = [dtype.kind for dtype in frame.dtypes]
+    return [j for j, kind in enumerate(kinds) if kind in "mM"]
+
+
+def _no_dates(j: int, X: Any) -> str:
+    return f"X holds dates or times{_column(X, j)}: turn them into numbers, such as days since the first one."
+
+
+def _column(X: Any, j: int) -> str:
+    return f" in column {X.columns[j]!r}" if hasattr(X, "columns") else f" in column {j}"
+
+
+def checked_labels(y: Any, n_rows: int, estimator: Any) -> AnyArray:
+    """Class labels of shape (n_rows,), none of them missing."""
+    labels = _present_labels(y, n_rows, estimator)
+    check_classification_targets(labels)
+    return labels
+
+
+def _present_labels(y: Any, n_rows: int, estimator: Any) -> AnyArray:
+    labels: AnyArray = checked_target(y, n_rows, estimator)
+    missing = int(pd.isna(labels).sum()) if labels.dtype == object else 0  # NaN was refused already
+    if missing:
+        raise ValueError(
+            f"y has {missing} missing labels: drop these rows, or give them a label of their own."
+        )
+    return labels
+
+
+def class_codes(y: Any, n_rows: int, estimator: Any) -> tuple[AnyArray, IntArray]:
+    """The classes, two or more in order, and the rows' codes 0 ... n_classes - 1 of shape (n_rows,)."""
+    labels = _present_labels(y, n_rows, estimator)
+    classes, codes = _coded(labels)
+    if len(classes) > _FEW_CLASSES:  # judged beside the number of rows
+        check_classification_targets(labels)
+    elif classes.dtype.kind not in "biuf" or (classes != np.floor(classes)).any():
+        check_classification_targets(classes)  # a few tell as much as all labels
+    check_two_classes(classes, estimator)
+    return classes, codes
+
+
+def _coded(labels: AnyArray) -> tuple[AnyArray, IntArray]:
+    """The classes in order, and the code of every row."""
+    if labels.dtype.kind in "biuf":
+        low, high = labels.min(), labels.max()
+        upper = labels == high
+        if low < high and (upper | (labels == low)).all():  # two classes need no table of what was seen
+            return np.array([low, high]), upper.astype(np.int64)
+    codes, uniques = pd.factorize(labels, sort=True)  # hashing is much quicker than sorting all rows
+    return np.asarray(uniques, dtype=labels.dtype), codes
+
+
+def check_two_classes(classes: AnyArray, estimator: Any) -> None:
+    if len(classes) < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs two classes or more, and y holds one class only, "
+            f"{classes.tolist()[0]!r}: bring rows of another class."
+        )
+
+
+def checked_numbers(y: Any, n_rows: int, estimator: Any) -> FloatArray:
+    """Finite targets of shape (n_rows,) in float64."""
+    try:
+        numbers = np.asarray(checked_target(y, n_rows, estimator, numeric=True), dtype=np.float64)
+    except ValueError as refused:
+        if "could not convert string" not in str(refused):
+            raise
+        raise ValueError(
+            f"y holds text ({refused}), and {type(estimator).__name__} predicts numbers: use a classifier, "
+            "or turn y into numbers."
+        ) from None
+    if not np.isfinite(numbers).all():  # None among objects becomes NaN after scikit-learn has looked
+        raise ValueError("Input y contains NaN: drop the rows without a target.")
+    return numbers
+
+
+def checked_target(y: Any, n_rows: int, estimator: Any, *, numeric: bool = False) -> AnyArray:
+    """A target of shape (n_rows,) without NaN and infinity, of numbers or of anything."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None: call fit(X, y)."
+        )
+    if type(y) is np.ndarray and y.shape == (n_rows,) and y.dtype.kind in "biuf" and np.isfinite(y).all():
+        return y
+    try:
+        values: AnyArray = _check_y(y, y_numeric=numeric, estimator=estimator)
+    except (TypeError, ValueError) as refused:
+        reason = str(refused).splitlines()[0].rstrip(".")
+        if "value of NA" in reason:
+            reason = "Input y contains NA"
+        elif "contains NaN" not in reason and "contains infinity" not in reason:
+            raise
+        raise ValueError(f"{reason}: drop the rows without a target.") from None
+    if len(values) != n_rows:
+        raise ValueError(
+            f"X has {n_rows} rows and y has {len(values)}, which are inconsistent numbers of samples: "
+            "give one target for each row."
+        )
+    return values
+
+
+def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+    """Weights of the rows in float64, of shape (n_rows,), >= 0 and not all of them 0; ones for None."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    given = np.full(n_rows, sample_weight) if np.isscalar(sample_weight) else sample_weight
+    try:
+        weights: FloatArray = check_array(
+            given, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        )
+    except (TypeError, ValueError) as refused:
+        reason = str(refused).splitlines()[0].rstrip(".")
+        raise ValueError(f"{reason}: sample_weight is one finite number >= 0 for each row.") from None
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has the shape {weights.shape}, and X has {n_rows} rows: give one weight for each."
+        )
+    if weights.min() < 0:
+        raise ValueError(f"sample_weight holds negative numbers, the least {weights.min():g}: use >= 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row: at least one row must count.")
+    return weights
+
+
+def example_weights(
+    sample_weight: Any, class_weight: Any, classes: AnyArray, codes: IntArray, *, balance_sums: bool = False
+) -> FloatArray:
+    """`row_weights` times `class_factors`; an error where no row of a class counts.
+
+    "balanced" counts rows, as scikit-learn's SVC does, or with ``balance_sums`` adds up their weights, as its
+    linear machines do.
+    """
+    weights = row_weights(sample_weight, len(codes))
+    weights = weights * class_factors(class_weight, classes, codes, weights if balance_sums else None)
+    if weights.min() > 0:
+        return weights
+    lacking = np.setdiff1d(np.arange(len(classes)), codes[weights > 0])
+    if len(lacking):
+        raise ValueError(
+            f"no row of the class {classes.tolist()[lacking[0]]!r} has a positive weight: every "
+            "class needs one. Leave its rows out, or raise sample_weight or class_weight."
+        )
+    return weights
+
+
+def class_weights(class_weight: Any, classes: AnyArray, counts: AnyArray) -> FloatArray:
+    """The weights that ``class_weight`` gives to classes of so many rows, of shape (n_classes,).
+
+    ``counts`` may be sums of weights; a class without any gets 0 from "balanced".
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        even = np.full(len(classes), counts.sum() / len(classes))
+        return np.divide(even, counts, out=np.zeros(len(classes)), where=counts > 0)
+    if class_weight is None:
+        return np.ones(len(classes))
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight={class_weight!r} is unknown: use a dict, 'balanced' or None.")
+    for label, weight in class_weight.items():
+        check_not_negative(f"class_weight[{label!r}]", weight)
+    labels = classes.tolist()
+    strange = [label for label in class_weight if label not in labels]
+    lacking = [label for label in labels if label not in class_weight]
+    if strange and lacking:
+        raise ValueError(
+            f"The classes {lacking} are not in class_weight, and its {strange} are no classes: name them "
+            "as they are in y."
+        )
+    return np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+
+
+def class_factors(
+    class_weight: Any, classes: AnyArray, codes: IntArray, weights: FloatArray | None = None
+) -> FloatArray:
+    """What ``class_weight`` multiplies the weight of each row by, of shape (n_rows,).
+
+    With the rows' ``weights`` "balanced" balances their sums: a weight of two is a row twice.
+    """
+    if class_weight is None:
+        return np.ones(len(codes))
+    counts = np.bincount(codes, weights=weights, minlength=len(classes))
+    return class_weights(class_weight, classes, counts)[codes]

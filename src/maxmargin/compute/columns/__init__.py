@@ -1,0 +1,1 @@
+"""Jitted statistics of single columns and of nearest rows."""

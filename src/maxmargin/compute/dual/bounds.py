@@ -1,0 +1,53 @@
+"""When a variable counts as standing on its bound."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.compute.jit import jit
+
+ROUNDING = 1e-13
+NO_FREEDOM = 1e-12  # of the largest variable: so near to a bound, rounding alone may have put it there
+
+
+@jit
+def moved(t, delta, lo, hi):
+    """t + delta; within rounding of a bound it is on it: what rounding leaves must not count as free.
+
+    Rounding is that of the two numbers. A share of hi - lo would swallow small answers inside wide bounds.
+    """
+    value = t + delta
+    slack = ROUNDING * (abs(t) + abs(delta))
+    if value >= hi - slack:
+        return hi
+    if value <= lo + slack:
+        return lo
+    return value
+
+
+@jit
+def multiplier(g, t, lo, hi):
+    """Mean of g over the free variables, or the middle of the interval that satisfies all conditions."""
+    largest = 0.0
+    for k in range(len(t)):
+        largest = max(largest, abs(t[k]))
+    total, n_free = 0.0, 0
+    lowest, highest = np.inf, -np.inf
+    for k in range(len(t)):
+        margin = NO_FREEDOM * min(hi[k] - lo[k], largest)
+        can_rise = t[k] < hi[k] - margin
+        can_fall = t[k] > lo[k] + margin
+        if can_rise and can_fall:
+            total += g[k]
+            n_free += 1
+        if can_rise:
+            lowest = min(lowest, g[k])
+        if can_fall:
+            highest = max(highest, g[k])
+    if n_free > 0:
+        return total / n_free
+    if lowest < np.inf and highest > -np.inf:
+        return 0.5 * (lowest + highest)
+    if lowest < np.inf:
+        return lowest
+    return highest if highest > -np.inf else 0.0

@@ -1,0 +1,1 @@
+"""Instructions that Numba does not offer by itself, each with a plain twin."""

@@ -1,0 +1,1 @@
+"""Jitted kernel values: rows, tiles and whole matrices."""

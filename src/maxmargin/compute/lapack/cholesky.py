@@ -1,0 +1,38 @@
+"""Cholesky factors without the interpreter's lock, for fits in threads."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from maxmargin.base.typing import AnyArray
+from maxmargin.compute.lapack.fortran import integer, routine, start
+
+
+class Cholesky:
+    """B = L L' of a symmetric matrix of shape (m, m), float32 or float64, which is overwritten.
+
+    ``definite`` is False where B is not positive definite; there is no factor then. Cost m^3 / 3.
+    """
+
+    def __init__(self, B: AnyArray) -> None:
+        assert B.flags.c_contiguous
+        assert B.shape[0] == B.shape[1]
+        self.dtype = B.dtype
+        self._L = B  # row after row it is the upper factor, column after column the lower one
+        self._precision = "s" if B.dtype == np.float32 else "d"
+        info = ctypes.c_int(0)
+        m = integer(len(B))
+        routine(f"{self._precision}potrf", 5)(b"L", m, start(B), m, ctypes.byref(info))
+        self.definite = info.value == 0
+
+    def solve(self, R: AnyArray) -> AnyArray:
+        """B^-1 R for R of shape (m, k), as a new array in Fortran order. Cost 2 m^2 k."""
+        X = np.array(R, dtype=self.dtype, order="F", ndmin=2)
+        one = np.ones(1, self.dtype)
+        m, k = integer(len(X)), integer(X.shape[1])
+        trsm = routine(f"{self._precision}trsm", 11)
+        for transposed in (b"N", b"T"):
+            trsm(b"L", b"L", transposed, b"N", m, k, start(one), start(self._L), m, start(X), m)
+        return X

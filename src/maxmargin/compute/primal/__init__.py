@@ -1,0 +1,1 @@
+"""Jitted steps of the primal solvers."""

@@ -1,0 +1,1 @@
+"""Jitted work on tables of numbers, dense or sparse: products, sums over rows, orders of rows."""

@@ -1,0 +1,64 @@
+"""Inner products between rows, dense or sparse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.base.typing import FloatArray
+from maxmargin.compute.jit import jit_sums
+
+_COLUMNS_AT_ONCE = 64
+
+
+@jit_sums
+def _csr_times_dense(data, indices, indptr, dense, out):
+    """out[c, i] = sum_k A[i, k] dense[k, c]: a sparse A against a narrow dense block, transposed."""
+    width = dense.shape[1]
+    total = np.zeros(width, dense.dtype)
+    for i in range(len(indptr) - 1):
+        total[:] = 0
+        for position in range(indptr[i], indptr[i + 1]):
+            value = data[position]
+            row = dense[indices[position]]
+            for c in range(width):
+                total[c] += value * row[c]
+        for c in range(width):
+            out[c, i] = total[c]
+
+
+def inner_products(A: Any, B: Any, out: FloatArray) -> None:
+    """out = A B' for row matrices of shapes (a, p) and (b, p), both dense or both CSR."""
+    if not sp.issparse(A):
+        np.matmul(A, B.T, out=out)
+        return
+    for start in range(0, A.shape[0], _COLUMNS_AT_ONCE):
+        rows = slice(start, min(start + _COLUMNS_AT_ONCE, A.shape[0]))
+        block = np.ascontiguousarray(A[rows].toarray().T)
+        _csr_times_dense(B.data, B.indices, B.indptr, block, out[rows])
+
+
+@jit_sums
+def _csr_squared_norms(data, indptr, out):
+    for i in range(len(out)):
+        total = 0.0
+        for position in range(indptr[i], indptr[i + 1]):
+            value = np.float64(data[position])
+            total += value * value
+        out[i] = total
+
+
+def squared_norms(X: Any) -> FloatArray:
+    """Squared row norms in float64, whatever the dtype of ``X``."""
+    if not sp.issparse(X):
+        norms: FloatArray = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        return norms
+    X = X.tocsr()
+    if not X.has_canonical_format:  # an entry may be stored in parts
+        X = X.copy()
+        X.sum_duplicates()
+    out: FloatArray = np.empty(X.shape[0])
+    _csr_squared_norms(X.data, X.indptr, out)
+    return out

@@ -1,0 +1,81 @@
+"""Sums over rows of a smooth function of the score, in one pass and without temporaries.
+
+PSI_HINGE     c min over s of max(0, edge - y s) + v (f - s) + sigma/2 (f - s)^2      (the hinge's envelope)
+PSI_SQUARED   c max(0, 1 - y f)^2
+PSI_LOGISTIC  c log(1 + exp(-y f))
+"""
+
+from __future__ import annotations
+
+from math import exp, log1p
+from typing import NamedTuple
+
+from maxmargin.base.typing import FloatArray
+from maxmargin.compute.jit import jit_row, jit_sums
+
+PSI_HINGE, PSI_SQUARED, PSI_LOGISTIC = range(3)
+
+
+class Psi(NamedTuple):
+    """Which function, and its numbers; ``edge``, ``sigma`` and ``v`` are the hinge's."""
+
+    kind: int
+    y: FloatArray
+    c: FloatArray
+    edge: float
+    sigma: float
+    v: FloatArray
+
+
+@jit_row
+def _hinge(m: float, v: float, edge: float, sigma: float) -> tuple[float, float, float]:
+    """Value, slope and curvature at the margin m; v is the multiplier times y, between -1 and 0."""
+    slope = v + sigma * (m - edge)  # the multiplier that a corner at the edge would have
+    if slope >= 0.0:  # beyond the edge
+        return -0.5 * v * v / sigma, 0.0, 0.0
+    if slope <= -1.0:  # before it
+        return edge - m - 0.5 * (v + 1.0) ** 2 / sigma, -1.0, 0.0
+    r = m - edge
+    return v * r + 0.5 * sigma * r * r, slope, sigma
+
+
+@jit_row
+def _logistic(m: float) -> tuple[float, float, float]:
+    small = exp(-abs(m))
+    share = 1.0 / (1.0 + small)
+    wrong = small * share if m > 0.0 else share  # sigma(-m)
+    return max(-m, 0.0) + log1p(small), -wrong, small * share * share
+
+
+@jit_row
+def _psi(kind: int, m: float, v: float, edge: float, sigma: float) -> tuple[float, float, float]:
+    if kind == PSI_HINGE:
+        return _hinge(m, v, edge, sigma)
+    if kind == PSI_SQUARED:
+        xi = max(0.0, 1.0 - m)
+        return xi * xi, -2.0 * xi, 2.0 if m < 1.0 else 0.0
+    return _logistic(m)
+
+
+@jit_sums
+def psi_model(psi: Psi, f: FloatArray, slope: FloatArray, curvature: FloatArray) -> float:
+    """Fill slopes and curvatures (in f, times c) and return the sum of the values."""
+    kind, y, c, edge, sigma, v = psi
+    total = 0.0
+    for i in range(len(f)):
+        value, first, second = _psi(kind, y[i] * f[i], y[i] * v[i], edge, sigma)
+        slope[i] = c[i] * y[i] * first
+        curvature[i] = c[i] * second
+        total += c[i] * value
+    return total
+
+
+@jit_sums
+def psi_along(psi: Psi, f: FloatArray, along: FloatArray, t: float) -> float:
+    """The derivative at t of the sum at f + t along."""
+    kind, y, c, edge, sigma, v = psi
+    total = 0.0
+    for i in range(len(f)):
+        _, first, _ = _psi(kind, y[i] * (f[i] + t * along[i]), y[i] * v[i], edge, sigma)
+        total += along[i] * c[i] * y[i] * first
+    return total

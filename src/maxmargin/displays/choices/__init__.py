@@ -1,0 +1,1 @@
+"""Pictures of searches: tuned parameters, selected columns, bins."""

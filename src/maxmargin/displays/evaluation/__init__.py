@@ -1,0 +1,1 @@
+"""Pictures of how good a model is."""

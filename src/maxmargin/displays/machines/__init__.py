@@ -1,0 +1,1 @@
+"""Pictures of kernels, machines and their fits."""

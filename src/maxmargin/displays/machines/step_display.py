@@ -1,0 +1,228 @@
+"""A trace, step by step, in two dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
+
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.displays.drawing.iterates import Iterate, iterates_of
+from maxmargin.displays.drawing.roles import NEGATIVE, POSITIVE
+from maxmargin.displays.drawing.style import OKABE_ITO, axes
+from maxmargin.displays.drawing.view import range_around
+from maxmargin.problems.multiclass import class_pairs
+
+_CHOSEN = OKABE_ITO[1]
+
+
+@dataclass
+class StepDisplay:
+    """What a solver or an online learner did: chosen rows, multipliers, and the boundary after each step.
+
+    Attributes
+    ----------
+    X : array of shape (n_samples, 2); labels : of shape (n_samples,); signs : +1, -1, or 0 for rows that the
+        machine does not see.
+    columns, classes : names; the class of f > 0 comes second.
+    grid : the two coordinates, each of shape (size,).
+    steps : numbers of the steps that have a frame, of shape (n_frames,).
+    weights : |multiplier| of the rows after each of them, of shape (n_frames, n_samples).
+    chosen : the rows of each of them; captions : what to say about it.
+    decisions : f on the grid, of shape (n_frames, size, size).
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 2.0]], [0, 0, 1, 1]
+    >>> model = mm.SVC(kernel="linear", solver="smo", trace=True).fit(X, y)
+    >>> display = mm.displays.StepDisplay.from_estimator(model, X, y)
+    >>> display.steps.tolist() == model.trace_["step"].tolist()
+    True
+    """
+
+    X: FloatArray
+    labels: AnyArray
+    signs: FloatArray
+    columns: list[str]
+    classes: list[str]
+    grid: tuple[FloatArray, FloatArray]
+    steps: IntArray
+    weights: FloatArray
+    chosen: list[IntArray]
+    captions: list[str]
+    decisions: FloatArray
+    margins: bool = True
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any = None, *, machine: int = 0, max_frames: int = 60, size: int = 80
+    ) -> Self:
+        """The frames of a fitted classifier or detector with a ``trace_``.
+
+        Parameters
+        ----------
+        model : fitted with ``trace=True``, alone or at the end of a Pipeline.
+        X, y : the rows and labels that it was fitted on; X has two columns.
+        machine : which binary machine, with several classes.
+        max_frames : steps that get a frame, evenly spread; the first and the last always do.
+        size : points of the grid in each direction.
+        """
+        front, last = (model[:-1], model[-1]) if isinstance(model, Pipeline) else (None, model)
+        rows, columns = _table(X)
+        if not hasattr(last, "trace_"):
+            raise ValueError(f"{type(last).__name__} has no trace: fit it with trace=True.")
+        if is_regressor(last):
+            raise TypeError("StepDisplay draws classifiers and detectors, not regressors.")
+        trace = last.trace_[last.trace_["machine"] == machine]
+        if not len(trace):
+            raise ValueError(f"machine={machine} has no steps: there are {last.trace_['machine'].nunique()}.")
+        grid = tuple(np.linspace(*range_around(rows[:, j], 0.1), size) for j in range(2))
+        corners = np.column_stack([axis.ravel() for axis in np.meshgrid(*grid)])
+        labels = np.full(len(rows), "") if y is None else np.asarray(y)
+        classes = _classes_of(last, machine)
+        frames = _frames(trace, max_frames)
+        seen, on_grid = (_through(front, table, X) for table in (rows, corners))
+        found: list[Iterate] = iterates_of(last, trace, frames, machine, seen, on_grid)
+        return cls(
+            X=rows,
+            labels=labels,
+            signs=_signs(labels, classes, len(rows)),
+            columns=columns,
+            classes=[str(name) for name in classes],
+            grid=grid,  # type: ignore[arg-type]  # two axes
+            steps=trace["step"].to_numpy()[frames],
+            weights=np.array([one.weights for one in found]),
+            chosen=[one.chosen for one in found],
+            captions=[_caption(trace.iloc[k]) for k in frames],
+            decisions=np.array([one.decisions.reshape(size, size) for one in found]),
+            margins=is_classifier(last),
+        )
+
+    def plot(self, step: int | None = None, ax: Any = None) -> Self:
+        """Draw the state after ``step`` (the last frame at or before it; by default the last of all)."""
+        ax = axes(ax)
+        k = len(self.steps) - 1
+        if step is not None:
+            k = int(np.searchsorted(self.steps, step, side="right")) - 1
+            if k < 0:
+                raise ValueError(f"step={step} comes before the first one, {self.steps[0]}.")
+        self._draw(ax, k)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def animate(self, interval: int = 400, ax: Any = None) -> Any:
+        """A matplotlib animation of all frames, ``interval`` milliseconds each."""
+        from matplotlib.animation import FuncAnimation
+
+        ax = axes(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return FuncAnimation(
+            ax.figure, lambda k: self._draw(ax, k), frames=len(self.steps), interval=interval, repeat=False
+        )
+
+    def to_jshtml(self, interval: int = 400) -> str:
+        """The animation as HTML with buttons, for notebooks and pages."""
+        import matplotlib.pyplot as plt
+
+        animation = self.animate(interval)
+        html: str = animation.to_jshtml()
+        plt.close(self.figure_)
+        return html
+
+    def save(self, path: str | Path, interval: int = 400) -> Path:
+        """The animation as a GIF (needs pillow) at ``path``."""
+        import matplotlib.pyplot as plt
+        from matplotlib.animation import PillowWriter
+
+        path = Path(path)
+        if path.suffix.lower() != ".gif":
+            raise ValueError(f"path={str(path)!r} must end in .gif; use to_jshtml() for a page.")
+        self.animate(interval).save(path, writer=PillowWriter(fps=max(1, round(1000 / interval))))
+        plt.close(self.figure_)
+        return path
+
+    # -- drawing -------------------------------------------------------------------------------------------
+
+    def _draw(self, ax: Any, k: int) -> None:
+        ax.clear()
+        f = self.decisions[k]
+        for level, style in ((0.0, "solid"), (-1.0, "dashed"), (1.0, "dashed")):
+            inside = np.isfinite(f).all() and f.min() < level < f.max()
+            if inside and (level == 0.0 or self.margins):
+                ax.contour(*self.grid, f, levels=[level], colors="black", linestyles=style, linewidths=1)
+        for sign, colour, marker in ((-1.0, NEGATIVE, "o"), (1.0, POSITIVE, "s"), (0.0, "lightgrey", "x")):
+            mine = self.signs == sign
+            if mine.any():
+                name = {-1.0: self.classes[0], 1.0: self.classes[-1], 0.0: "other classes"}[sign]
+                ax.scatter(*self.X[mine].T, s=22, c=colour, marker=marker, label=name)
+        self._rings(ax, k)
+        ax.set_xlabel(self.columns[0])
+        ax.set_ylabel(self.columns[1])
+        ax.set_title(self.captions[k], fontsize="small")
+        ax.legend(loc="best", fontsize="small")
+
+    def _rings(self, ax: Any, k: int) -> None:
+        """Support vectors by the size of their multiplier, and the rows of this step."""
+        weights, chosen = self.weights[k], self.chosen[k]
+        used = weights > 0
+        if used.any():
+            area = 40 + 120 * weights[used] / weights.max()
+            ax.scatter(*self.X[used].T, s=area, facecolors="none", edgecolors="black", label="support vector")
+        if 0 < len(chosen) < len(self.X):
+            ax.scatter(
+                *self.X[chosen].T, s=220, facecolors="none", edgecolors=_CHOSEN, linewidths=2, label="chosen"
+            )
+
+
+def _table(X: Any) -> tuple[FloatArray, list[str]]:
+    names = [str(name) for name in X.columns] if hasattr(X, "columns") else ["x0", "x1"]
+    rows = np.asarray(X, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != 2:
+        raise ValueError(f"StepDisplay draws two columns, X has shape {rows.shape}.")
+    return rows, names
+
+
+def _through(front: Any, rows: FloatArray, X: Any) -> Any:
+    """Rows as the machine sees them."""
+    table: Any = pd.DataFrame(rows, columns=X.columns) if hasattr(X, "columns") else rows
+    return table if front is None or not front.steps else front.transform(table)
+
+
+def _frames(trace: Any, max_frames: int) -> IntArray:
+    if max_frames < 1:
+        raise ValueError(f"max_frames={max_frames} must be at least 1.")
+    spread = np.linspace(0, len(trace) - 1, min(max_frames, len(trace)))
+    return np.unique(spread.round().astype(np.int64)) if max_frames > 1 else np.array([len(trace) - 1])
+
+
+def _classes_of(model: Any, machine: int) -> list[Any]:
+    """Of f < 0 and of f > 0."""
+    if not is_classifier(model):
+        return ["row"]
+    classes = model.classes_
+    positive, negative = class_pairs(len(classes), model.multiclass)[machine]
+    return ["the rest" if negative < 0 else classes[negative], classes[positive]]
+
+
+def _signs(labels: AnyArray, classes: list[Any], n: int) -> FloatArray:
+    if len(classes) == 1:
+        return np.ones(n)
+    positive = labels == classes[1]
+    negative = ~positive if classes[0] == "the rest" else labels == classes[0]
+    return np.where(positive, 1.0, np.where(negative, -1.0, 0.0))
+
+
+def _caption(step: Any) -> str:
+    parts = [
+        f"{name} {step[name]:.3g}"
+        for name in ("objective", "loss", "gap", "violation")
+        if name in step and np.isfinite(step[name])
+    ]
+    active = f" ({step['n_active']} active rows)" if "n_active" in step else ""
+    return f"step {step['step']}{active}\n" + ", ".join(parts)

@@ -1,0 +1,218 @@
+"""Kernels on strings: gap-weighted subsequences."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maxmargin.base.threads import effective_threads, run
+from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.compute.intrinsics.lanes import LANES
+from maxmargin.compute.kernel_values import subsequence_recursion as compute
+from maxmargin.compute.kernel_values.tiles import fill_dear
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.points import work_order
+from maxmargin.kernels.tokens import StringPoints, Tokens, check_tokens, encode, inverse_roots, text_column
+from maxmargin.kernels.vector_base import Features
+
+_LONG_WORK = 1e12  # steps of the recursion for a Gram matrix, some ten minutes on two cores
+
+
+class StringKernel(Kernel):
+    """A kernel of one column of text. Values are dear, so machines compute the whole Gram matrix once."""
+
+    features: Any
+
+    @property
+    def whole(self) -> bool:
+        return True
+
+    def view_key(self) -> Any:
+        return self  # points carry the factors of the very kernel
+
+
+def check_length(owner: str, length: Any) -> None:
+    if not isinstance(length, numbers.Integral) or isinstance(length, bool) or length < 1:
+        raise ValueError(f"{owner}: length={length!r} must be a whole number >= 1.")
+
+
+@dataclass(frozen=True, repr=False)
+class Subsequence(StringKernel):
+    """Common subsequences, contiguous or not, discounted by the room they take.
+
+    K_m(s, t) = sum over u of length m, over its occurrences i in s and j in t, of decay^(span(i) + span(j)),
+    where span(i) = i_m - i_1 + 1. With ``up_to`` the sum K_1 + ... + K_m. Lodhi, Saunders, Shawe-Taylor,
+    Cristianini & Watkins (2002), definition 1 and the recursion of section 4: O(m |s| |t|) for a pair, memory
+    O(m |t|).
+
+    Parameters
+    ----------
+    length : m, symbols of a subsequence.
+    decay : in (0, 1); small values punish gaps.
+    normalize : divide by sqrt(K(s, s) K(t, t)). A string without any subsequence of that length (shorter than
+        m, or empty) is the zero vector: its value is 0 with every string, itself included.
+    up_to : all lengths from 1 to m instead of m alone.
+    tokens : "characters" (code points: "e" with a combining accent is two symbols, so bring texts to one
+        Unicode normal form first), "words" (runs of letters, digits and underscores, case kept) or a function
+        from a string to hashable tokens.
+    features : the column of a dataframe that holds the text.
+
+    Without ``normalize`` values below 1e-308 are 0, as decay^(2m) may be; normalised values do not suffer:
+    the recursion runs in units in which they stay in range.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> K = mm.kernels.Subsequence(length=2, decay=0.5)
+    >>> K(["SVM"], ["SVA"]).round(4).tolist()  # 1 / (2 + decay^2)
+    [[0.4444]]
+    >>> texts, y = ["free prize now", "win a prize", "see you at home", "home by six"], [1, 1, 0, 0]
+    >>> mm.SVC(kernel=mm.kernels.Subsequence(length=3)).fit(texts, y).predict(["prizes to win"]).tolist()
+    [1]
+    """
+
+    length: int = 4
+    decay: float = 0.5
+    normalize: bool = True
+    up_to: bool = False
+    tokens: Tokens = "characters"
+    features: Features = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_length("Subsequence", self.length)
+        if not isinstance(self.decay, numbers.Real) or not 0 < self.decay < 1:
+            raise ValueError(f"Subsequence: decay={self.decay!r} must be a number between 0 and 1.")
+        check_tokens("Subsequence", self.tokens)
+
+    # -- points --------------------------------------------------------------------------------------
+
+    def prepare(self, X: Any, like: Any = None) -> StringPoints:
+        texts = text_column(X, self.features)
+        codes, starts, vocabulary = encode(texts, self.tokens, None if like is None else like.vocabulary)
+        points = StringPoints(codes, starts, np.ones(len(texts)), vocabulary)
+        if like is None:
+            self._warn_if_long(points)
+        if not self.normalize:
+            return points
+        squares = self._combined(self._self_sums(points))[-1]
+        self._check_range(points, squares)
+        return StringPoints(codes, starts, inverse_roots(squares), vocabulary)
+
+    def _warn_if_long(self, points: StringPoints) -> None:
+        steps = 0.5 * self.length * float(points.lengths.sum()) ** 2
+        if steps > _LONG_WORK:
+            warnings.warn(
+                f"the Gram matrix of {len(points)} strings with {int(points.lengths.sum())} symbols needs "
+                f"about {steps:.0e} steps, minutes or more: use tokens='words', a shorter length, fewer "
+                "rows, or Spectrum.",
+                stacklevel=4,
+            )
+
+    def _check_range(self, points: StringPoints, squares: FloatArray) -> None:
+        """Refuse lengths at which doubles run out; K(s, t) <= sqrt(K(s, s) K(t, t)) bounds all values."""
+        shortest = 1 if self.up_to else self.length
+        if np.isfinite(squares).all() and (squares > 0)[points.lengths >= shortest].all():
+            return
+        raise ValueError(
+            f"{self!r} leaves the range of floating-point numbers on these strings: use a shorter length."
+        )
+
+    # -- values --------------------------------------------------------------------------------------
+
+    @property
+    def _unit(self) -> float:
+        """What a common symbol counts inside the recursion, in place of decay^2.
+
+        Each level grows by between unit and unit / (1 - decay)^2, so 1 - decay keeps it in the middle of the
+        range. A power of two, so that it leaves no rounding error.
+        """
+        return 2.0 ** round(math.log2(max(1.0 - self.decay, 1e-3)))
+
+    def _sums(self, A: StringPoints, B: StringPoints) -> FloatArray:
+        sums = np.empty((self.length, len(A), len(B)))
+        if sums.size:
+            compute.subsequence_tile(
+                A.codes, A.starts, B.codes, B.starts, compute.by_length(B.starts),
+                float(self.decay), self._unit, sums,
+            )  # fmt: skip
+        return sums
+
+    def _self_sums(self, A: StringPoints) -> FloatArray:
+        sums = np.empty((self.length, len(A)))
+        order = compute.by_length(A.starts)
+
+        def fill(begin: int) -> None:
+            rows = order[begin : begin + LANES]
+            compute.subsequence_self(A.codes, A.starts, rows, float(self.decay), self._unit, sums)
+
+        n_threads = effective_threads(None)
+        run([partial(fill, begin) for begin in range(0, len(A), LANES)], n_threads)
+        return sums
+
+    def _combined(self, sums: FloatArray) -> FloatArray:
+        """K_1, ..., K_m (or their running sums) out of the sums of the recursion, in place.
+
+        A normalised K_m needs no factor (decay^2 / unit)^m: it would cancel, or underflow before it does.
+        """
+        if self.up_to or not self.normalize:
+            factors = (self.decay * self.decay / self._unit) ** np.arange(1.0, self.length + 1)
+            sums *= factors.reshape(-1, *[1] * (sums.ndim - 1))
+        if self.up_to:
+            np.cumsum(sums, axis=0, out=sums)
+        return sums
+
+    def evaluate(self, A: StringPoints, B: StringPoints, out: FloatArray) -> None:
+        values = self._combined(self._sums(A, B))[-1]
+        values *= A.factors[:, None]
+        values *= B.factors
+        out[...] = values
+
+    def diagonal(self, A: StringPoints) -> FloatArray:
+        if self.normalize:
+            ones: FloatArray = (A.factors > 0).astype(A.dtype)
+            return ones
+        squares: FloatArray = self._combined(self._self_sums(A))[-1].astype(A.dtype)
+        return squares
+
+    def by_length(self, X: Any, Z: Any = None, *, n_jobs: int | None = None) -> FloatArray:
+        """Matrices of all lengths 1, ..., m in one pass, of shape (length, n_samples_X, n_samples_Z).
+
+        Entry l - 1 is what the kernel with ``length=l`` gives, for the time of the longest alone: to choose
+        a length costs no more than to use it.
+
+        >>> from maxmargin.kernels import Subsequence
+        >>> Subsequence(length=3).by_length(["margin", "marginal"]).shape
+        (3, 2, 2)
+        """
+        plain = self._copy(normalize=False)
+        A = plain.prepare(X)
+        B = None if Z is None else plain.prepare(Z, like=A)
+        return self.gram_by_length(A, B, n_threads=effective_threads(n_jobs))
+
+    def gram_by_length(
+        self, A: StringPoints, B: StringPoints | None = None, *, n_threads: int = 1
+    ) -> FloatArray:
+        """`by_length` between Points, prepared by this kernel with any length."""
+        columns = A if B is None else B
+        values = np.empty((self.length, len(A), len(columns)))
+
+        def tile(rows: IntArray, cols: IntArray) -> FloatArray:
+            return self._combined(self._sums(A.take(rows), columns.take(cols)))
+
+        fill_dear(tile, values, work_order(A), None if B is None else work_order(B), n_threads)
+        if self.normalize:
+            left = self._factors_by_length(A)
+            values *= left[:, :, None]
+            values *= (left if B is None else self._factors_by_length(B))[:, None, :]
+        return values
+
+    def _factors_by_length(self, points: StringPoints) -> FloatArray:
+        squares = self._combined(self._self_sums(points))
+        self._check_range(points, squares[-1])
+        return inverse_roots(squares.ravel()).reshape(squares.shape)

@@ -1,0 +1,1 @@
+"""The estimators: they validate, build a problem, call a solver and store the answer."""

@@ -1,0 +1,381 @@
+"""The kernel perceptron."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.parameters import check_count, check_flags
+from maxmargin.base.tables import checked_labels, class_codes, class_factors, example_weights, row_weights
+from maxmargin.base.threads import effective_threads
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.compute.jit import jit_sums
+from maxmargin.kernels.kernel_products import kernel_times
+from maxmargin.machines.kernel.base import KernelExpansion
+from maxmargin.machines.kernel.stacked_rows import stack_rows, take_rows
+from maxmargin.problems.multiclass import (
+    binary_tasks,
+    check_strategy,
+    predict_codes,
+    stream_classes,
+    stream_codes,
+)
+
+_BLOCK = 256
+
+
+@jit_sums
+def _block_steps(
+    G: FloatArray,
+    f: FloatArray,
+    y: FloatArray,
+    weights: FloatArray,
+    steps: FloatArray,
+    times: FloatArray,
+    scores: FloatArray,
+    t: float,
+) -> tuple[int, float]:
+    """The perceptron over one block: f are its scores before, G its kernel values.
+
+    Returns the mistakes and the weighted sum of the losses max(0, -y f).
+    """
+    mistakes, loss = 0, 0.0
+    for i in range(len(f)):
+        if weights[i] == 0.0:
+            continue
+        t += 1.0
+        if y[i] * f[i] <= 0.0:
+            mistakes += 1
+            loss -= weights[i] * y[i] * f[i]
+            steps[i] = weights[i] * y[i]
+            times[i] = t
+            scores[i] = f[i]
+            for j in range(len(f)):
+                f[j] += steps[i] * (G[i, j] + 1.0)
+    return mistakes, loss
+
+
+class KernelPerceptron(ClassifierMixin, KernelExpansion):
+    """The perceptron in feature space: f(x) = sum_i a_i y_i (K(x_i, x) + 1), a_i counting mistakes on row i.
+
+    [1, section 5.1]. The 1 is the intercept. Rows are taken in blocks, whose scores cost one product of
+    kernel values with the support vectors; memory is that of the support vectors and one block.
+
+    Parameters
+    ----------
+    kernel, gamma, coef0, degree : as in `SVC`.
+    average : return the average of the iterates over all steps.
+    budget : largest number of support vectors of a machine, or None. Above it those with the fewest mistakes
+        go, the oldest first. Not with ``average``, whose memory cannot be bounded so.
+    max_iter : largest number of passes; it stops earlier after a pass without a mistake.
+    shuffle, multiclass, class_weight, random_state, n_jobs, verbose, trace : as in `Perceptron`.
+
+    Attributes
+    ----------
+    dual_coef_ : a_i y_i (averaged if asked) of shape (n_machines, n_support).
+    intercept_ : the sums of the rows of dual_coef_.
+    support_ : training rows with a coefficient in some machine.
+    n_mistakes_ : of shape (n_machines,).
+    converged_, stopped_, history_, n_iter_ : as in `Perceptron`.
+    trace_ : table of the updates, with ``trace=True``: machine, step (the time), row, its score before, its
+        coefficient after (0 where the budget made it go), n_rows of the table. Of `fit` only.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
+    >>> mm.KernelPerceptron(kernel="rbf", gamma=2.0, random_state=0).fit(X, y).predict(X).tolist()
+    [0, 0, 1, 1]
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        degree: int = 3,
+        average: bool = False,
+        budget: int | None = None,
+        max_iter: int = 100,
+        shuffle: bool = True,
+        multiclass: Literal["ovr", "ovo"] = "ovr",
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        trace: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.average = average
+        self.budget = budget
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.trace = trace
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPerceptron:
+        """Fit to rows X and labels y of shape (n_samples,)."""
+        self._check_parameters()
+        self.kernel_, points = self._prepare(X)
+        self.classes_, codes = class_codes(y, len(points), self)
+        weights = example_weights(sample_weight, self.class_weight, self.classes_, codes, balance_sums=True)
+        machines = self._machines(points, codes, weights, 0)
+        self._begin(len(machines))
+        self._run(machines)
+        self._keep(machines, points, X, np.arange(len(points)))
+        if self.trace:
+            tables = [machine.updates(k) for k, machine in enumerate(machines)]
+            self.trace_ = pd.concat(tables, ignore_index=True)
+        return self
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> KernelPerceptron:
+        """One pass over a chunk of rows; ``classes`` (all labels) is needed the first time.
+
+        Memory is that of the support vectors, which ``budget`` bounds, and of the chunk. Parameters of the
+        kernel that follow the data, as gamma="scale", are those of the first chunk. ``support_`` counts the
+        rows of all chunks.
+        """
+        self._check_parameters()
+        if self.kernel == "precomputed":
+            raise ValueError("partial_fit needs rows: a precomputed kernel knows its training rows only.")
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
+        past: _Past | None = getattr(self, "_past", None)
+        if past is None:
+            known = stream_classes(classes)
+            self.kernel_, fresh = self._prepare(X)
+            y, self.classes_ = checked_labels(y, len(fresh), self), known
+        else:
+            fresh = self._points_like(X, self._points)
+            y = checked_labels(y, len(fresh), self)
+        codes = stream_codes(y, self.classes_, announced=classes)
+        held = 0 if past is None else len(past.positions)
+        rows = X if not held or past is None else stack_rows(past.rows, X)
+        points = self.kernel_.prepare(rows) if held else fresh
+        factors = class_factors(self.class_weight, self.classes_, codes)
+        machines = self._machines(points, codes, row_weights(sample_weight, len(codes)) * factors, held)
+        if past is None:
+            self._begin(len(machines))
+        else:
+            for k, machine in enumerate(machines):
+                machine.recall(past, k)
+        self._one_pass(machines, check_random_state(self.random_state))
+        seen = 0 if past is None else past.n_seen
+        positions = np.arange(seen, seen + len(y))
+        self._keep(
+            machines, points, rows, positions if past is None else np.append(past.positions, positions)
+        )
+        for name in ("converged_", "stopped_", "trace_"):  # more rows have made them untrue
+            self.__dict__.pop(name, None)
+        return self
+
+    def _machines(self, points: Any, codes: IntArray, weights: FloatArray, held: int) -> list[_Machine]:
+        """One machine per binary task; the tasks' rows come after ``held`` points of earlier chunks."""
+        threads = effective_threads(self.n_jobs)
+        return [
+            _Machine(
+                self.kernel_, points, task.rows + held, task.signs, weights[task.rows], threads, self.trace
+            )
+            for task in binary_tasks(codes, len(self.classes_), self.multiclass)
+        ]
+
+    def _begin(self, n_machines: int) -> None:
+        self._history: list[tuple[int, int, float]] = []
+        self.n_mistakes_ = np.zeros(n_machines, dtype=np.int64)
+
+    def _keep(self, machines: list[_Machine], points: Any, rows: Any, positions: IntArray) -> None:
+        """The expansion, and what a later `partial_fit` needs."""
+        coefficients = np.array([machine.coefficients(self.average) for machine in machines])
+        steps = np.array([machine.sums for machine in machines])
+        # a step taken back has left its trace in the average
+        used = np.flatnonzero(np.any((coefficients != 0) | (steps != 0), axis=0))
+        self.support_ = positions[used]
+        self._points = points.take(used)
+        self.dual_coef_ = coefficients[:, used]
+        self.intercept_ = self.dual_coef_.sum(axis=1)
+        self._past = _Past(
+            rows=take_rows(rows, used) if self.kernel != "precomputed" else None,
+            positions=self.support_,
+            n_seen=int(positions[-1]) + 1,
+            sums=steps[:, used],
+            timed=np.array([machine.timed[used] for machine in machines]),
+            born=np.array([machine.born[used] for machine in machines]),
+            times=np.array([machine.t for machine in machines]),
+        )
+        self.n_iter_ = len(self._history)
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """Table of pass, mistakes and mean loss."""
+        check_is_fitted(self)
+        return pd.DataFrame(self._history, columns=["pass", "mistakes", "loss"])
+
+    def _check_parameters(self) -> None:
+        check_strategy(self.multiclass)
+        check_flags(self, "average", "shuffle", "trace")
+        check_count("max_iter", self.max_iter)
+        if self.budget is not None:
+            check_count("budget", self.budget)
+        if self.budget is not None and self.average:
+            raise ValueError("budget and average exclude each other: an average keeps every support vector.")
+
+    def _one_pass(self, machines: list[_Machine], rng: Any) -> int:
+        passes = [m.one_pass(rng if self.shuffle else None, self.budget) for m in machines]
+        mistakes, losses = np.array([made for made, _ in passes]), [loss for _, loss in passes]
+        self.n_mistakes_ += mistakes
+        total = int(mistakes.sum())
+        number = len(self._history) + 1
+        self._history.append((number, total, float(np.mean(losses))))
+        if self.verbose:
+            print(f"KernelPerceptron: pass {number}, mistakes {total}")
+        return total
+
+    def _run(self, machines: list[_Machine]) -> None:
+        rng = check_random_state(self.random_state)
+        last = 0
+        for _ in range(self.max_iter):
+            last = self._one_pass(machines, rng)
+            if last == 0:
+                break
+        self.converged_ = last == 0
+        self.stopped_ = (
+            f"stopped after pass {len(self._history)}: all points are right"
+            if self.converged_
+            else f"gave up after {len(self._history)} passes with {last} mistakes in the last"
+        )
+        if not self.converged_ and self.max_iter > 1:
+            warnings.warn(
+                f"KernelPerceptron {self.stopped_}; raise max_iter or use SVC.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Signed scores: of shape (n_samples,) for two classes, else (n_samples, n_machines)."""
+        sums = self._sums(X, getattr(self, "dual_coef_", np.empty((0, 0))).T)
+        scores = sums + self.intercept_
+        return np.asarray(scores.ravel() if len(self.classes_) == 2 else scores)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Class labels of shape (n_samples,)."""
+        codes = predict_codes(self.decision_function(X), len(self.classes_), self.multiclass)
+        labels: AnyArray = self.classes_[codes]
+        return labels
+
+
+@dataclass(frozen=True)
+class _Past:
+    """What a later chunk needs of the earlier ones: the support vectors as rows, and every machine's steps.
+
+    ``sums``, ``timed`` and ``born`` are of shape (n_machines, n_support), ``times`` of shape (n_machines,).
+    """
+
+    rows: Any
+    positions: IntArray
+    n_seen: int
+    sums: FloatArray
+    timed: FloatArray
+    born: FloatArray
+    times: FloatArray
+
+
+class _Machine:
+    """One binary kernel perceptron while it learns: it passes over ``rows`` of ``points``."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        points: Any,
+        rows: IntArray,
+        y: FloatArray,
+        weights: FloatArray,
+        threads: int,
+        trace: bool,
+    ) -> None:
+        self.kernel, self.points, self.threads = kernel, points, threads
+        self.rows, self.y, self.weights = rows, y, weights
+        n = len(points)
+        self.sums, self.timed = np.zeros(n), np.zeros(n)  # of the steps, and of the steps times their time
+        self.born = np.zeros(n)
+        self.t = 0.0
+        self.trace = trace
+        self.log: list[tuple[float, int, float, float]] = []  # time, row, score before, coefficient after
+
+    def recall(self, past: _Past, k: int) -> None:
+        """Go on where machine k of the earlier chunks stopped: its support vectors are the first points."""
+        held = len(past.positions)
+        self.sums[:held], self.timed[:held], self.born[:held] = past.sums[k], past.timed[k], past.born[k]
+        self.t = float(past.times[k])
+
+    def one_pass(self, rng: Any, budget: int | None) -> tuple[int, float]:
+        """The mistakes of a pass and its weighted mean loss."""
+        n = len(self.y)
+        order = rng.permutation(n) if rng is not None else np.arange(n)
+        size = _BLOCK if budget is None else max(1, min(_BLOCK, budget))
+        blocks = [self._block(order[start : start + size], budget) for start in range(0, n, size)]
+        mistakes, loss = np.sum(blocks, axis=0) if blocks else (0, 0.0)
+        return int(mistakes), float(loss) / max(float(self.weights.sum()), 1e-300)
+
+    def _block(self, chosen: IntArray, budget: int | None) -> tuple[int, float]:
+        rows, y, weights = self.rows[chosen], self.y[chosen], self.weights[chosen]
+        block = self.points.take(rows)
+        used = np.flatnonzero(self.sums)
+        f = np.zeros(len(rows))
+        if len(used):
+            held = self.points.take(used)
+            f += kernel_times(self.kernel, block, held, self.sums[used], n_threads=self.threads)
+            f += self.sums[used].sum()
+        G = np.asarray(self.kernel.gram(block), dtype=np.float64)
+        steps, times, scores = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+        mistakes, loss = _block_steps(G, f, y, weights, steps, times, scores, self.t)
+        self.t += np.count_nonzero(weights)
+        fresh = (self.sums[rows] == 0) & (steps != 0)
+        self.born[rows[fresh]] = times[fresh]
+        self.sums[rows] += steps
+        if self.trace:
+            made = np.flatnonzero(steps)
+            self.log += zip(times[made], rows[made], scores[made], self.sums[rows[made]], strict=True)
+        self.timed[rows] += steps * (times - 1.0)
+        if budget is not None:
+            self._forget(budget)
+        return int(mistakes), float(loss)
+
+    def _forget(self, budget: int) -> None:
+        used = np.flatnonzero(self.sums)
+        if len(used) > budget:
+            ranked = used[np.lexsort((self.born[used], np.abs(self.sums[used])))]
+            leaving = ranked[: len(used) - budget]
+            self.sums[leaving] = 0.0
+            if self.trace:
+                self.log += [(self.t, i, np.nan, 0.0) for i in leaving]
+
+    def updates(self, number: int) -> pd.DataFrame:
+        """What every update did, by training row."""
+        table = pd.DataFrame(self.log, columns=["step", "row", "score", "coefficient"])
+        table = table.astype({"step": np.int64, "row": np.int64})
+        return table.assign(machine=number, n_rows=len(self.points))[["machine", *table.columns, "n_rows"]]
+
+    def coefficients(self, average: bool) -> FloatArray:
+        """Of the last iterate, or of the average: a step made at time t counts in T - t + 1 of T iterates."""
+        if not average or self.t == 0:
+            return self.sums
+        return self.sums - self.timed / self.t

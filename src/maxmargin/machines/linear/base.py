@@ -1,0 +1,80 @@
+"""What every linear estimator shares: validation, weights, one-versus-one and one-versus-rest, decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.base.tables import class_codes, example_weights, numbers_or_csr
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.problems.multiclass import check_strategy, predict_codes
+
+
+class SparseInput:
+    """Tags of an estimator that takes CSR input."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # a mixin: the next class has it
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearDecision:
+    """f(x) = <w, x> + b from ``coef_`` and ``intercept_``."""
+
+    coef_: FloatArray
+    intercept_: FloatArray
+
+    def _table(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return numbers_or_csr(self, X, reset=False)
+
+    def _scores(self, X: Any) -> FloatArray:
+        scores = safe_sparse_dot(self._table(X), self.coef_.T, dense_output=True) + self.intercept_
+        return np.asarray(scores)
+
+
+class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimator):
+    """Base of the linear classifiers: labels in, one or more hyperplanes out."""
+
+    multiclass: Any
+    class_weight: Any
+    classes_: AnyArray
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray]:
+        X = numbers_or_csr(self, X)
+        self.classes_, codes = class_codes(y, X.shape[0], self)
+        weights = example_weights(sample_weight, self.class_weight, self.classes_, codes, balance_sums=True)
+        check_strategy(self._strategy())
+        if not isinstance(X, np.ndarray) and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
+            X.sum_duplicates()
+        return X, codes, weights
+
+    def _strategy(self) -> Any:
+        return self.multiclass
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Signed scores: of shape (n_samples,) for two classes, else (n_samples, n_machines)."""
+        scores = self._scores(X)
+        return scores.ravel() if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> AnyArray:
+        """Class labels of shape (n_samples,)."""
+        scores = self.decision_function(X)
+        labels: AnyArray = self.classes_[predict_codes(scores, len(self.classes_), self._strategy())]
+        return labels
+
+
+class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator):
+    """Base of the linear regressors."""
+
+    intercept_: Any
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predicted values of shape (n_samples,)."""
+        return self._scores(X)

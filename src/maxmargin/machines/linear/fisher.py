@@ -1,0 +1,205 @@
+"""Fisher's linear discriminant."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.parameters import check_choice, check_count, check_fraction
+from maxmargin.base.tables import check_squares, class_codes, example_weights, fitted_table
+from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.machines.linear.linear_pieces import survey_classes
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.given import as_pieces
+from maxmargin.pieces.moments import scatter_of_pieces
+
+
+class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+    """Fisher's discriminant axes: the directions along which classes differ most relative to their scatter.
+
+        max over v   v'F v / v'W v
+
+    F is the scatter between the classes' means, W the pooled scatter inside the classes. The axes are the
+    eigenvectors of W^-1 F in falling order of their eigenvalues, at most n_classes - 1, scaled to
+    v'Wv = n - K so that scores have unit variance inside classes. A row belongs to the class of the
+    nearest centroid in these scores. SPEC section 8; [1, section 6].
+
+    Parameters
+    ----------
+    n_components : number of axes; all by default.
+    method : "eigen" (the generalised eigenproblem) or "canonical" (principal components of the means after
+        the principal components of W have been scaled to one); the same axes by two roads.
+    shrinkage : 0 to 1, or "auto" (Ledoit & Wolf): W becomes (1 - s) W + s trace(W)/p I, for a singular W.
+
+    Attributes
+    ----------
+    axes_ : of shape (n_features, n_components). With two classes axis 1 is oriented so that the first class
+        has the smaller mean score; with more, so that its largest entry is positive.
+    eigenvalues_ : of W^-1 F, of shape (n_components,); ``explained_ratio_`` is their share of the sum.
+    centroids_ : mean scores of shape (n_classes, n_components).
+    cut_points_ : with two classes (D_I + D_II)/2, of shape (1,); else the midpoints of neighbouring centroids
+        along the first axis, of shape (n_classes - 1,).
+    xbar_ : the mean row that scores are relative to.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X = [[1.0, 2.0], [2.0, 1.0], [2.0, 3.0], [6.0, 5.0], [7.0, 8.0], [8.0, 6.0]]
+    >>> model = mm.FisherDiscriminant().fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> model.centroids_.round(3).ravel().tolist(), model.predict([[3.0, 3.0]]).tolist()
+    ([-3.396, 3.396], ['a'])
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        method: Literal["eigen", "canonical"] = "eigen",
+        shrinkage: float | Literal["auto"] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.shrinkage = shrinkage
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FisherDiscriminant:
+        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
+        check_choice("method", self.method, ("eigen", "canonical"))
+        if self.shrinkage not in (None, "auto"):
+            check_fraction("shrinkage", self.shrinkage)
+        pieces = as_pieces(X, y, sample_weight)
+        moments = self._moments(X, y, sample_weight) if pieces is None else self._moments_of_pieces(pieces)
+        counts, means, within, fourth = moments
+        K, n = len(self.classes_), float(counts.sum())
+        self.xbar_ = counts @ means / n
+        freedom = max(n - K, 1.0)
+        within = self._shrunk(within, fourth, n) / freedom
+        spread = np.sqrt(counts)[:, None] * (means - self.xbar_)
+        values, axes = self._axes(within, spread)
+        keep = self._how_many(K, means.shape[1])
+        self.eigenvalues_, self.axes_ = values[:keep] / freedom, axes[:, :keep]
+        self._orient(means)
+        self.explained_ratio_ = values[:keep] / max(float(values.sum()), 1e-300)
+        self.centroids_ = (means - self.xbar_) @ self.axes_
+        first = np.sort(self.centroids_[:, 0])
+        self.cut_points_ = 0.5 * (first[:-1] + first[1:])
+        self._n_features_out = keep
+        return self
+
+    def _moments(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        """Weights and means of the classes, the scatter inside them, and its fourth moment."""
+        X = fitted_table(self, X, dtype=np.float64)
+        check_squares(X)
+        self.classes_, codes = class_codes(y, X.shape[0], self)
+        weights = example_weights(sample_weight, None, self.classes_, codes)
+        K = len(self.classes_)
+        counts = np.bincount(codes, weights=weights, minlength=K)
+        means = np.array([weights[codes == k] @ X[codes == k] / counts[k] for k in range(K)])
+        inside = X - means[codes]
+        fourth = float(weights @ np.sum(inside**2, axis=1) ** 2)
+        inside *= np.sqrt(weights)[:, None]
+        return counts, means, inside.T @ inside, fourth
+
+    def _moments_of_pieces(self, pieces: Pieces) -> tuple[FloatArray, FloatArray, FloatArray, None]:
+        seen = survey_classes(self, pieces)
+        if np.any(seen.masses == 0):
+            raise ValueError("every class needs a row of positive weight.")
+        means, within = scatter_of_pieces(pieces, seen)
+        return seen.masses, means, within, None
+
+    def _how_many(self, n_classes: int, n_features: int) -> int:
+        most = min(n_classes - 1, n_features)
+        if self.n_components is None:
+            return most
+        return check_count("n_components", self.n_components, most=most)
+
+    def _shrunk(self, within: FloatArray, fourth: float | None, n: float) -> FloatArray:
+        if self.shrinkage is None:
+            return within
+        if self.shrinkage != "auto":
+            share = float(self.shrinkage)
+        elif fourth is not None:
+            share = _ledoit_wolf(within, fourth, n)
+        else:
+            raise ValueError(
+                "shrinkage='auto' needs all rows in memory: give a number between 0 and 1 for data in pieces."
+            )
+        self.shrinkage_ = share
+        p = len(within)
+        return np.asarray((1 - share) * within + share * np.trace(within) / p * np.eye(p))
+
+    def _axes(self, within: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues of V^-1 spread'spread in falling order and axes v with v'Vv = 1, where V is within."""
+        scatter, principal = linalg.eigh(within)
+        if scatter[-1] <= 0:
+            raise ValueError(
+                "the rows of each class are all alike: there is no scatter to compare means with."
+            )
+        positive = scatter > 1e-10 * max(float(scatter[-1]), 1e-300)
+        if not positive.all():
+            warnings.warn(
+                f"the scatter inside the classes is singular ({np.count_nonzero(~positive)} directions have "
+                "none): they are left out; shrinkage would use them.",
+                stacklevel=4,
+            )
+        white = principal[:, positive] / np.sqrt(scatter[positive])
+        if self.method == "eigen" and positive.all():
+            values, axes = linalg.eigh(spread.T @ spread, within)
+            return np.maximum(values[::-1], 0.0), axes[:, ::-1]
+        _, singular, right = linalg.svd(spread @ white, full_matrices=False)
+        axes = white @ right.T
+        missing = min(spread.shape[0] - 1, spread.shape[1]) - axes.shape[1]
+        if missing > 0:
+            axes = np.column_stack([axes, np.zeros((len(axes), missing))])
+            singular = np.append(singular, np.zeros(missing))
+        return singular**2, axes
+
+    def _orient(self, means: FloatArray) -> None:
+        if len(self.classes_) == 2:
+            signs = np.where((means[0] - means[1]) @ self.axes_ > 0, -1.0, 1.0)
+        else:
+            largest = np.abs(self.axes_).argmax(axis=0)
+            signs = np.where(self.axes_[largest, np.arange(self.axes_.shape[1])] < 0, -1.0, 1.0)
+        self.axes_ = self.axes_ * signs
+
+    def transform(self, X: Any) -> FloatArray:
+        """Scores of shape (n_samples, n_components)."""
+        check_is_fitted(self)
+        X = fitted_table(self, X, dtype=np.float64, reset=False)
+        return np.asarray((X - self.xbar_) @ self.axes_)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Two classes: score minus cut point, of shape (n_samples,); else minus half squared distances."""
+        scores = self.transform(X)
+        if len(self.classes_) == 2:
+            return np.asarray(scores[:, 0] - self.cut_points_[0])
+        distances = scores[:, None, :] - self.centroids_
+        return np.asarray(-0.5 * np.sum(distances**2, axis=2))
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class of the nearest centroid, of shape (n_samples,)."""
+        decision = self.decision_function(X)
+        codes = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+        labels: AnyArray = self.classes_[codes]
+        return labels
+
+
+def _ledoit_wolf(within: FloatArray, fourth: float, n: float) -> float:
+    """The share of the identity that Ledoit & Wolf (2004) find from the scatter of n rows.
+
+    ``fourth`` is the sum of the fourth powers of the rows' distances from their class's mean; with sums of
+    weights in place of numbers of rows a weight of two is a row twice (scikit-learn's takes no weights).
+    """
+    p = len(within)
+    size = float(np.sum((within / n) ** 2))
+    distance = size / p - (float(np.trace(within)) / (n * p)) ** 2
+    noise = (fourth / n - size) / (n * p)
+    return min(noise, distance) / distance if noise > 0 and distance > 0 else 0.0

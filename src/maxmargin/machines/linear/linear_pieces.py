@@ -1,0 +1,116 @@
+"""Linear models on data in pieces: the first pass, the problems, what can be solved there and what not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.multiclass import check_classification_targets
+
+from maxmargin.base.tables import check_two_classes, class_weights
+from maxmargin.base.typing import FloatArray
+from maxmargin.machines.linear.separation import Separation
+from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.survey import Survey, learn_columns, survey
+from maxmargin.problems.loss_penalty_pieces import BinaryTargets, LossPenaltyPieces, NumberTargets, RowSums
+from maxmargin.problems.losses import Loss
+from maxmargin.problems.multiclass import check_strategy, class_pairs
+from maxmargin.problems.penalties import Penalty
+from maxmargin.solvers.primal.newton import solve_symmetric
+from maxmargin.solvers.primal.newton_pieces import with_penalty
+
+
+def survey_classes(model: Any, pieces: Pieces) -> Survey:
+    """The first pass for a classifier, which learns its columns and ``classes_``."""
+    learn_columns(model, pieces)
+    seen = survey(pieces, classes=True)
+    check_classification_targets(seen.labels)
+    _check_weight(seen)
+    check_two_classes(seen.labels, model)
+    model.classes_ = seen.labels
+    return seen
+
+
+def survey_numbers(model: Any, pieces: Pieces) -> Survey:
+    """The first pass for a regression."""
+    learn_columns(model, pieces)
+    seen = survey(pieces, classes=False)
+    _check_weight(seen)
+    return seen
+
+
+def _check_weight(seen: Survey) -> None:
+    if not seen.weight > 0:
+        raise ValueError("sample_weight is zero for every row: at least one row must count.")
+
+
+def weights_of_classes(model: Any, seen: Survey, *, balance_sums: bool = True) -> FloatArray:
+    """The weights that ``class_weight`` gives to each of the classes; see `example_weights`."""
+    return class_weights(model.class_weight, seen.labels, seen.masses if balance_sums else seen.counts)
+
+
+def binary_problems(
+    model: Any,
+    pieces: Pieces,
+    seen: Survey,
+    *,
+    C: float,
+    loss: Loss,
+    penalty: Penalty,
+    balance_sums: bool = True,
+) -> list[LossPenaltyPieces]:
+    """One problem for every binary machine."""
+    strategy = model._strategy()
+    check_strategy(strategy)
+    weights = weights_of_classes(model, seen, balance_sums=balance_sums)
+    problems = []
+    for positive, negative in class_pairs(len(seen.labels), strategy):
+        other = None if negative < 0 or len(seen.labels) == 2 else seen.labels[negative]
+        targets = BinaryTargets(seen.labels[positive], other, seen.labels, C, weights)
+        problems.append(_problem(model, pieces, seen, targets, loss, penalty))
+    return problems
+
+
+def number_problem(
+    model: Any, pieces: Pieces, seen: Survey, *, C: float, loss: Loss, penalty: Penalty
+) -> LossPenaltyPieces:
+    """The problem of a regression."""
+    return _problem(model, pieces, seen, NumberTargets(C), loss, penalty)
+
+
+def _problem(
+    model: Any, pieces: Pieces, seen: Survey, targets: Any, loss: Loss, penalty: Penalty
+) -> LossPenaltyPieces:
+    return LossPenaltyPieces(
+        pieces=pieces,
+        targets=targets,
+        n_features=seen.n_features,
+        n_rows=seen.n_rows,
+        loss=loss,
+        penalty=penalty,
+        fit_intercept=model.fit_intercept,
+    )
+
+
+def check_newton(model: Any, loss: Loss, penalty: Penalty, remedy: str) -> None:
+    """An error for what Newton's method in pieces cannot solve."""
+    if not (loss.smooth and penalty.smooth) or model.solver not in ("auto", "newton"):
+        raise ValueError(
+            f"{type(model).__name__} on data in pieces needs a smooth loss, penalty='l2' or 'none' and "
+            f"solver='auto'; got loss={model.loss!r}, penalty={model.penalty!r}, solver={model.solver!r}: "
+            f"use {remedy}."
+        )
+
+
+def find_separation_in_pieces(
+    problem: LossPenaltyPieces, theta: FloatArray, sums: RowSums
+) -> Separation | None:
+    """As `find_separation`: a direction along which the likelihood grows without end. Cost: one pass."""
+    if sums.least > 0:
+        return Separation("complete", theta)
+    if sums.hessian is None:
+        return None
+    step = solve_symmetric(with_penalty(sums.hessian, 0.0, problem.fit_intercept), -sums.gradient)
+    least, largest = problem.gains(step)
+    if largest > 0.1 and least >= -1e-6 * largest:
+        return Separation("quasi-complete", step)
+    return None

@@ -1,0 +1,144 @@
+"""One fitted dual problem: what every support vector machine is made of."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+
+from maxmargin.base.typing import BoolArray, FloatArray, IntArray
+from maxmargin.kernels.base import Kernel
+from maxmargin.machines.svm.hard_margin import hard_margin_start
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.formulations import Classification, Expansion, Formulation
+from maxmargin.problems.solution import Solution, Status
+from maxmargin.solvers.certified import solve_certified
+from maxmargin.solvers.settings import DualSolver
+from maxmargin.solvers.stopping import Callback, Progress
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The answer to one dual problem on the training rows ``rows``.
+
+    Attributes
+    ----------
+    rows : training rows of the problem; signs : their y (or target) of the same shape.
+    alpha : multipliers (twice as many in regression); beta : coefficients of the rows.
+    decisions : f at the rows, as the solver left them.
+    bounded : which multipliers are at their upper bound; upper : these bounds.
+    violations : by how much each multiplier breaks its condition, as the solver saw it.
+    """
+
+    rows: IntArray
+    signs: FloatArray
+    alpha: FloatArray
+    beta: FloatArray
+    intercept: float
+    decisions: FloatArray
+    bounded: BoolArray
+    upper: FloatArray
+    violations: FloatArray
+    solution: Solution
+    certificate: Certificate
+    epsilon: float | None = None
+    scale: float = 1.0
+
+    @property
+    def norm(self) -> float:
+        """||w||, from the decisions at the support vectors."""
+        square = float(self.beta @ (self.decisions - self.intercept))
+        return float(np.sqrt(max(square, 0.0)))
+
+    @property
+    def margin(self) -> float:
+        """1 / ||w||; infinite where w = 0."""
+        return 1.0 / self.norm if self.norm > 0 else float("inf")
+
+    def trace(self, number: int) -> pd.DataFrame:
+        """The steps of the solver, with training rows in place of the problem's own points."""
+        steps: pd.DataFrame = self.solution.trace
+        rows = [self.rows[points] for points in steps["rows"]]
+        return steps.assign(machine=number, rows=rows)[["machine", *steps.columns]]
+
+
+def fit_machine(
+    form: Formulation,
+    kernel: Kernel,
+    points: Any,
+    target: FloatArray,
+    weight: FloatArray,
+    solver: DualSolver,
+    *,
+    rows: IntArray,
+    full: bool = False,
+    start: FloatArray | None = None,
+    callback: Callback | None = None,
+) -> Machine:
+    """Build the problem, solve it, certify the answer and read it back."""
+    problem = form.build(kernel, points, target, weight)
+    extra = 0
+    if isinstance(form, Classification) and np.isinf(form.C) and form.loss == "hinge":
+        start, solver, extra = hard_margin_start(kernel, points, target, solver, rows)
+    solution, certificate = solve_certified(problem, solver, full=full, start=start, callback=callback)
+    _warn_if_loose(certificate, solution, solver)
+    gradient = solution.gradient
+    assert gradient is not None  # every solver of the dual leaves it
+    expansion: Expansion = form.recover(problem, solution)
+    sums = _kernel_sums(problem, solution.x, gradient) / expansion.scale
+    if extra:
+        solution = replace(solution, n_iter=solution.n_iter + extra)
+    return Machine(
+        rows=rows,
+        signs=target,
+        alpha=expansion.alpha,
+        beta=expansion.beta,
+        intercept=expansion.intercept,
+        decisions=sums + expansion.intercept,
+        bounded=solution.x >= problem.C,
+        upper=problem.C / expansion.scale,
+        violations=problem.violations(gradient, solution.x, solution.multipliers) / expansion.scale,
+        solution=solution,
+        certificate=certificate,
+        epsilon=expansion.epsilon,
+        scale=expansion.scale,
+    )
+
+
+def _kernel_sums(problem: Any, a: FloatArray, gradient: FloatArray) -> FloatArray:
+    """sum_j beta_j K(x_j, x_i) at the rows, out of the signed gradient that the solver kept."""
+    n = len(problem.Q.points)
+    plain = problem.s[:n] * gradient[:n] - problem.d[:n] * a[:n] - problem.p[:n]
+    sums: FloatArray = plain / problem.Q.sign[:n]
+    return sums
+
+
+def _warn_if_loose(certificate: Certificate, solution: Solution, solver: DualSolver) -> None:
+    if solver.accepts(certificate):
+        return
+    stalled = solution.status is Status.STALLED
+    remedy = "lower C, or try a larger gamma" if stalled else "raise max_iter or time_limit"
+    warnings.warn(
+        f"{solution.status.value}: {solver.reached(certificate)}, tol={solver.tol:g} "
+        f"({solution.n_iter} steps, {solution.seconds:.1f} s). Scale the columns, {remedy}, or raise tol.",
+        ConvergenceWarning,
+        stacklevel=6,
+    )
+
+
+def progress_printer(verbose: int, name: str) -> Callback | None:
+    """A callback that prints a line about twice a second, or None."""
+    if not verbose:
+        return None
+    last = [-1.0]
+
+    def show(progress: Progress) -> None:
+        if progress.seconds - last[0] >= 0.5:
+            last[0] = progress.seconds
+            print(f"[{name}] {progress}", flush=True)
+
+    return show

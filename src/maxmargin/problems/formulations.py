@@ -1,0 +1,287 @@
+"""Every kernel machine as one BoxQP: build the problem, read the answer back.
+
+The table of these formulations, with the mathematics, is in docs/engine.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from maxmargin.base.typing import FloatArray
+from maxmargin.kernels.base import Kernel
+from maxmargin.problems.box_qp import BoxQP, KernelMatrix
+from maxmargin.problems.solution import Solution
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """f(x) = sum_j beta_j K(x_j, x) + intercept, with the multipliers alpha it came from.
+
+    ``epsilon`` is the width that NuSVR finds; ``scale`` is what nu machines divide by.
+    """
+
+    beta: FloatArray
+    intercept: float
+    alpha: FloatArray
+    epsilon: float | None = None
+    scale: float = 1.0
+
+
+class Formulation(Protocol):
+    """A machine as a quadratic problem. ``target`` has shape (n,), ``weight`` > 0 too."""
+
+    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP: ...
+    def recover(self, problem: BoxQP, solution: Solution) -> Expansion: ...
+
+
+def _one_variable_each(kernel: Kernel, points: Any, sign: FloatArray) -> KernelMatrix:
+    return KernelMatrix(kernel=kernel, points=points, row=np.arange(len(points)), sign=sign)
+
+
+def _fill(total: float, capacity: FloatArray) -> FloatArray:
+    """A feasible start: the first rows full, up to ``total``."""
+    before = np.concatenate([[0.0], np.cumsum(capacity)[:-1]])
+    filled: FloatArray = np.clip(total - before, 0.0, capacity)
+    return filled
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification:
+    """Hinge or squared hinge; C = inf is the hard margin.
+
+    min 1/2 ||w||^2 + C sum w_i max(0, 1 - y_i f(x_i)) (or its square).
+    """
+
+    C: float
+    loss: Literal["hinge", "squared_hinge"] = "hinge"
+
+    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+        n = len(points)
+        upper, ridge = self.limits(weight)
+        return BoxQP(
+            Q=_one_variable_each(kernel, points, target),
+            d=ridge,
+            p=np.full(n, -1.0),
+            s=target,
+            group=np.zeros(n, dtype=np.int64),
+            delta=np.zeros(1),
+            C=upper,
+            start=np.zeros(n),
+        )
+
+    def limits(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Upper bounds and ridge of rows with these weights."""
+        if self.loss == "squared_hinge":
+            return np.full_like(weight, np.inf), 0.5 / (self.C * weight)
+        return self.C * weight, np.zeros_like(weight)
+
+    def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
+        a = solution.x
+        return Expansion(problem.Q.weights(a), -float(solution.multipliers[0]), a)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestHulls:
+    """The nearest points of the convex hulls of two classes: half of their difference is the hard margin.
+
+    min 1/2 ||sum a_i y_i phi(x_i)||^2 with the a of each class summing to 1. It always has an answer: a
+    distance of zero proves that no hyperplane separates the classes.
+    """
+
+    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+        n = len(points)
+        positive = target > 0
+        start = np.where(positive, 1.0 / positive.sum(), 1.0 / (~positive).sum())
+        return BoxQP(
+            Q=_one_variable_each(kernel, points, target),
+            d=np.zeros(n),
+            p=np.zeros(n),
+            s=np.ones(n),
+            group=(~positive).astype(np.int64),
+            delta=np.ones(2),
+            C=np.full(n, np.inf),
+            start=start,
+        )
+
+    def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
+        raise NotImplementedError("the hull problem only starts the hard margin, it is not a machine")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NuClassification:
+    """nu bounds the share of margin errors from above and of support vectors from below."""
+
+    nu: float
+
+    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+        n = len(points)
+        negative = (target < 0).astype(np.int64)
+        half = self.nu * weight.sum() / 2
+        sides = np.bincount(negative, weights=weight, minlength=2)
+        if half > sides.min() * (1 + 1e-12):
+            raise ValueError(
+                f"nu={self.nu:g} is infeasible: the classes have {_amount(sides[0])} and {_amount(sides[1])} "
+                f"rows (by weight), so nu must be <= {2 * sides.min() / sides.sum():.3g}."
+            )
+        start = np.empty(n)
+        for k in range(2):
+            mine = negative == k
+            start[mine] = _fill(half, weight[mine])
+        return BoxQP(
+            Q=_one_variable_each(kernel, points, target),
+            d=np.zeros(n),
+            p=np.zeros(n),
+            s=np.ones(n),
+            group=negative,
+            delta=start_sums(start, negative),
+            C=weight,
+            start=start,
+        )
+
+    def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
+        positive, negative = solution.multipliers
+        rho = (positive + negative) / 2
+        if not rho > 1e-12:
+            raise ValueError(
+                f"nu={self.nu:g} leaves no margin on these data (rho = {rho:.3g}): "
+                "the classes overlap too much for it, use a larger nu."
+            )
+        a = solution.x / rho
+        return Expansion(problem.Q.weights(a), float((negative - positive) / (2 * rho)), a, scale=float(rho))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression:
+    """min 1/2 ||w||^2 + C sum w_i max(0, |y_i - f(x_i)| - epsilon) (or its square)."""
+
+    C: float
+    epsilon: float
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
+
+    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+        n = len(points)
+        squared = self.loss == "squared_epsilon_insensitive"
+        upper = np.tile(self.C * weight, 2)
+        sign = np.repeat([1.0, -1.0], n)
+        return BoxQP(
+            Q=KernelMatrix(kernel=kernel, points=points, row=np.tile(np.arange(n), 2), sign=sign),
+            d=0.5 / upper if squared else np.zeros(2 * n),
+            p=np.concatenate([self.epsilon - target, self.epsilon + target]),
+            s=sign,
+            group=np.zeros(2 * n, dtype=np.int64),
+            delta=np.zeros(1),
+            C=np.full(2 * n, np.inf) if squared else upper,
+            start=np.zeros(2 * n),
+        )
+
+    def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
+        a = solution.x
+        return Expansion(problem.Q.weights(a), -float(solution.multipliers[0]), a, epsilon=self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NuRegression:
+    """As `Regression`, with epsilon found such that at most a share nu of the rows lies outside the tube."""
+
+    C: float
+    nu: float
+
+    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+        n = len(points)
+        upper = self.C * weight
+        half = _fill(self.nu * upper.sum() / 2, upper)
+        group = np.repeat([0, 1], n)
+        start = np.tile(half, 2)
+        return BoxQP(
+            Q=KernelMatrix(
+                kernel=kernel, points=points, row=np.tile(np.arange(n), 2), sign=np.repeat([1.0, -1.0], n)
+            ),
+            d=np.zeros(2 * n),
+            p=np.concatenate([-target, target]),
+            s=np.ones(2 * n),
+            group=group,
+            delta=start_sums(start, group),
+            C=np.tile(upper, 2),
+            start=start,
+        )
+
+    def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
+        above, below = solution.multipliers
+        return Expansion(
+            problem.Q.weights(solution.x),
+            float((below - above) / 2),
+            solution.x,
+            epsilon=float(-(above + below) / 2),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneClass:
+    """The hyperplane furthest from the origin with at most a share nu of the rows behind it."""
+
+    nu: float
+
+    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+        n = len(points)
+        start = _fill(self.nu * weight.sum(), weight)
+        return BoxQP(
+            Q=_one_variable_each(kernel, points, np.ones(n)),
+            d=np.zeros(n),
+            p=np.zeros(n),
+            s=np.ones(n),
+            group=np.zeros(n, dtype=np.int64),
+            delta=np.array([start.sum()]),
+            C=weight,
+            start=start,
+        )
+
+    def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
+        a = solution.x
+        return Expansion(problem.Q.weights(a), -float(solution.multipliers[0]), a)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sphere:
+    """The smallest ball around the rows in feature space, with slack at the price C (SVDD).
+
+    f(x) = R^2 - ||phi(x) - centre||^2 = sum_j 2 a_j K(x_j, x) - K(x, x) + intercept.
+    """
+
+    C: float
+
+    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+        n = len(points)
+        upper = self.C * weight
+        if upper.sum() < 1:
+            raise ValueError(
+                f"C={self.C:g} is infeasible: C times the sum of the weights ({weight.sum():g}) must be at "
+                f"least 1, so C must be >= {1 / weight.sum():.3g}."
+            )
+        start = _fill(1.0, upper)
+        return BoxQP(
+            Q=_one_variable_each(kernel, points, np.full(n, np.sqrt(2.0))),
+            d=np.zeros(n),
+            p=-kernel.diagonal(points).astype(np.float64),
+            s=np.ones(n),
+            group=np.zeros(n, dtype=np.int64),
+            delta=np.array([start.sum()]),
+            C=upper,
+            start=start,
+        )
+
+    def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
+        a = solution.x
+        return Expansion(np.sqrt(2.0) * problem.Q.weights(a), -float(solution.multipliers[0]), a)
+
+
+def start_sums(start: FloatArray, group: Any) -> FloatArray:
+    """The right-hand sides that a start satisfies exactly."""
+    sums: FloatArray = np.bincount(group, weights=start, minlength=2)
+    return sums
+
+
+def _amount(weight: float) -> str:
+    return f"{weight:.6g}"

@@ -1,0 +1,74 @@
+"""Figures as images inside the page."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from typing import Any
+
+from maxmargin.reports.blocks import Picture
+from maxmargin.reports.words import Words
+
+_LARGEST_SVG = 250_000  # bytes: a picture of many points is smaller, and quicker to show, as PNG
+_STYLE: dict[Any, Any] = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "maxmargin",  # the same figure gives the same file
+    "savefig.facecolor": "white",
+}
+
+
+def picture(
+    display: Any, alt: str, words: Words, *, caption: str = "", size: tuple[float, float] = (5.6, 4.2)
+) -> Picture:
+    """Draw a display on a figure of its own, in the language of the page."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_STYLE):
+        # not through pyplot: nothing is left open, and no window appears
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)
+        display.plot(figure.subplots())
+        _translate(figure, words)
+        return Picture(source=_embedded(figure), alt=alt, caption=caption)
+
+
+def _embedded(figure: Any) -> str:
+    svg = _saved(figure, "svg")
+    if len(svg) <= _LARGEST_SVG:
+        return _data_uri("image/svg+xml", svg)
+    return _data_uri("image/png", _saved(figure, "png"))
+
+
+def _saved(figure: Any, kind: str) -> bytes:
+    buffer = io.BytesIO()
+    metadata = {"Date": None} if kind == "svg" else {}
+    figure.savefig(buffer, format=kind, dpi=160, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _data_uri(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def _translate(figure: Any, words: Words) -> None:
+    """Replace the words of the displays, which speak English, by those of the page."""
+    from matplotlib.text import Text
+
+    if not words.in_pictures:
+        return
+    for artist in figure.findobj(Text):
+        artist.set_text(translated(artist.get_text(), words))
+
+
+def translated(text: str, words: Words) -> str:
+    """``text`` with every phrase that the language knows put in its words."""
+    for phrase, other in words.in_pictures.items():
+        text = re.sub(phrase, other, text)
+    return text

@@ -1,0 +1,53 @@
+"""What was asked."""
+
+from __future__ import annotations
+
+from maxmargin.reports.blocks import Points, Section, Text
+from maxmargin.reports.numbers import value_text
+from maxmargin.reports.study import Study
+
+
+def asked(study: Study) -> Section:
+    """The question, the target, the way to the answer, and on which rows it is judged."""
+    say = study.say
+    blocks: list[object] = [Text(study.question)] if study.question else []
+    points = [_task(study), _family(study)]
+    if study.subject.tuning is not None:
+        tuning = study.subject.tuning
+        points.append(
+            say(
+                "asked.tuned",
+                cells=len(tuning.table),
+                folds=tuning.folds.shape[1],
+                names=", ".join(tuning.params[0]),
+                measure=study.words.measure(tuning.measure),
+            )
+        )
+    points.append(_judged(study))
+    return Section("asked", say("asked.title"), [*blocks, Points(points)])
+
+
+def _task(study: Study) -> str:
+    task, say = study.subject.task, study.say
+    target = study.target or say("asked.the_target")
+    values = {"target": target, "p": len(study.variables) or "?", "n": len(study.known)}
+    if task == "classification":
+        shown = study.shown_classes
+        classes = ", ".join(shown) if len(shown) <= 12 else f"{', '.join(shown[:12])}, …"
+        return say("asked.classification", classes=classes, k=len(shown), **values)
+    return say(f"asked.{task}", **values)
+
+
+def _family(study: Study) -> str:
+    model = type(study.subject.final).__name__
+    kernel = getattr(study.subject.final, "kernel_", None)
+    if kernel is None:
+        return study.say("asked.model", model=model)
+    return study.say("asked.kernel", model=model, kernel=value_text(str(kernel), 120))
+
+
+def _judged(study: Study) -> str:
+    if study.subject.task == "selection":
+        return study.say("asked.selected", n=len(study.known))
+    key = "asked.held_out" if study.held_out else "asked.same_rows"
+    return study.say(key, n=len(study.evaluated))

@@ -1,0 +1,162 @@
+"""The data: columns, missing values, the target, and what was done to the columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from maxmargin.feature_selection.base import Selector
+from maxmargin.reports.blocks import Bars, Grid, Heading, Points, Section, Text
+from maxmargin.reports.numbers import number, percent
+from maxmargin.reports.study import Study
+
+_SHOWN_COLUMNS = 12
+_LISTED_COLUMNS = 400
+_KNOWN_STEPS = {
+    "StandardScaler",
+    "MinMaxScaler",
+    "MaxAbsScaler",
+    "RobustScaler",
+    "OneHotEncoder",
+    "WOEEncoder",
+    "SimpleImputer",
+    "PCA",
+}
+
+
+def data(study: Study) -> Section:
+    """Size, columns, missing values, class balance, scaling."""
+    say = study.say
+    blocks: list[Any] = [Text(_size(study))]
+    frame = study.known.frame
+    if frame is not None and not study.takes_kernel_values:
+        blocks += _columns(study, frame)
+    blocks += _target(study)
+    blocks += [Heading(say("data.prepared")), *_preparation(study)]
+    return Section("data", say("data.title"), blocks)
+
+
+def _size(study: Study) -> str:
+    say, rows = study.say, study.known
+    if study.takes_kernel_values:
+        return say("data.kernel_values", n=len(rows))
+    if sp.issparse(rows.X):
+        share = rows.X.nnz / max(1, rows.X.shape[0] * rows.X.shape[1])
+        return say("data.sparse", n=len(rows), p=rows.X.shape[1], share=percent(share))
+    if rows.frame is None:
+        lengths = [len(str(text)) for text in rows.X]
+        return say("data.texts", n=len(rows), low=min(lengths), high=max(lengths))
+    missing = int(rows.frame.isna().to_numpy().sum())
+    duplicated = int(rows.frame.astype(str).duplicated().sum())
+    key = "data.size" if study.training is None or not study.held_out else "data.size_learned"
+    return " ".join(
+        [
+            say(key, n=len(rows), p=rows.frame.shape[1], m=len(study.evaluated)),
+            say("data.missing", n=missing) if missing else say("data.nothing_missing"),
+            say("data.duplicated", n=duplicated) if duplicated else "",
+        ]
+    ).strip()
+
+
+def _columns(study: Study, frame: pd.DataFrame) -> list[Any]:
+    say = study.say
+    listed = [_column(study, str(name), frame.iloc[:, j]) for j, name in enumerate(frame.columns)]
+    rows, more = listed[:_SHOWN_COLUMNS], listed[_SHOWN_COLUMNS:_LISTED_COLUMNS]
+    heads = ["variable", "type", "missing_values", "distinct", "values"]
+    return [
+        Heading(say("data.columns")),
+        Grid(
+            columns=[say(f"data.{head}") for head in heads],
+            rows=rows,
+            cards=True,
+            numbers=(2, 3),
+            more=more,
+            more_label=say("data.more", n=len(listed) - len(rows)),
+        ),
+    ]
+
+
+def _column(study: Study, name: str, values: pd.Series[Any]) -> list[str]:
+    missing = int(values.isna().sum())
+    distinct = int(values.astype(str).nunique()) if values.dtype == object else int(values.nunique())
+    shown_missing = f"{missing} ({percent(missing / len(values))})" if missing else "0"
+    kind, text = _described(study, values.dropna())
+    return [name, study.say(f"data.{kind}"), shown_missing, str(distinct), text]
+
+
+def _described(study: Study, values: pd.Series[Any]) -> tuple[str, str]:
+    """Kind of column, and its range or its most frequent values."""
+    if len(values) == 0:
+        return "empty", ""
+    if values.dtype.kind in "iuf" and not isinstance(values.dtype, pd.CategoricalDtype):
+        low, middle, high = values.min(), values.median(), values.max()
+        kind = "whole" if values.dtype.kind in "iu" or bool((values % 1 == 0).all()) else "decimal"
+        return kind, study.say("data.range", low=number(low), middle=number(middle), high=number(high))
+    if values.dtype.kind == "M":
+        return "date", study.say("data.between", low=str(values.min())[:10], high=str(values.max())[:10])
+    counts = values.astype(str).value_counts()
+    kind = "yes_no" if values.dtype.kind == "b" else "category"
+    shown = ", ".join(f"{str(value)[:30]} ({count})" for value, count in counts.head(4).items())
+    return kind, shown + (", …" if len(counts) > 4 else "")
+
+
+def _target(study: Study) -> list[Any]:
+    say, y = study.say, study.known.y
+    if y is None:
+        return []
+    if study.subject.task in ("classification", "selection"):
+        labels, counts = np.unique(y, return_counts=True)
+        names = [_shown(study, label) for label in labels]
+        items = [
+            (name, f"{count} ({percent(count / len(y))})", float(count / counts.max()))
+            for name, count in zip(names, counts.tolist(), strict=True)
+        ]
+        return [Heading(say("data.balance")), Bars(items)]
+    if study.subject.task == "regression":
+        low, middle, high, spread = float(y.min()), float(np.median(y)), float(y.max()), float(np.std(y))
+        text = say("data.range", low=number(low), middle=number(middle), high=number(high))
+        return [Heading(say("data.target")), Text(f"{text} {say('data.spread', spread=number(spread))}")]
+    return []
+
+
+def _shown(study: Study, label: Any) -> str:
+    if study.class_names is None or study.subject.task != "classification":
+        return str(label)
+    return study.class_names[int(np.flatnonzero(study.classes == label)[0])]
+
+
+def _preparation(study: Study) -> list[Any]:
+    """What stands between the table and the model, in words."""
+    say, steps = study.say, study.subject.steps
+    if not steps:
+        kind = type(study.subject.final).__name__
+        return [Text(say("data.binned" if kind == "Scorecard" else "data.as_it_is"))]
+    return [Points([_step(study, step) for _, step in steps])]
+
+
+def _step(study: Study, step: Any) -> str:
+    say, name = study.say, type(step).__name__
+    if isinstance(step, Selector):
+        return say("data.step_selector", name=name, kept=int(step.support_.sum()), p=len(step.support_))
+    if name == "ColumnTransformer":
+        parts = [
+            f"{', '.join(map(str, columns))[:80]}: {_part(study, part)}"
+            for _, part, columns in step.transformers_
+            if not isinstance(columns, slice) and len(columns)
+        ]
+        return say("data.step_columns", parts="; ".join(parts))
+    return _part(study, step)
+
+
+def _part(study: Study, step: Any) -> str:
+    if isinstance(step, str):
+        return study.say("data.step_drop" if step == "drop" else "data.step_keep")
+    if hasattr(step, "steps"):
+        return ", ".join(_part(study, inner) for _, inner in step.steps)
+    name = type(step).__name__
+    if name in _KNOWN_STEPS:
+        return f"{name}: {study.say(f'data.step_{name}')}"
+    return study.say("data.step_other", name=name)

@@ -1,0 +1,182 @@
+"""The chosen model: its parameters, its proof in plain words, and what it looks like."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from maxmargin.displays.machines.support_display import KINDS
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.loss_penalty import solved
+from maxmargin.reports.blocks import Facts, Grid, Heading, Section, Text
+from maxmargin.reports.numbers import number, value_text
+from maxmargin.reports.study import Study
+
+_COEFFICIENTS = 12
+_SHOWN_POINTS = 12
+
+
+def machine(study: Study) -> Section:
+    """Parameters, figures, certificate, coefficients or points."""
+    say, final = study.say, study.subject.final
+    blocks: list[Any] = [
+        Text(say("machine.text", model=type(final).__name__)),
+        Facts(parameters(final)),
+        *_figures(study),
+        Heading(say("machine.proof")),
+        Text(proof(study)),
+        *_coefficients(study),
+        *_points(study),
+    ]
+    return Section("machine", say("machine.title"), blocks)
+
+
+_OF_THE_RUN = {
+    "n_jobs",
+    "verbose",
+    "cache_size",
+    "solver",
+    "certify",
+    "warm_start",
+    "shrinking",
+    "max_iter",
+    "trace",
+}
+_OF_THE_KERNEL = {"kernel", "gamma", "coef0", "degree"}
+_OF_THE_ANSWER = {"break_ties", "decision_function_shape", "probability", "random_state"}
+
+
+def parameters(final: Any) -> list[tuple[str, str]]:
+    """Parameters that shape the model; the kernel with its numbers in place of their names."""
+    kernel = getattr(final, "kernel_", None)
+    hidden = _OF_THE_RUN | _OF_THE_ANSWER | (_OF_THE_KERNEL if kernel is not None else set())
+    listed = [] if kernel is None else [("kernel", value_text(str(kernel), 160))]
+    for name, value in final.get_params(deep=False).items():
+        if name not in hidden and not isinstance(value, BaseEstimator) and value is not None:
+            listed.append((name, value_text(value, 120)))
+    return listed
+
+
+def _figures(study: Study) -> list[Any]:
+    """What a reader of the texts expects: support vectors by kind, the margin."""
+    final, say = study.subject.final, study.say
+    facts = []
+    if hasattr(final, "support_vectors_"):
+        n, n_rows = len(final.support_), final.shape_fit_[0]
+        facts.append((say("machine.support"), say("machine.of", n=n, all=n_rows)))
+    if hasattr(final, "point_kinds_"):
+        kinds = final.point_kinds_
+        facts += [(say(f"machine.{kind}"), str(int((kinds == kind).sum()))) for kind in KINDS]
+    if hasattr(final, "margin_"):
+        facts.append((say("machine.margin"), number(final.margin_)))
+    if hasattr(final, "epsilon_"):
+        facts.append((say("machine.epsilon"), number(final.epsilon_)))
+    if hasattr(final, "radius_"):
+        facts.append((say("machine.radius"), number(final.radius_)))
+    return [Heading(say("machine.figures")), Facts(facts)] if facts else []
+
+
+def certificate_of(study: Study) -> Certificate | None:
+    found = getattr(study.subject.final, "certificate_", None)
+    return found if isinstance(found, Certificate) else None
+
+
+def certified(study: Study) -> bool | None:
+    """Does the certificate hold to the tolerance asked for? None where there is none."""
+    certificate = certificate_of(study)
+    if certificate is None:
+        return None
+    tol = float(getattr(study.subject.final, "tol", 1e-3))
+    return certificate.holds(tol) or solved(certificate, tol)
+
+
+def proof(study: Study) -> str:
+    """The certificate in plain words."""
+    certificate, say = certificate_of(study), study.say
+    if certificate is None:
+        return say("proof.none", model=type(study.subject.final).__name__)
+    parts = [say("proof.holds" if certified(study) else "proof.fails")]
+    if certificate.n_machines > 1:
+        parts.append(say("proof.worst", n=certificate.n_machines))
+    if not certificate.convex:
+        parts.append(say("proof.not_convex"))
+    elif not isnan(certificate.gap):
+        relative = f"{100 * certificate.relative_gap:.2g} %"
+        parts.append(say("proof.gap", gap=number(certificate.gap, 2), relative=relative))
+    if not isnan(certificate.kkt):
+        key = "proof.all_rows" if certificate.complete else "proof.some_rows"
+        tol = getattr(study.subject.final, "tol", None)
+        asked = "" if tol is None else say("proof.asked", tol=number(tol))
+        parts.append(say(key, n=certificate.n_checked, kkt=number(certificate.kkt, 2), asked=asked))
+    return " ".join(parts)
+
+
+def _coefficients(study: Study) -> list[Any]:
+    """The largest coefficients of a linear model with two classes or a number to predict."""
+    final, say = study.subject.final, study.say
+    if not hasattr(final, "coef_") or hasattr(final, "points_"):
+        return []
+    coef = np.atleast_2d(np.asarray(final.coef_))
+    names = _names_seen(study, coef.shape[1])
+    if coef.shape[0] != 1 or names is None:
+        return []
+    order = np.argsort(-np.abs(coef[0]), kind="stable")
+    rows = [[names[j], number(coef[0, j])] for j in order]
+    return [
+        Heading(say("machine.coefficients")),
+        Text(say("machine.coefficients_text")),
+        Grid(
+            columns=[say("data.variable"), say("machine.coefficient")],
+            rows=rows[:_COEFFICIENTS],
+            numbers=(1,),
+            more=rows[_COEFFICIENTS:200],
+            more_label=say("data.more", n=len(rows) - _COEFFICIENTS),
+        ),
+    ]
+
+
+def _names_seen(study: Study, n: int) -> list[str] | None:
+    """Names of the columns as the last step sees them, where the steps tell them."""
+    if not study.subject.steps:
+        names = study.variables
+    else:
+        before = study.subject.model[:-1]
+        try:
+            names = [str(name) for name in before.get_feature_names_out(study.variables)]
+        except (AttributeError, ValueError):  # a step that does not know the names of what it makes
+            return None
+    return names if len(names) == n else None
+
+
+def _points(study: Study) -> list[Any]:
+    """The points of a scorecard."""
+    final, say = study.subject.final, study.say
+    if not hasattr(final, "points_"):
+        return []
+    table = final.points_
+    rows = [
+        [
+            str(r["variable"]),
+            str(r["bin"]),
+            number(r["count"]),
+            number(r["event_rate"], 3),
+            number(r["points"]),
+        ]
+        for r in table.to_dict("records")
+    ]
+    heads = ["data.variable", "card.bin", "card.rows", "card.rate", "card.points"]
+    return [
+        Heading(say("card.title")),
+        Text(say("card.text", event=final.binning_.event_, pdo=number(final.pdo))),
+        Grid(
+            columns=[say(head) for head in heads],
+            rows=rows[:_SHOWN_POINTS],
+            cards=True,
+            numbers=(2, 3, 4),
+            more=rows[_SHOWN_POINTS:],
+            more_label=say("card.more", n=len(rows) - _SHOWN_POINTS),
+        ),
+    ]

@@ -1,0 +1,150 @@
+"""The bins of one variable: which bin a value falls in, and what the bins are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
+from maxmargin.compute.jit import jit
+from maxmargin.scorecards.column_reader import Column
+
+MISSING = "missing"
+UNSEEN = -1
+_BLOCK = 512  # values and their codes stay in the L1 cache
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bins:
+    """Bins of a variable, numbered: regular ones from 0, then one per special value, then missing.
+
+    A value that belongs nowhere (a category that was not there in fit) has number -1.
+    """
+
+    name: str
+    specials: tuple[Any, ...] = ()
+
+    @property
+    def n_regular(self) -> int:
+        raise NotImplementedError  # numbers and categories say how
+
+    @property
+    def n_bins(self) -> int:
+        return self.n_regular + len(self.specials) + 1
+
+    @property
+    def missing(self) -> int:
+        return self.n_bins - 1
+
+    def labels(self) -> list[str]:
+        return [*self._regular_labels(), *(f"special {v}" for v in self.specials), MISSING]
+
+    def assign(self, column: Column) -> IntArray:
+        """Bin numbers of shape (n_samples,)."""
+        codes = self._assign_regular(column)
+        for k, special in enumerate(self.specials):
+            codes[column.values == special] = self.n_regular + k
+        return codes
+
+    def _regular_labels(self) -> list[str]:
+        raise NotImplementedError  # numbers and categories say how
+
+    def _assign_regular(self, column: Column) -> IntArray:
+        raise NotImplementedError  # numbers and categories say how
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberBins(Bins):
+    """Intervals (edge, next edge] of a number; the outer two reach to infinity."""
+
+    edges: FloatArray
+
+    @property
+    def n_regular(self) -> int:
+        return len(self.edges) + 1
+
+    def _regular_labels(self) -> list[str]:
+        shown = [f"{edge:.6g}" for edge in self.edges]
+        if len(set(shown)) < len(shown):
+            shown = [repr(float(edge)) for edge in self.edges]
+        low, high = ["-inf", *shown], [*shown, "inf"]
+        closing = ["]"] * len(shown) + [")"]
+        return [f"({a}, {b}{end}" for a, b, end in zip(low, high, closing, strict=True)]
+
+    def _assign_regular(self, column: Column) -> IntArray:
+        if not column.is_number:
+            raise ValueError(
+                f"Column {self.name!r} held numbers in fit and now holds {_example(column)!r}: "
+                "convert it to numbers first."
+            )
+        codes: IntArray = assign_numbers(column.values, self.edges, self.missing)
+        return codes
+
+
+@dataclass(frozen=True, kw_only=True)
+class CategoryBins(Bins):
+    """Groups of categories."""
+
+    groups: tuple[tuple[Any, ...], ...]
+
+    @property
+    def n_regular(self) -> int:
+        return len(self.groups)
+
+    def _regular_labels(self) -> list[str]:
+        return [", ".join(str(v) for v in group) for group in self.groups]
+
+    def _assign_regular(self, column: Column) -> IntArray:
+        codes, found = pd.factorize(column.values.astype(object))
+        home = {value: k for k, group in enumerate(self.groups) for value in group}
+        lookup = np.array([home.get(value, UNSEEN) for value in found] + [self.missing], dtype=np.int64)
+        result: IntArray = lookup[codes]  # factorize gives -1 to missing values: the last entry
+        return result
+
+
+def _example(column: Column) -> Any:
+    return next((v for v in column.values if isinstance(v, str)), column.values[0])
+
+
+def special_rows(column: Column, specials: tuple[Any, ...]) -> BoolArray:
+    rows = np.zeros(len(column.values), dtype=bool)
+    for special in specials:
+        rows |= column.values == special
+    return rows
+
+
+def missing_rows(values: AnyArray) -> BoolArray:
+    return np.asarray(pd.isna(values))
+
+
+@jit
+def assign_numbers(values: FloatArray, edges: FloatArray, missing: int) -> IntArray:
+    """Number of edges below each value; ``missing`` for NaN.
+
+    Every value is compared with every edge, block by block, because that vectorises: for 49 edges it took a
+    quarter of the time of a halving search, and it was still ahead for 200.
+    """
+    codes = np.zeros(len(values), dtype=np.int64)
+    for start in range(0, len(values), _BLOCK):
+        block = values[start : start + _BLOCK]
+        found = codes[start : start + _BLOCK]
+        for k in range(len(edges)):
+            edge = edges[k]
+            for i in range(len(block)):
+                found[i] += 1 if block[i] > edge else 0
+        for i in range(len(block)):
+            found[i] = missing if np.isnan(block[i]) else found[i]
+    return codes
+
+
+@jit
+def count_codes(codes: IntArray, event: BoolArray, weight: FloatArray, n_bins: int) -> FloatArray:
+    """Sums of weights of events (row 0) and non-events (row 1) by bin, of shape (2, n_bins)."""
+    counts = np.zeros((2, n_bins))
+    for i in range(len(codes)):
+        if codes[i] >= 0:
+            counts[0 if event[i] else 1, codes[i]] += weight[i]
+    return counts

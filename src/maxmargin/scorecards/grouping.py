@@ -1,0 +1,222 @@
+"""Find the bins of one variable under the settings of a Binning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from maxmargin.base.typing import BoolArray, FloatArray, IntArray
+from maxmargin.scorecards.bins import (
+    Bins,
+    CategoryBins,
+    NumberBins,
+    assign_numbers,
+    count_codes,
+    missing_rows,
+    special_rows,
+)
+from maxmargin.scorecards.column_reader import Column
+from maxmargin.scorecards.cuts import cut_points
+from maxmargin.scorecards.partition import PartitionProblem, optimal_partition
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinSettings:
+    """How one variable is to be binned (see `Binning` for the meaning of each)."""
+
+    method: str
+    max_bins: int
+    min_share: float
+    trend: str
+    prebinning: str
+    n_prebins: int
+    categories: str
+    rare_share: float
+    min_events: float
+    smoothing: float
+    specials: tuple[Any, ...] = ()
+    edges: Any = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Events and weights of the rows. ``given`` is None where all weigh one, which allows quicker sorts."""
+
+    event: BoolArray
+    weight: FloatArray
+    given: FloatArray | None
+
+    @cached_property
+    def counted(self) -> BoolArray | None:
+        """Rows of positive weight, or None for all: a row of weight 0 is not there."""
+        return None if self.weight.all() else self.weight > 0
+
+    @cached_property
+    def only_counted(self) -> Rows:
+        keep = self.counted
+        if keep is None:
+            return self
+        return Rows(self.event[keep], self.weight[keep], None if self.given is None else self.given[keep])
+
+    @cached_property
+    def totals(self) -> tuple[float, float]:
+        inside = float(self.weight[self.event].sum())
+        return inside, float(self.weight.sum()) - inside
+
+
+def find_bins(column: Column, rows: Rows, settings: BinSettings, cuts: FloatArray | None = None) -> Bins:
+    """Bins of a column: given by hand, intervals of numbers, or groups of categories.
+
+    ``cuts`` are the pre-bins of a number where they are known already.
+    """
+    if settings.edges is not None:
+        return bins_by_hand(column, settings)
+    if column.is_number:
+        return _number_bins(column, rows, settings, cuts)
+    return _category_bins(column, rows, settings)
+
+
+def bins_by_hand(column: Column, settings: BinSettings) -> Bins:
+    """Bins from ``edges``: rising numbers for a number, lists of categories for categories."""
+    if not column.is_number:
+        return _groups_by_hand(column, settings)
+    edges = np.asarray(settings.edges, dtype=np.float64)
+    if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
+        raise ValueError(
+            f"edges of {column.name!r} must be finite rising numbers (the outer bins are open), "
+            f"got {settings.edges!r}."
+        )
+    return NumberBins(name=column.name, edges=edges, specials=settings.specials)
+
+
+def _groups_by_hand(column: Column, settings: BinSettings) -> CategoryBins:
+    groups = tuple(tuple(group) for group in settings.edges if not isinstance(group, str))
+    named = [value for group in groups for value in group]
+    if len(groups) < len(settings.edges) or len(set(named)) < len(named):
+        raise ValueError(
+            f"edges of the categories {column.name!r} must be lists of categories, each category once, "
+            f"for example [['a', 'b'], ['c']]; got {settings.edges!r}."
+        )
+    present = pd.unique(column.values[~missing_rows(column.values)])
+    left = [str(v) for v in present if v not in named and v not in settings.specials]
+    if left:
+        raise ValueError(f"edges of {column.name!r} leave out {', '.join(left)}: put them in a group.")
+    return CategoryBins(name=column.name, groups=groups, specials=settings.specials)
+
+
+def _number_bins(column: Column, rows: Rows, settings: BinSettings, cuts: FloatArray | None) -> NumberBins:
+    x = column.values
+    regular = ~np.isnan(x)
+    if settings.specials:
+        regular &= ~special_rows(column, settings.specials)
+    if cuts is None:
+        cuts = _cuts(x, regular & np.isfinite(x), rows, settings)
+    # rows that are not regular fall behind the last interval and are left out of the counts
+    codes = assign_numbers(np.where(regular, x, np.nan), cuts, len(cuts) + 1)
+    counts = count_codes(codes, rows.event, rows.weight, len(cuts) + 2)[:, :-1]
+    ends = _choose(counts, rows, settings)
+    return NumberBins(name=column.name, edges=cuts[ends[:-1] - 1], specials=settings.specials)
+
+
+def _cuts(x: FloatArray, use: BoolArray, rows: Rows, settings: BinSettings) -> FloatArray:
+    """Intervals of the values in use; infinite values lie in the outer ones and place no cut."""
+    given = None if rows.given is None else rows.given[use]
+    optimal = settings.method == "optimal"
+    method = settings.prebinning if optimal else settings.method
+    n_bins = settings.n_prebins if optimal else settings.max_bins
+    return cut_points(method, x[use], rows.event[use], given, n_bins, settings.min_share)
+
+
+def _choose(counts: FloatArray, rows: Rows, settings: BinSettings) -> IntArray:
+    """Ends of the bins: the best partition, or every interval where nothing asks for merging."""
+    optimal = settings.method == "optimal"
+    problem = _problem(counts, rows, settings)
+    enough = counts.sum(axis=0).min() >= problem.min_weight and counts.min() >= settings.min_events
+    if not optimal and counts.shape[1] <= settings.max_bins and enough:
+        return np.arange(1, counts.shape[1] + 1)
+    return optimal_partition(problem, settings.trend if optimal else "none")
+
+
+def _problem(counts: FloatArray, rows: Rows, settings: BinSettings) -> PartitionProblem:
+    """How ordered pre-bins with these counts of events and non-events are to be put together."""
+    all_events, all_nonevents = rows.totals
+    return PartitionProblem(
+        events=counts[0],
+        nonevents=counts[1],
+        all_events=all_events,
+        all_nonevents=all_nonevents,
+        min_weight=settings.min_share * (all_events + all_nonevents),
+        max_bins=settings.max_bins,
+        min_events=settings.min_events,
+        smoothing=settings.smoothing,
+    )
+
+
+def _category_bins(column: Column, rows: Rows, settings: BinSettings) -> CategoryBins:
+    if settings.specials:
+        ordinary = column.values.copy()
+        ordinary[special_rows(column, settings.specials)] = None
+        column = Column(column.name, ordinary, False)
+    codes, values = pd.factorize(column.values)
+    counts = count_codes(codes, rows.event, rows.weight, len(values))
+    by_name = sorted(range(len(values)), key=lambda k: (type(values[k]).__name__, values[k]))
+    atoms = _merge_rare([[k] for k in by_name], counts, rows, settings)
+    if settings.categories != "each":
+        atoms.sort(key=lambda atom: _event_rate(counts[:, atom]))
+    if settings.categories == "group" and len(atoms) > 1:
+        atoms = _merge_neighbours(atoms, counts, rows, settings)
+    groups = tuple(tuple(values[k] for k in atom) for atom in atoms)
+    return CategoryBins(name=column.name, groups=groups, specials=settings.specials)
+
+
+def _event_rate(counts: FloatArray) -> float:
+    events, nonevents = counts.sum(axis=1)
+    return float(events / (events + nonevents))
+
+
+def _too_pure(cells: FloatArray, settings: BinSettings) -> bool:
+    return settings.categories != "group" and float(cells.min()) < settings.min_events
+
+
+def _merge_rare(
+    atoms: list[list[int]], counts: FloatArray, rows: Rows, settings: BinSettings
+) -> list[list[int]]:
+    """Put the categories with too few rows into one atom at the end."""
+    total = sum(rows.totals)
+    grouped = settings.categories == "group"
+    share = settings.rare_share if grouped else max(settings.rare_share, settings.min_share)
+    weight = {atom[0]: float(counts[:, atom].sum()) for atom in atoms}
+    rare = {k for k, w in weight.items() if w < share * total or _too_pure(counts[:, k], settings)}
+    if not grouped and len(atoms) - len(rare) + bool(rare) > settings.max_bins:
+        kept = sorted(weight, key=lambda k: -weight[k])[: settings.max_bins - 1]
+        rare = set(weight) - set(kept)
+    if len(rare) < 2:
+        return atoms
+    return [a for a in atoms if a[0] not in rare] + [[a[0] for a in atoms if a[0] in rare]]
+
+
+def _merge_neighbours(
+    atoms: list[list[int]], counts: FloatArray, rows: Rows, settings: BinSettings
+) -> list[list[int]]:
+    """Exact grouping of categories that are ordered by event rate: their bins are monotone by themselves."""
+    cells = np.array([counts[:, atom].sum(axis=1) for atom in atoms]).T
+    if len(atoms) > settings.n_prebins:
+        atoms, cells = _even_prebins(atoms, cells, settings.n_prebins)
+    ends = optimal_partition(_problem(cells, rows, settings), "none")
+    starts = np.r_[0, ends[:-1]]
+    return [[k for atom in atoms[i:j] for k in atom] for i, j in zip(starts, ends, strict=True)]
+
+
+def _even_prebins(
+    atoms: list[list[int]], cells: FloatArray, n_prebins: int
+) -> tuple[list[list[int]], FloatArray]:
+    """Join consecutive atoms into at most ``n_prebins`` of about equal weight."""
+    cumulative = np.cumsum(cells.sum(axis=0))
+    home = np.minimum((cumulative * n_prebins / cumulative[-1]).astype(np.int64), n_prebins - 1)
+    parts = [np.flatnonzero(home == k) for k in np.unique(home)]
+    joined = [[k for a in part for k in atoms[a]] for part in parts]
+    return joined, np.array([cells[:, part].sum(axis=1) for part in parts]).T

@@ -1,0 +1,178 @@
+"""Rounds of the dual engine over the points that still take part; the others wait until they are thawed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maxmargin.base.threads import run, split
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
+from maxmargin.compute.dual import block_solver as dual
+from maxmargin.compute.dual.row_store import RowStore
+from maxmargin.problems.solution import Status
+from maxmargin.solvers.dual.shrinking import settled
+from maxmargin.solvers.trace import Tracer
+
+if TYPE_CHECKING:
+    from maxmargin.solvers.dual.working_set import Engine
+
+_STEPS_AT_ONCE = 80_000  # inner steps of a round between two looks at the clock and the keyboard
+_SHRINK_EVERY = 8
+_SHRINK_BELOW = 0.7  # shrink when at most this share of the active points would stay
+
+
+@dataclass(frozen=True)
+class _Frozen:
+    """Points set aside, and the coefficients of all points at that moment."""
+
+    points: IntArray
+    beta: FloatArray
+
+
+class ActivePoints:
+    """The variables and points that still take part, packed together."""
+
+    def __init__(self, whole: Engine, open_variables: BoolArray) -> None:
+        self.whole = whole
+        self.frozen: list[_Frozen] = []
+        n = len(whole.v)
+        if whole.settings.shrinking:
+            keep_points = np.zeros(n, dtype=bool)
+            keep_points[whole.row[open_variables]] = True
+        else:
+            keep_points = np.ones(n, dtype=bool)
+        self._pack(keep_points, whole.v)
+        self.freeze(np.flatnonzero(~keep_points))
+
+    def freeze(self, points: IntArray) -> None:
+        if len(points):
+            self.frozen.append(_Frozen(points, self.whole.beta()))
+
+    def _pack(self, keep_points: BoolArray, v: FloatArray) -> None:
+        """Gather what belongs to the kept points (a mask over all points); v is over all points."""
+        whole = self.whole
+        self.ids = np.flatnonzero(keep_points)
+        self.variables = np.flatnonzero(keep_points[whole.row])
+        position = np.empty(len(keep_points), dtype=np.int64)
+        position[self.ids] = np.arange(len(self.ids))
+        self.row = position[whole.row[self.variables]]
+        self.t = whole.t[self.variables]
+        self.lo, self.hi = whole.lo[self.variables], whole.hi[self.variables]
+        self.c, self.d = whole.c[self.variables], whole.d[self.variables]
+        self.tau, self.group = whole.tau[self.variables], whole.group[self.variables]
+        self.v = v[self.ids]
+        self.g = np.empty(len(self.t))
+        self.points = whole.points if len(self.ids) == len(keep_points) else whole.points.take(self.ids)
+        self.store = RowStore(len(self.ids), whole.dtype, whole.bytes, at_least=whole.size())
+        self.kept = np.empty(0, dtype=np.int64)
+
+    def write_back(self) -> None:
+        self.whole.t[self.variables] = self.t
+        self.whole.v[self.ids] = self.v
+
+    def optimise(self) -> Status:
+        """Rounds until the active variables are solved, or time or steps run out."""
+        whole = self.whole
+        n_groups = len(whole.problem.delta)
+        size = whole.size()
+        round_ = 0
+        steps = 1
+        while True:
+            dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, self.g)
+            low, high = dual.extremes(self.g, self.t, self.lo, self.hi, self.group, n_groups)
+            violation = float((high - low).max())
+            if (status := whole.judge(violation, len(self.ids), steps)) is not None:
+                return status
+            if round_ and round_ % _SHRINK_EVERY == 0 and whole.settings.shrinking:
+                self._shrink(low, high)
+            steps = self._round(low, high, violation, n_groups, size)
+            whole.n_iter += steps
+            round_ += 1
+
+    def _round(self, low: FloatArray, high: FloatArray, violation: float, n_groups: int, size: int) -> int:
+        whole = self.whole
+        chosen = dual.choose(
+            self.g, self.t, self.lo, self.hi, self.group, low, high, self.kept, size - len(self.kept)
+        )
+        fresh = chosen[len(self.kept) :]
+        order, starts, stops = dual.group_layout(self.group[chosen], n_groups)
+        ws = chosen[order]
+        B = self._block(ws)
+        t_block = self.t[ws]
+        g_block = self.g[ws]
+        steps: int = dual.solve_block(
+            B, g_block, t_block, self.lo[ws], self.hi[ws], starts, stops,
+            max(0.5 * whole.target, 0.1 * violation),
+            whole.budget.steps_left(whole.n_iter, _STEPS_AT_ONCE),
+        )  # fmt: skip
+        if whole.tracer is not None:
+            self._record(whole.tracer, ws, t_block, g_block, violation)
+        self._move(ws, t_block)
+        self.kept = np.concatenate([fresh, self.kept])[: size // 2]
+        return steps
+
+    def _record(
+        self, tracer: Tracer, ws: IntArray, t_new: FloatArray, g_new: FloatArray, violation: float
+    ) -> None:
+        """A row of the trace, before the step is taken over."""
+        variables = self.variables[ws]
+        complete = len(self.ids) == len(self.whole.v)
+        slopes = self.whole.problem.s[variables] * (self.g[ws] + g_new)
+        gap = tracer.gap(np.abs(self.t), self.v) if complete else np.nan
+        tracer.step(
+            variables, np.abs(self.t[ws]), np.abs(t_new), slopes,
+            violation=violation, n_active=len(self.ids), gap=gap,
+        )  # fmt: skip
+
+    def _block(self, ws: IntArray) -> AnyArray:
+        """Kernel values among the working set, computed afresh: cheaper than gathering them from rows."""
+        whole = self.whole
+        whole.work.kernel_values += len(ws) ** 2
+        mine = self.points.take(self.row[ws])
+        B = whole.kernel.gram(mine, n_threads=whole.settings.n_threads)
+        dual.scale_block(B, self.tau[ws], self.d[ws])
+        return B
+
+    def _move(self, ws: IntArray, t_new: FloatArray) -> None:
+        """Take over the new values of the working set and update v with the rows of what changed."""
+        n = len(self.ids)
+        change = np.bincount(self.row[ws], weights=self.tau[ws] * (t_new - self.t[ws]), minlength=n)
+        self.t[ws] = t_new
+        moved = np.flatnonzero(change)
+        computed = self.store.n_computed
+        slots = self.store.slots(moved, self._fill)
+        computed = self.store.n_computed - computed
+        self.whole.work.kernel_values += computed * n
+        self.whole.work.cache_hits += len(moved) - computed
+        n_threads = self.whole.settings.n_threads
+        weights = change[moved]
+        run(
+            [partial(dual.add_rows, self.v, self.store.rows, slots, weights, part.start, part.stop)
+             for part in split(n, n_threads)],
+            n_threads,
+        )  # fmt: skip
+
+    def _fill(self, points: IntArray, out: AnyArray) -> None:
+        self.whole.kernel.gram(
+            self.points.take(points), self.points, out=out, n_threads=self.whole.settings.n_threads
+        )
+
+    def _shrink(self, low: FloatArray, high: FloatArray) -> None:
+        aside = settled(self.g, self.t, self.lo, self.hi, low[self.group], high[self.group])
+        open_points = np.zeros(len(self.ids), dtype=bool)
+        open_points[self.row[~aside]] = True
+        if open_points.mean() > _SHRINK_BELOW:
+            return
+        self.write_back()
+        kept = self.variables[self.kept]
+        leaving = self.ids[~open_points]
+        keep = np.zeros(len(self.whole.v), dtype=bool)
+        keep[self.ids[open_points]] = True
+        self.freeze(leaving)
+        self._pack(keep, self.whole.v)
+        dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, self.g)
+        still = np.isin(kept, self.variables)
+        self.kept = np.searchsorted(self.variables, kept[still])

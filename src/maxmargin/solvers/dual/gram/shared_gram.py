@@ -1,0 +1,192 @@
+"""Gram matrices that all folds and all cells of a kernel share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maxmargin.base.threads import run, split
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.points import VectorPoints, for_engine
+from maxmargin.kernels.subsequence import Subsequence
+from maxmargin.kernels.vector_base import VectorKernel
+from maxmargin.kernels.vectors import Constant, Laplacian
+
+_PROBE = 128
+_TILE_ROWS = 16
+_SHARED_ROWS = 8000  # above, a matrix of products takes longer to page in than to compute again
+
+
+class Layout:
+    """What the kernels of a search share on the same rows.
+
+    Kernels of inner products share those; subsequence kernels that differ in length only share one recursion,
+    which gives all shorter lengths on its way.
+    """
+
+    def __init__(self, n_threads: int, kernels: Iterable[Kernel] = ()) -> None:
+        self._n_threads = n_threads
+        self._products: dict[Any, AnyArray] = {}
+        self._by_length: dict[str, AnyArray] = {}
+        self._longest: dict[str, int] = {}
+        self._pages: dict[Any, AnyArray] = {}
+        for kernel in kernels:
+            if isinstance(kernel, Subsequence):
+                family = _family(kernel)
+                self._longest[family] = max(kernel.length, self._longest.get(family, 0))
+
+    def gram(self, kernel: Kernel, points: Any, dtype: Any, shift: float = 0.0) -> AnyArray:
+        """The Gram matrix of ``points`` minus ``shift``, out of shared inner products where that is possible.
+
+        Shared products and values are computed in float64 and rounded once: a float32 matrix then has an
+        error of 6e-8 in every element, however large gamma is.
+        """
+        if isinstance(kernel, Subsequence):
+            return (self._of_length(kernel, points) - shift).astype(dtype, copy=False)
+        ready = for_engine(points, np.float64)
+        if not self.rounds_once(kernel, ready):
+            assert shift == 0.0
+            K = self._space(len(points), dtype)
+            return kernel.gram(ready.astype(dtype), out=K, n_threads=self._n_threads)
+        assert isinstance(kernel, VectorKernel)
+        key = kernel.view_key()
+        if key not in self._products:
+            self._products[key] = ready.X @ np.ascontiguousarray(ready.X.T)  # else NumPy mirrors one half
+        K = self._space(len(ready), dtype)
+        parts = split(len(ready), max(1, len(ready) // _TILE_ROWS))
+        products = self._products[key]
+        run([partial(_map, kernel, ready, products, K, part, shift) for part in parts], self._n_threads)
+        return K
+
+    @staticmethod
+    def rounds_once(kernel: Kernel, points: Any) -> bool:
+        """True when values are computed in float64 before they are rounded: only then is a shift of use."""
+        if isinstance(kernel, Subsequence):
+            return True
+        return len(points) <= _SHARED_ROWS and _maps_products(kernel, points)
+
+    def _space(self, n: int, dtype: Any) -> AnyArray:
+        """Memory for a matrix, used by one kernel after another: fresh pages cost more than their values."""
+        key = (n, np.dtype(dtype))
+        if key not in self._pages:
+            self._pages[key] = np.empty((n, n), dtype=dtype)
+        return self._pages[key]
+
+    def _of_length(self, kernel: Subsequence, points: Any) -> AnyArray:
+        family = _family(kernel)
+        if family not in self._by_length:
+            longest = kernel.with_params(length=max(kernel.length, self._longest.get(family, 0)))
+            self._by_length[family] = longest.gram_by_length(points, n_threads=self._n_threads)
+        return self._by_length[family][kernel.length - 1]
+
+
+def _family(kernel: Subsequence) -> str:
+    """Equal for kernels that differ in their length only."""
+    return repr(kernel.with_params(length=1))
+
+
+def _maps_products(kernel: Kernel, points: Any) -> bool:
+    plain = isinstance(kernel, VectorKernel) and not isinstance(kernel, (Laplacian, Constant))
+    return plain and isinstance(points, VectorPoints) and isinstance(points.X, np.ndarray)
+
+
+def _map(
+    kernel: VectorKernel, points: VectorPoints, products: AnyArray, K: AnyArray, part: slice, shift: float
+) -> None:
+    tile = products[part].copy()
+    kernel.map_products(tile, points.take(part), points)
+    np.subtract(tile, shift, out=K[part], casting="same_kind")
+
+
+class SharedGram:
+    """One kernel's values over all rows, in float32 while that is good enough.
+
+    The float32 error is known exactly on a sample of rows, so the error of any answer there is too; when it
+    passes a quarter of the tolerance, a float64 matrix is made, once.
+
+    ``balanced`` says that the coefficients of every machine sum to zero. A constant can then be taken from
+    all values without changing anything, and a wide kernel, whose values are all near one, keeps in float32
+    the digits that matter.
+
+    ``in_parts`` says that nobody needs the matrix as a whole. Where its values would not come from shared
+    inner products, it is then never made: `fill`, `values` and `wide_part` compute what they are asked for.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        points: Any,
+        layout: Layout,
+        *,
+        wide: bool,
+        balanced: bool,
+        in_parts: bool = False,
+    ) -> None:
+        self._kernel = kernel
+        self._points = points
+        self._layout = layout
+        self._lock = threading.Lock()
+        self._wide: AnyArray | None = None
+        self._error: FloatArray | None = None
+        self._parts: Any = None
+        self.dtype = np.dtype(np.float64 if wide else np.float32)
+        if wide:
+            self.narrow = self._wide = layout.gram(kernel, points, np.float64)
+        else:
+            probe = np.random.default_rng(0).permutation(len(points))[:_PROBE]
+            exact = points.astype(np.float64)
+            true = kernel.gram(exact.take(probe), exact)
+            shared = layout.rounds_once(kernel, points)
+            shift = float(true.mean()) if balanced and shared else 0.0
+            if in_parts and not shared:
+                self._parts = for_engine(points, np.float32)
+                probed = kernel.gram(self._parts.take(probe), self._parts)
+            else:
+                self.narrow = layout.gram(kernel, points, np.float32, shift)
+                probed = self.narrow[probe]
+            self._error = (true - shift - probed).astype(np.float32)
+        self._largest_error = 0.0 if self._error is None else float(np.abs(self._error).max(initial=0.0))
+
+    def fill(self, out: AnyArray, rows: slice, columns: slice) -> None:
+        """Fill ``out`` with the values between rows and columns."""
+        if self._parts is None:
+            out[:] = self.narrow[rows, columns]
+        else:
+            others = None if rows == columns else self._parts.take(columns)
+            self._kernel.gram(self._parts.take(rows), others, out=out)
+
+    def values(self, rows: IntArray, columns: IntArray) -> AnyArray:
+        """Values between any rows and any columns."""
+        if self._parts is None:
+            return self.narrow[np.ix_(rows, columns)]
+        return self._kernel.gram(self._parts.take(rows), self._parts.take(columns))
+
+    def too_coarse(self, rows: IntArray, weights: FloatArray, tol: float) -> bool:
+        """True when float32 values put an error above tol / 4 on the kernel sums with these weights.
+
+        Weights have the shape (n_rows,), or (n_answers, n_rows) for several answers at once.
+        """
+        largest = float(np.abs(weights).sum(axis=-1).max())
+        if self._error is None or self._largest_error * largest <= 0.25 * tol:
+            return False
+        used = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=0))
+        deviation = self._error[:, rows[used]] @ weights[..., used].astype(np.float32).T
+        return float(np.abs(deviation).max(initial=0.0)) > 0.25 * tol
+
+    def wide(self) -> AnyArray:
+        """The matrix in float64."""
+        with self._lock:
+            if self._wide is None:
+                self._wide = self._layout.gram(self._kernel, self._points, np.float64)
+            return self._wide
+
+    def wide_part(self, rows: IntArray) -> AnyArray:
+        """The values between some rows in float64."""
+        if self._parts is None:
+            return self.wide()[np.ix_(rows, rows)]
+        return self._kernel.gram(self._points.take(rows).astype(np.float64))

@@ -1,0 +1,253 @@
+"""The dual engine: large working sets outside, sequential minimal optimisation inside.
+
+Each round chooses the worst violators of both sides (half of the last working set stays), solves that block
+with SMO while it lies in the cache, and then moves the gradient of all points with the kernel rows of what
+changed. Variables that cannot move are set aside (shrinking); before the engine stops it brings their
+gradient up to date and looks at all variables again. Kernel rows are float32 while that is good enough:
+the difference to float64 is measured on a sample, and the engine changes to float64 when it matters.
+
+The working-set decomposition is that of Osuna, Freund & Girosi (1997) and Joachims (1999), the inner solver
+that of Platt (1999) with the second-order selection of Fan, Chen & Lin (2005).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxmargin.base.memory import cache_bytes
+from maxmargin.base.threads import single_threaded_blas
+from maxmargin.base.typing import BoolArray, FloatArray, IntArray
+from maxmargin.compute.dual import block_solver as dual
+from maxmargin.kernels.kernel_products import kernel_times
+from maxmargin.kernels.points import VectorPoints, for_engine
+from maxmargin.problems.box_qp import BoxQP
+from maxmargin.problems.solution import Solution, Status
+from maxmargin.solvers.dual.active_points import ActivePoints
+from maxmargin.solvers.dual.shrinking import settled
+from maxmargin.solvers.settings import DualSolver
+from maxmargin.solvers.stopping import SAFETY, Budget, Callback, Referee
+from maxmargin.solvers.trace import Tracer, Work
+
+_SMALL = 2000  # points up to which the whole Gram matrix is computed first
+_STEPS_AT_ONCE = 20_000  # inner steps between two looks at the clock and the keyboard
+_PROBE = 256  # rows on which float32 is compared with float64
+_SMALLEST_RIDGE = 1e-4  # of the largest K(x, x): float32 rows with a smaller one need not be convex
+_STORE_SHARE = 0.85  # of cache_size for kernel rows, the rest for the engine's other arrays
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class WorkingSet(DualSolver):
+    """The engine.
+
+    Parameters
+    ----------
+    size : points in a working set, None for a choice from n.
+
+    ``max_iter`` counts SMO steps. A trace has one row per outer round, and is made on the path with a row
+    store, whatever n is.
+    """
+
+    size: int | None = None
+
+    def solve(
+        self, problem: BoxQP, *, start: FloatArray | None = None, callback: Callback | None = None
+    ) -> Solution:
+        a = problem.start if start is None else start
+        with single_threaded_blas():
+            run_ = Engine(self, problem, np.asarray(a, dtype=np.float64), callback)
+            return run_.go()
+
+
+class Engine:
+    """One solve: the state of all variables, and of the active ones."""
+
+    def __init__(
+        self, settings: WorkingSet, problem: BoxQP, a: FloatArray, callback: Callback | None
+    ) -> None:
+        self.settings = settings
+        self.problem = problem
+        self.kernel = problem.Q.kernel
+        self.budget = Budget(settings.max_iter, settings.time_limit)
+        self.bytes = int(_STORE_SHARE * cache_bytes(settings.cache_size))
+        self.n_iter = 0
+        self.target = SAFETY * settings.tol
+        s = problem.s
+        self.t = s * a
+        self.lo, self.hi = problem.signed_bounds()
+        self.c = s * problem.p
+        self.tau = s * problem.Q.sign
+        self.row = problem.Q.row.astype(np.int64)
+        self.d = problem.d
+        self.group = problem.group.astype(np.int64)
+        self.dtype: Any = np.float64 if settings.tol < 1e-5 or self._nearly_singular() else np.float32
+        self.v = np.zeros(len(problem.Q.points))
+        self.points: Any = problem.Q.points
+        self.distinct: IntArray = np.arange(len(problem.Q.points))  # the points that the engine works on
+        self.referee = Referee(self.target, self.budget, callback, len(a))
+        self.work = Work()
+        self.tracer: Tracer | None = None
+
+    def _nearly_singular(self) -> bool:
+        """Where no bound holds a variable, does its ridge drown in the rounding of float32 kernel values?"""
+        ridges = self.d[np.isinf(self.problem.C)]
+        largest = float(np.abs(self.kernel.diagonal(self.problem.Q.points)).max(initial=0.0))
+        return len(ridges) > 0 and float(ridges.min()) < _SMALLEST_RIDGE * largest
+
+    # -- the two ways --------------------------------------------------------------------------------
+
+    def go(self) -> Solution:
+        status = self._solve_on_gram() if self._gram_fits() else self._solve_by_rows()
+        a = np.abs(self.t)
+        g = np.empty(len(a))
+        dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, g)
+        return Solution(
+            x=a,
+            multipliers=self.problem.multipliers(g, a),
+            status=status,
+            n_iter=self.n_iter,
+            seconds=self.budget.seconds,
+            gradient=g,
+            trace=None if self.tracer is None else self.tracer.frame(),
+            kernel_values=self.work.kernel_values,
+            cache_hits=self.work.cache_hits,
+        )
+
+    def _gram_fits(self) -> bool:
+        if self.settings.trace:
+            return False
+        n = len(self.v)
+        worthwhile = n <= _SMALL or getattr(self.kernel, "whole", False)
+        return worthwhile and n * n * np.dtype(self.dtype).itemsize <= self.bytes
+
+    def _solve_on_gram(self) -> Status:
+        problem, n_threads = self.problem, self.settings.n_threads
+        self._enter(self.dtype)
+        K = self.kernel.gram(self.points, n_threads=n_threads)
+        self.work.kernel_values += K.size
+        self.v = K.astype(np.float64, copy=False) @ self.beta()
+        everything = np.array([[0, len(self.v)]])
+        while True:
+            steps, violation = dual.solve_on_gram(
+                K, self.row, everything, self.tau, self.d, self.c, self.lo, self.hi, self.group,
+                len(problem.delta), self.t, self.v, self.size(), self.target,
+                self.budget.steps_left(self.n_iter, _STEPS_AT_ONCE),
+            )  # fmt: skip
+            self.n_iter += steps
+            status = self.judge(violation, len(self.v), steps)
+            if status is None:
+                continue
+            if self._float32_failed(status):
+                self._enter(np.float64)
+                K = self.kernel.gram(self.points, n_threads=n_threads)
+                self.work.kernel_values += K.size
+                self.v = K @ self.beta()
+                continue
+            return status
+
+    def _solve_by_rows(self) -> Status:
+        self._begin(self.dtype)
+        if self.settings.trace:
+            self.tracer = Tracer(self.problem, np.abs(self.t), self.v, self.work)
+        while True:
+            violation, open_variables = self._look_at_all()
+            if violation <= self.target:
+                return Status.CONVERGED
+            active = ActivePoints(self, open_variables)
+            status = active.optimise()
+            active.write_back()
+            self._thaw(active)
+            if self._float32_failed(status):
+                self._begin(np.float64)
+            elif status is not Status.CONVERGED:
+                return status
+
+    def _begin(self, dtype: Any) -> None:
+        """Enter a precision; variables with equal rows share one point, whose values are computed once."""
+        self._enter(dtype)
+        if isinstance(self.points, VectorPoints) and not self.settings.trace:
+            first = self.points.first_equals()
+            self.distinct, position = np.unique(first, return_inverse=True)
+            self.row = position[self.problem.Q.row]
+            if len(self.distinct) < len(self.points):
+                self.points = self.points.take(self.distinct)
+        self.v = np.zeros(len(self.points))
+        self._refresh_all()
+
+    # -- shared by both ------------------------------------------------------------------------------
+
+    def judge(self, violation: float, n_active: int, steps: int) -> Status | None:
+        """Report progress; the reason to stop, or None to go on."""
+        return self.referee.judge(
+            violation, n_iter=self.n_iter, n_pairs=self.n_iter, n_active=n_active, stuck=steps == 0
+        )
+
+    def size(self) -> int:
+        """Points in a working set: larger ones need fewer passes over all points, but dearer blocks."""
+        default = 512 if len(self.v) < 8000 else 1024
+        chosen = self.settings.size or default
+        affordable = self.bytes // (2 * np.dtype(self.dtype).itemsize * max(1, len(self.v)))
+        return int(min(dual.MAX_BLOCK, max(16, min(chosen, affordable))))
+
+    def _enter(self, dtype: Any) -> None:
+        """Choose the precision of kernel values."""
+        self.dtype = np.dtype(dtype)
+        self.points = for_engine(self.problem.Q.points, dtype)
+
+    def beta(self) -> FloatArray:
+        beta: FloatArray = np.bincount(self.row, weights=self.tau * self.t, minlength=len(self.v))
+        return beta
+
+    def _refresh_all(self) -> None:
+        """v = K beta from the variables, for a warm start or after a change of precision."""
+        beta = self.beta()
+        support = np.flatnonzero(beta)
+        self.v[:] = 0.0
+        if len(support):
+            self.v = self._times(self.points, self.points.take(support), beta[support])
+
+    def _times(self, left: Any, right: Any, weights: FloatArray) -> FloatArray:
+        self.work.kernel_values += len(left) * len(right)
+        return kernel_times(self.kernel, left, right, weights, n_threads=self.settings.n_threads)
+
+    def _float32_failed(self, status: Status) -> bool:
+        """Is float32 to blame for a stall, or too far from the truth where it says it has converged?"""
+        if self.dtype != np.float32 or status not in (Status.CONVERGED, Status.STALLED):
+            return False
+        self.referee.start_again(self.n_iter)
+        return status is Status.STALLED or self._float32_drifted()
+
+    def _float32_drifted(self) -> bool:
+        """Compare v with float64 on a sample of rows: is the error more than a quarter of tol?"""
+        beta = self.beta()
+        support = np.flatnonzero(beta)
+        rows = np.random.default_rng(0).permutation(len(self.v))[:_PROBE]
+        exact = self.problem.Q.points
+        true = self._times(
+            exact.take(self.distinct[rows]).astype(np.float64),
+            exact.take(self.distinct[support]).astype(np.float64),
+            beta[support],
+        )
+        tau = float(np.abs(self.tau).max())
+        return float(np.abs(true - self.v[rows]).max()) * tau > 0.25 * self.settings.tol
+
+    def _look_at_all(self) -> tuple[float, BoolArray]:
+        """The violation over all variables, and which of them are not clearly settled."""
+        g = np.empty(len(self.t))
+        dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, g)
+        low, high = dual.extremes(g, self.t, self.lo, self.hi, self.group, len(self.problem.delta))
+        aside = settled(g, self.t, self.lo, self.hi, low[self.group], high[self.group])
+        return float((high - low).max()), ~aside
+
+    def _thaw(self, active: ActivePoints) -> None:
+        """Bring v of the points that were set aside up to date with what has changed since."""
+        beta = self.beta()
+        for frozen in active.frozen:
+            change = beta - frozen.beta
+            moved = np.flatnonzero(change)
+            if len(moved):
+                self.v[frozen.points] += self._times(
+                    self.points.take(frozen.points), self.points.take(moved), change[moved]
+                )

@@ -1,0 +1,1 @@
+"""Solvers that look at one row after the other."""

@@ -1,0 +1,1 @@
+"""Solvers of loss plus penalty in the weights."""

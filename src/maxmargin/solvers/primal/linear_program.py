@@ -1,0 +1,137 @@
+"""Linear programs for hinge-like losses with an l1 penalty or none, through HiGHS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from maxmargin.base.typing import FloatArray
+from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.losses import EpsilonInsensitive, Hinge, ShiftedHinge
+from maxmargin.problems.solution import Solution, Status
+from maxmargin.solvers.primal.augmented import AugmentedLagrangian
+from maxmargin.solvers.primal.rows_near_corners import distance, near_rows
+
+_FEW = 1000  # rows of a program that is solved as it is
+_ROWS_PER_COLUMN = 10
+_SHARE = 8  # an eighth of the rows is near a corner at first
+_SLACK = 1e-9  # HiGHS places rows on a corner to about 1e-9
+_ENDS = {0: Status.CONVERGED, 1: Status.MAX_ITER, 2: Status.UNBOUNDED, 3: Status.UNBOUNDED, 4: Status.STALLED}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearProgram:
+    """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + sum_j l1_j |w_j|   as a linear program, exactly.
+
+    For the hinge (robust linear program [2 (2.10)] without penalty, l1-SVM [2 (2.14)]) and the
+    eps-insensitive loss. w = w+ - w- when there is a penalty; one slack per row (two for regression). The
+    multipliers of the constraints are the losses' slopes.
+
+    HiGHS sees the rows near a corner of their loss, and the others as their means (`near_rows`); rows that
+    turn out to be on another piece join, until none does: then the answer is that of all rows. The first
+    rows are those near the corners of ``start``, or of a rough answer. Cost: that of HiGHS on so many rows.
+
+    ``max_iter`` and ``n_iter`` count passes: as many steps of the simplex method as the table has rows and
+    columns.
+    """
+
+    tol: float = 1e-8
+    max_iter: int = 2000
+
+    def can_solve(self, problem: LossPenalty) -> bool:
+        known = isinstance(problem.loss, ShiftedHinge | EpsilonInsensitive)
+        return known and problem.penalty.convex and problem.penalty.l2 == 0
+
+    def solve(
+        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
+    ) -> Solution:
+        began = perf_counter()
+        n, p = problem.X.shape
+        limit = self.max_iter * (n + p)
+        if n <= max(_FEW, _ROWS_PER_COLUMN * p):
+            found = self._program(problem, callback, limit)
+            return replace(found, n_iter=-(-found.n_iter // (n + p)), seconds=perf_counter() - began)
+        theta = self._guess(problem) if start is None else start
+        f = problem.scores(theta)
+        slopes = problem.loss.slope(f, problem.y)
+        size = distance(problem, f)
+        near = size <= np.partition(size, n // _SHARE)[n // _SHARE]
+        steps = 0
+        while True:
+            rows = near_rows(problem, near, slopes)
+            found = self._program(rows.part, callback, limit - steps)
+            steps += found.n_iter
+            f = problem.scores(found.x)
+            wrong = ~near & (problem.loss.slope(f, problem.y) != slopes) & (distance(problem, f) > _SLACK)
+            if not wrong.any() or found.status is not Status.CONVERGED:
+                break
+            near |= wrong
+        return replace(
+            found,
+            multipliers=rows.expanded(found.multipliers),
+            n_iter=-(-steps // (n + p)),
+            seconds=perf_counter() - began,
+        )
+
+    def _guess(self, problem: LossPenalty) -> FloatArray:
+        """An answer to one part in a hundred: that with a little of an l2 penalty."""
+        l2 = 0.01 * max(float(np.mean(problem.penalty.l1)), 1e-3 * float(problem.c.sum()) / len(problem.c))
+        rough = AugmentedLagrangian(tol=1e-2, max_iter=200)
+        return rough.solve(replace(problem, penalty=replace(problem.penalty, l2=l2))).x
+
+    def _program(self, problem: LossPenalty, callback: Any, limit: int) -> Solution:
+        """The linear program of all rows of a problem, in at most ``limit`` steps of the simplex method."""
+        n, p = problem.X.shape
+        table = sparse.csr_array(problem.X.X)
+        signs, edges = _sides(problem)
+        rows = len(edges) // n
+        bias = np.full((n, 1), 1.0 if problem.fit_intercept else 0.0)
+        halves: list[Any] = [table] if problem.penalty.smooth else [table, -table]
+        linear: Any = sparse.hstack([*halves, sparse.csr_array(bias)])
+        A = sparse.vstack([sparse.diags_array(side) @ linear for side in signs.reshape(rows, n)])
+        A = sparse.hstack([-A, -sparse.eye_array(rows * n)], format="csr")
+        weights = np.broadcast_to(np.asarray(problem.penalty.l1, dtype=float), p)
+        w_cost = np.tile(weights, 2) if not problem.penalty.smooth else np.zeros(p)
+        w_bounds = [(0, None)] * (2 * p) if not problem.penalty.smooth else [(None, None)] * p
+        scale = min(1.0, float(problem.c.max()))  # HiGHS's tolerances are absolute: no slack costs less
+        answer = linprog(
+            np.concatenate([w_cost, [0.0], np.tile(problem.c, rows)]) / scale,
+            A_ub=A,
+            b_ub=-edges,
+            bounds=[*w_bounds, (None, None), *[(0, None)] * (rows * n)],
+            method="highs",
+            options={"maxiter": limit},
+        )
+        status = _ENDS.get(answer.status, Status.STALLED)
+        x = np.zeros(len(w_cost) + 1) if answer.x is None else answer.x
+        w = x[:p] - x[p : 2 * p] if not problem.penalty.smooth else x[:p]
+        b = float(x[len(w_cost)]) if problem.fit_intercept else 0.0
+        marginals = np.zeros(rows * n) if answer.x is None else scale * answer.ineqlin.marginals
+        u = (signs * marginals).reshape(rows, n).sum(axis=0)
+        if callback is not None:
+            callback(int(answer.nit), scale * float(answer.fun or 0.0))
+        return Solution(
+            x=np.append(w, b),
+            multipliers=u,
+            status=status,
+            n_iter=int(answer.nit),
+            seconds=0.0,
+        )
+
+
+def _sides(problem: LossPenalty) -> tuple[FloatArray, FloatArray]:
+    """Constraints sign * f + slack >= edge, one row each; regression has two per sample."""
+    y = problem.y
+    if isinstance(problem.loss, EpsilonInsensitive):
+        epsilon = problem.loss.epsilon
+        # f - y <= eps + slack  and  y - f <= eps + slack
+        return np.concatenate([-np.ones(len(y)), np.ones(len(y))]), np.concatenate(
+            [-y - epsilon, y - epsilon]
+        )
+    assert isinstance(problem.loss, Hinge | ShiftedHinge)
+    return y, np.full(len(y), problem.loss.edge)

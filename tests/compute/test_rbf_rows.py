@@ -1,0 +1,69 @@
+"""Gaussian kernel rows by panels: the values of the formula at every edge of a tile, whatever the threads."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from maxmargin.base.typing import AnyArray
+from maxmargin.compute.intrinsics.panel_tile import ROWS, WIDTH
+from maxmargin.kernels import RBF
+
+
+def _rows(n: int, p: int, seed: int) -> AnyArray:
+    return np.random.default_rng(seed).normal(size=(n, p)).astype(np.float32)
+
+
+@pytest.mark.parametrize("n_rows", [1, ROWS - 1, ROWS, ROWS + 1, 3 * ROWS + 2])
+@pytest.mark.parametrize("n_columns", [1, WIDTH - 1, WIDTH, WIDTH + 1, 512 + WIDTH + 3])
+def test_values_are_those_of_the_formula_at_every_edge(n_rows: int, n_columns: int) -> None:
+    X, Z = _rows(n_rows, 7, 0), _rows(n_columns, 7, 1)
+    squares = ((X[:, None].astype(float) - Z.astype(float)) ** 2).sum(axis=2)
+    K = RBF(gamma=0.1, variance=2.0)(X, Z)
+    assert K.dtype == np.float32
+    # rounding of the squared distance (at most some 60) in float32, times gamma, and of the exponential
+    np.testing.assert_allclose(K, 2.0 * np.exp(-0.1 * squares), atol=2.0 * (0.1 * 60 + 2) * 2.0**-23)
+
+
+def test_a_value_depends_neither_on_threads_nor_on_its_place() -> None:
+    X = _rows(300, 33, 2)
+    kernel = RBF(gamma=0.02)
+    points = kernel.prepare(X)
+    K = kernel.gram(points, points)
+    np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_array_equal(K, kernel.gram(points, points, n_threads=3))
+    some = np.array([250, 3, 77])
+    np.testing.assert_array_equal(K[some], kernel.gram(points.take(some), points))
+    np.testing.assert_array_equal(K[:, some], kernel.gram(points, points.take(some)))
+
+
+def test_nothing_outside_the_given_part_is_written() -> None:
+    X = _rows(20, 5, 3)
+    kernel = RBF(gamma=0.1)
+    points = kernel.prepare(X)
+    frame = np.full((12, 2 * WIDTH), -1.0, dtype=np.float32)
+    kernel.gram(points.take(slice(0, 8)), points, out=frame[2:10, 5:25])
+    outside = np.ones(frame.shape, dtype=bool)
+    outside[2:10, 5:25] = False
+    assert (frame[outside] == -1.0).all()
+    assert (frame[2:10, 5:25] > 0).all()
+
+
+def test_panels_are_not_kept_in_a_file() -> None:
+    """Their width is that of the processor: another one has to pack the points anew."""
+    kernel = RBF(gamma=0.1)
+    points = kernel.prepare(_rows(20, 5, 4))
+    K = kernel.gram(points)
+    again = pickle.loads(pickle.dumps(points))
+    assert "panels" in vars(points)
+    assert "panels" not in vars(again)
+    np.testing.assert_array_equal(kernel.gram(again), K)
+
+
+def test_values_of_float32_rows_may_be_asked_for_in_float64() -> None:
+    kernel = RBF(gamma=0.1)
+    points = kernel.prepare(_rows(20, 5, 5))
+    wide = kernel.gram(points, points, out=np.empty((20, 20)))
+    np.testing.assert_allclose(wide, kernel.gram(points, points), atol=1e-6)

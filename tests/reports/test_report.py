@@ -1,0 +1,353 @@
+"""The report: one complete file for every kind of model, true figures, both languages."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import string
+from html.parser import HTMLParser
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import maxmargin as mm
+from maxmargin.feature_selection import RFE, FisherScore
+from maxmargin.kernels import RBF, Linear, Spectrum
+from maxmargin.reports.words import LANGUAGES, words_in
+from tests.reports.chromium import executable, look
+
+mpl.use("Agg")
+PHONE = 390
+VOID = {"meta", "link", "img", "br", "input"}
+
+
+class Page(HTMLParser):
+    """The text of a page, its ids and its addresses; every tag must be closed in its turn."""
+
+    def __init__(self, path) -> None:
+        super().__init__()
+        self.open, self.ids, self.addresses, self.words = [], [], [], []
+        self.source = path.read_text(encoding="utf-8")
+        self.feed(self.source)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.ids += [found["id"]] if "id" in found else []
+        self.addresses += [found[name] for name in ("src", "href") if name in found]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    data = load_breast_cancer(as_frame=True)
+    X, y = data.data.iloc[:, :6], data.target
+    return (X[::2], y[::2]), (X[1::2], y[1::2])
+
+
+@pytest.fixture(scope="module")
+def tuned(cancer):
+    model = make_pipeline(StandardScaler(), mm.SVC())
+    return mm.tune(model, *cancer[0], {"svc__C": [1, 10, 100], "svc__gamma": [0.01, 0.1]}, cv=4)
+
+
+@pytest.fixture(scope="module")
+def page(tuned, cancer, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "deep" / "report.html"
+    assert mm.report(tuned, *cancer[1], path, training=cancer[0], names=["malignant", "benign"]) == path
+    return Page(path)
+
+
+def test_the_file_is_complete(page):
+    assert page.source.startswith("<!doctype html>")
+    sections = [
+        "asked",
+        "cautions",
+        "data",
+        "grid",
+        "machine",
+        "margin",
+        "evaluation",
+        "variables",
+        "reproduce",
+    ]
+    assert page.ids == sections
+    assert {address for address in page.addresses if not address.startswith("data:")} == {
+        f"#{key}" for key in sections
+    }
+    assert "http" not in re.sub(r"data:image[^\"]*", "", page.source)
+    assert not re.search(r"\{\w+\}", page.text)  # every sentence is filled in
+
+
+def test_its_figures_are_those_of_the_library(page, tuned, cancer):
+    found = mm.evaluate(tuned.best_estimator, *cancer[1], names=["malignant", "benign"])
+    low, high = found.confusion.measures().loc["accuracy", ["low", "high"]]
+    accuracy = found.confusion.accuracy
+    assert f"{100 * accuracy:.1f} %" in page.text
+    assert f"{100 * low:.1f} % to {100 * high:.1f} %" in page.text
+    assert f"{found.ranking.auc.value:.4g}" in page.text
+    for count in found.confusion.counts.ravel():
+        assert f"<b>{count:g}</b>" in page.source
+    machine = tuned.best_estimator[-1]
+    assert f"{len(machine.support_)} of {len(cancer[0][0])}" in page.text
+    assert "Yes. This was checked" in page.text
+    assert "285 rows to learn from and 284 held out" in page.text
+
+
+def test_every_display_is_drawn_in_the_page(page):
+    # grid, margin, ROC, KS, importance; an SVC without probabilities has no calibration
+    assert sum(address.startswith("data:image") for address in page.addresses) == 5
+
+
+def test_the_python_lines_run(page, cancer, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = re.search(r"<pre><code>(.*?)</code></pre>", page.source, re.DOTALL).group(1)
+    lines = lines.replace("&#34;", '"').replace("&#39;", "'")
+    (X_train, y_train), (X_test, y_test) = cancer
+    names = {"X_train": X_train, "y_train": y_train, "X_test": X_test, "y_test": y_test}
+    exec(lines, names)
+    assert (tmp_path / "report.html").exists()
+    assert names["model"][-1].C in (1, 10, 100)
+
+
+def test_the_room_is_the_function():
+    assert list(inspect.signature(mm.report).parameters)[:4] == ["model", "X", "y", "path"]
+    assert mm.report.report.__doc__.startswith("Write one HTML file")
+
+
+# -- every kind of model ---------------------------------------------------------------------------
+
+
+def _iris():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return X, y
+
+
+def _flowers():
+    X, _ = _iris()
+    return X.iloc[:, :3], X.iloc[:, 3]
+
+
+def _mixed(n=300):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(18, 80, n), "city": rng.choice(list("abc"), n)})
+    y = pd.Series(np.where(rng.random(n) < 1 / (1 + np.exp(X["age"] / 20 - 2)), "bad", "good"), name="risk")
+    return X, y
+
+
+def _by_column():
+    return make_column_transformer((OneHotEncoder(), ["city"]), (StandardScaler(), ["age"]))
+
+
+def _sine(n=80):
+    rng = np.random.default_rng(1)
+    X = np.sort(rng.uniform(0, 6, (n, 1)), axis=0)
+    return X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=n)
+
+
+CASES = {
+    "three classes": lambda: (mm.SVC(C=10, gamma=0.1), *_iris()),
+    "kernel algebra": lambda: (mm.SVC(kernel=0.5 * RBF(gamma=0.1) + Linear()), *_iris()),
+    "ten classes": lambda: (mm.SVC(gamma=0.001), *(part[:300] for part in load_digits(return_X_y=True))),
+    "linear": lambda: (make_pipeline(StandardScaler(), mm.LinearSVC()), _iris()[0], _iris()[1] == 2),
+    "logistic": lambda: (mm.LogisticRegression(C=1.0), *_iris()),
+    "perceptron": lambda: (mm.Perceptron(), _iris()[0], _iris()[1] == 0),
+    "fisher": lambda: (mm.FisherDiscriminant(), *_iris()),
+    "scorecard": lambda: (mm.Scorecard(positive="bad"), *_mixed()),
+    "one-hot": lambda: (make_pipeline(_by_column(), mm.SVC()), *_mixed()),
+    "regression": lambda: (mm.SVR(C=10, epsilon=0.1), *_sine()),
+    "ridge": lambda: (make_pipeline(StandardScaler(), mm.Ridge()), *_flowers()),
+    "kernel ridge": lambda: (mm.KernelRidge(), *_sine()),
+    "one class": lambda: (mm.OneClassSVM(nu=0.1), _iris()[0].iloc[:, :2], None),
+    "ball": lambda: (mm.SVDD(C=0.1), _iris()[0], np.ones(150)),
+    "words": lambda: (mm.SVC(kernel=Spectrum(2)), ["abab", "abba", "cdcd", "ccdd"] * 15, [0, 0, 1, 1] * 15),
+    "elimination": lambda: (RFE(mm.SVC(kernel="linear"), n_features=2), *_iris()),
+    "filter first": lambda: (make_pipeline(FisherScore(n_features=2), mm.SVC()), *_iris()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_kinds_of_models(case, tmp_path):
+    model, X, y = CASES[case]()
+    path = tmp_path / "report.html"
+    page = Page(mm.report(model.fit(X, y), X, y, path, n_repeats=1, language="es"))
+    assert not re.search(r"\{\w+\}", page.text)
+    assert {"asked", "data", "machine", "reproduce", "cautions"} <= set(page.ids)
+    if not isinstance(model, RFE):
+        assert "filas con las que aprendió" in page.text  # it says on which rows it was judged
+
+
+def test_sparse_and_precomputed(tmp_path):
+    import scipy.sparse as sp
+
+    X, y = _iris()
+    sparse = sp.csr_array(X.to_numpy())
+    page = Page(mm.report(mm.LinearSVC().fit(sparse, y), sparse, y, tmp_path / "sparse.html"))
+    assert "stored sparsely" in page.text
+    K = RBF(gamma=0.1)(X)
+    page = Page(mm.report(mm.SVC(kernel="precomputed").fit(K, y), K, y, tmp_path / "gram.html"))
+    assert "Kernel values among 150 rows" in page.text
+    assert "belongs to the worst of the 3 machines" in page.text
+
+
+# -- warnings --------------------------------------------------------------------------------------
+
+
+def caution_text(model, X, y, tmp_path, **options):
+    page = Page(mm.report(model, X, y, tmp_path / "report.html", n_repeats=1, **options))
+    return re.search(r'<section id="cautions">(.*?)</section>', page.source, re.DOTALL).group(1)
+
+
+def test_no_warning_where_there_is_nothing_to_warn_of(cancer, tmp_path):
+    model = make_pipeline(StandardScaler(), mm.SVC()).fit(*cancer[0])
+    assert "None of the checks found anything" in caution_text(
+        model, *cancer[1], tmp_path, training=cancer[0]
+    )
+
+
+def test_warnings(cancer, tmp_path):
+    (X, y), (X_test, y_test) = cancer
+    model = mm.SVC().fit(X, y)
+    text = caution_text(model, X, y, tmp_path)
+    assert "judged on the rows that it learned from" in text
+    assert "mean area spreads" in text  # in other units than the smoothness
+    text = caution_text(model, X_test, y_test, tmp_path, training=(X[:100], y[:100]))
+    assert "not those that the model was fitted on" in text
+    both = pd.concat([X_test, X[:3]]), pd.concat([y_test, y[:3]])
+    assert "3 of the 287 held-out rows" in caution_text(model, *both, tmp_path, training=(X, y))
+    assert "Only 20 rows" in caution_text(model, X_test[:20], y_test[:20], tmp_path, held_out=True)
+
+
+def test_leaks_and_constants(cancer, tmp_path):
+    (X, y), (X_test, y_test) = cancer
+    with_leak = [
+        part.assign(outcome_code=target * 2.0 + 1.0, verdict=target.map({0: "ill", 1: "well"}), site=7)
+        for part, target in ((X, y), (X_test, y_test))
+    ]
+    model = make_pipeline(make_column_transformer((StandardScaler(), list(X.columns))), mm.SVC())
+    model.fit(with_leak[0], y)
+    text = caution_text(model, with_leak[1], y_test, tmp_path, training=(with_leak[0], y))
+    assert "give the answer away: outcome_code, verdict." in text
+    assert "one value only: site" in text
+
+
+def test_grid_edge_imbalance_and_no_better_than_guessing(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), (np.arange(200) % 25 == 0).astype(int)
+    found = mm.tune(mm.SVC(), X, y, {"C": [1, 2, 4], "gamma": [0.1, 1.0]}, cv=4)
+    text = caution_text(found, X, y, tmp_path, held_out=True)
+    assert "edge of the grid in C" in text
+    assert "The class 1 is rare: 8 rows, 4.0 %" in text
+    assert "not clearly better than always naming the largest class" in text
+
+
+def test_a_fit_that_did_not_converge(cancer, tmp_path):
+    with pytest.warns(UserWarning, match="KKT"):
+        model = mm.SVC(C=1e4, max_iter=5).fit(*cancer[0])
+    text = caution_text(model, *cancer[1], tmp_path, training=cancer[0])
+    assert "stopped before the precision" in text
+
+
+# -- errors and languages --------------------------------------------------------------------------
+
+
+def test_errors(cancer, tmp_path):
+    (X, y), path = cancer[0], tmp_path / "report.html"
+    model = mm.SVC().fit(X, y)
+    with pytest.raises(ValueError, match="language='fr' is not spoken here"):
+        mm.report(model, X, y, path, language="fr")
+    with pytest.raises(ValueError, match="needs the targets"):
+        mm.report(model, X, None, path)
+    with pytest.raises(ValueError, match="285 rows and y has 3"):
+        mm.report(model, X, y[:3], path)
+    with pytest.raises(ValueError, match="must name the classes"):
+        mm.report(model, X, y, path, names=["one"])
+    with pytest.raises(TypeError, match="there is nothing to report"):
+        mm.report(StandardScaler().fit(X), X, y, path)
+    with pytest.raises(TypeError, match="not DataFrame"):
+        mm.report(X, X, y, path)
+    with pytest.raises(ValueError, match="refit=True"):
+        mm.report(mm.tune(mm.SVC(), X, y, {"C": [1, 2]}, cv=2, refit=False), X, y, path)
+    assert not path.exists()
+
+
+def placeholders(sentence):
+    return {name for _, name, _, _ in string.Formatter().parse(sentence) if name}
+
+
+def test_languages_say_the_same():
+    english, *others = (words_in(language) for language in LANGUAGES)
+    for other in others:
+        assert set(other.sentences) == set(english.sentences)
+        assert set(other.measures) == set(english.measures)
+        for key, sentence in english.sentences.items():
+            assert placeholders(other.sentences[key]) == placeholders(sentence), key
+            assert key.startswith(
+                ("variables.r2", "data.step_other", "glance.variables", "data.columns")
+            ) or (key.endswith(("variable", "error_head")) or other.sentences[key] != sentence), (
+                f"{key} is not translated"
+            )
+
+
+def test_user_text_is_escaped(cancer, tmp_path):
+    model = mm.SVC().fit(*cancer[0])
+    evil = "<script>alert(1)</script>"
+    path = mm.report(
+        model, *cancer[1], tmp_path / "report.html", title=evil, question=evil, command=evil, target=evil,
+        names=[evil, "b"], held_out=True,
+    )  # fmt: skip
+    assert "<script" not in path.read_text(encoding="utf-8")
+
+
+# -- in a browser ----------------------------------------------------------------------------------
+
+needs_chromium = pytest.mark.skipif(
+    executable() is None, reason="no Chromium found: install Debian's package chromium to run this test"
+)
+
+
+@needs_chromium
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_in_chromium_on_a_phone(language, tuned, cancer, tmp_path):
+    long = {name: f"{name}_with_a_name_that_is_very_long" * 2 for name in cancer[0][0].columns[:2]}
+    training, held_out = ((X.rename(columns=long), y) for X, y in cancer)
+    model = tuned.best_estimator.fit(*training)
+    path = mm.report(model, *held_out, tmp_path / "report.html", training=training, language=language)
+    seen = look(path, tmp_path, width=PHONE)
+    assert seen.console == []
+    assert seen.scroll_width <= PHONE
+    assert seen.n_too_wide == 0
+    assert seen.n_broken_images == 0
+    assert seen.n_images >= 4
+
+
+@needs_chromium
+def test_the_browser_test_can_fail(tmp_path):
+    bad = tmp_path / "bad.html"
+    bad.write_text(
+        "<!doctype html><body><div style='width:900px'>x</div><img src='nowhere.png'>"
+        "<script>nothing()</script>"
+    )
+    seen = look(bad, tmp_path, width=PHONE)
+    assert any("nothing is not defined" in line for line in seen.console)
+    assert seen.scroll_width > PHONE
+    assert seen.n_too_wide
+    assert seen.n_broken_images

@@ -73,7 +73,7 @@ def rebuilt(model: Any, X: Any, y: Any, weight: Any = None) -> BoxQP:
     n = len(model.machines_[0].rows)
     target = np.zeros(n) if y is None else np.asarray(y, dtype=np.float64)
     weight = np.ones(n) if weight is None else weight
-    return model._formulation().build(model.kernel_, model.kernel_.prepare(X), target, weight)
+    return model.formulation().build(model.kernel_, model.kernel_.prepare(X), target, weight)
 
 
 def gap_bound(problem: BoxQP, a: FloatArray, kkt: float) -> float:

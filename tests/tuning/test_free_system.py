@@ -39,7 +39,7 @@ def _regression(C: float, epsilon: float, machine: type = mm.SVR) -> tuple[np.nd
     K = np.exp(-3.0 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     rows = np.arange(300)
     model = machine(C=C, epsilon=epsilon) if machine is mm.SVR else machine(C=C, nu=epsilon)
-    problem = model._formulation().build(None, rows, y, np.ones(300))
+    problem = model.formulation().build(None, rows, y, np.ones(300))
     return K, y, Signed(problem, GramView(K, rows, np.array([[0, 300]])))
 
 

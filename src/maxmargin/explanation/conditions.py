@@ -73,7 +73,7 @@ def _of_classifier(model: Any, machine: Machine) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "row": machine.rows,
-            "label": model.classes_[model._codes[machine.rows]],
+            "label": model.classes_[model.class_codes_[machine.rows]],
             "y": machine.signs.astype(np.int64),
             "alpha": machine.alpha,
             "mu": _mu(machine),

@@ -114,7 +114,7 @@ def explain(model: Any, row: Any, *, y: Any = None, machine: int | None = None) 
     terms = _terms(last, seen, k)
     constant = float(last.intercept_[k])
     if isinstance(last, SVDD):
-        constant -= float(last.kernel_.diagonal(last._points(seen))[0])
+        constant -= float(last.kernel_.diagonal(last.points_of(seen))[0])
     f = float(terms["term"].sum()) + constant
     prediction, against, side = _sides(last, seen, k, f)
     return Explanation(
@@ -153,16 +153,16 @@ def _one_row(row: Any) -> Any:
 
 def _all_decisions(model: Any, seen: Any) -> pd.Series[float]:
     if not is_classifier(model):
-        return pd.Series({"f": float(model._decision(seen)[0])})
+        return pd.Series({"f": float(model.single_decision(seen)[0])})
     names = [f"{a} or {b}" for a, b in _contests(model)]
-    return pd.Series(model._decisions(seen)[0], index=names)
+    return pd.Series(model.binary_decisions(seen)[0], index=names)
 
 
 def _contests(model: Any) -> list[tuple[Any, Any]]:
     """The classes of every machine: the one for f > 0, and the other (or "the rest")."""
     classes = model.classes_
     contests = []
-    for task in model._tasks_:
+    for task in model.binary_tasks_:
         rest = len(classes) > 2 and model.multiclass == "ovr"
         contests.append((classes[task.positive], "the rest" if rest else classes[task.negative]))
     return contests
@@ -176,7 +176,7 @@ def _machine_number(model: Any, seen: Any, decisions: pd.Series[float]) -> int:
         return winner
     mine = [
         (float(decisions.iloc[k]) * (1 if task.positive == winner else -1), k)
-        for k, task in enumerate(model._tasks_)
+        for k, task in enumerate(model.binary_tasks_)
         if winner in (task.positive, task.negative)
     ]
     return min(mine)[1]  # the contest that the winner won least clearly
@@ -205,7 +205,7 @@ def _distance(model: Any, k: int, f: float) -> float:
 
 def _norm(model: Any, k: int) -> float:
     """||w|| in float64: w'w = sum_ij beta_i beta_j K(x_i, x_j) over the support vectors."""
-    points, beta = model._support_points.astype(np.float64), _coefficients(model, k)
+    points, beta = model.support_points_.astype(np.float64), _coefficients(model, k)
     square = float(beta @ kernel_times(model.kernel_, points, points, beta))
     return max(float(np.sqrt(max(square, 0.0))), 1e-300)
 
@@ -237,10 +237,10 @@ def _slack(model: Any, f: float, side: float, y: Any, k: int) -> float:
 
 def _terms(model: Any, seen: Any, k: int) -> pd.DataFrame:
     machine, coefficients = model.machines_[k], _coefficients(model, k)
-    K = np.asarray(model.kernel_.gram(model._points(seen), model._support_points), dtype=np.float64)[0]
+    K = np.asarray(model.kernel_.gram(model.points_of(seen), model.support_points_), dtype=np.float64)[0]
     table = pd.DataFrame({"row": model.support_, "coefficient": coefficients, "kernel": K})
     if is_classifier(model):
-        table.insert(1, "label", model.classes_[model._codes[model.support_]])
+        table.insert(1, "label", model.classes_[model.class_codes_[model.support_]])
     elif is_regressor(model):
         target = np.zeros(model.shape_fit_[0])
         target[machine.rows] = machine.signs

@@ -73,7 +73,7 @@ def machine_of(estimator: Any) -> Machine | None:
         return None
     if not plain or not np.isfinite(svc.C) or svc.C <= 0 or svc.tol <= 0:
         return None
-    kernel = SubsetKernel.of(svc._kernel())
+    kernel = SubsetKernel.of(svc.make_kernel())
     if kernel is None:
         return None
     return Machine(

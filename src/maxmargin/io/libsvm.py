@@ -320,7 +320,7 @@ def _set_rows(machine: Any, kernel: Kernel, vectors: Any, n_features: int | None
         machine.n_features_in_ = _checked_width(n_features, int(index.max()) + 1)
         machine.support_ = index.astype(np.int32)
         machine.support_vectors_ = np.empty((0, 0))
-        machine._support_points = IndexedPoints(np.zeros((len(index), 1)), index)
+        machine.support_points_ = IndexedPoints(np.zeros((len(index), 1)), index)
         return
     width = vectors.shape[1] - 1
     machine.n_features_in_ = _checked_width(n_features, width)
@@ -329,7 +329,7 @@ def _set_rows(machine: Any, kernel: Kernel, vectors: Any, n_features: int | None
     dense = columns.nnz > _DENSE_SHARE * columns.shape[0] * columns.shape[1]
     machine.support_vectors_ = columns.toarray() if dense else columns
     machine.support_ = np.arange(columns.shape[0], dtype=np.int32)
-    machine._support_points = kernel.prepare(machine.support_vectors_)
+    machine.support_points_ = kernel.prepare(machine.support_vectors_)
 
 
 def _checked_width(n_features: int | None, least: int) -> int:
@@ -366,7 +366,7 @@ def _set_classes(
     by_class = np.concatenate([np.flatnonzero(owners == k) for k in order])
     machine.classes_ = labels[order].astype(np.int64)
     machine.n_support_ = counts[order].astype(np.int32)
-    machine._support_points = machine._support_points.take(by_class)
+    machine.support_points_ = machine.support_points_.take(by_class)
     machine.support_ = machine.support_[by_class]
     if not isinstance(machine.kernel_, Precomputed):
         machine.support_vectors_ = machine.support_vectors_[by_class]

@@ -40,12 +40,12 @@ class TakesKernel(BaseEstimator):
             self.kernel = self.kernel.with_params(**inner)
         return self
 
-    def _kernel(self) -> Kernel:
+    def make_kernel(self) -> Kernel:
         return as_kernel(self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree)
 
-    def _prepare(self, X: Any) -> tuple[Kernel, Any]:
+    def prepare_rows(self, X: Any) -> tuple[Kernel, Any]:
         """The kernel with its numbers and the training rows as Points."""
-        kernel = self._kernel()
+        kernel = self.make_kernel()
         _check_two_dimensional(X)
         known_columns(self, X)
         with np.errstate(over="ignore", invalid="ignore"):  # squares that overflow are refused in words
@@ -56,7 +56,7 @@ class TakesKernel(BaseEstimator):
         bound.check_values(points)
         return bound, points
 
-    def _points_like(self, X: Any, like: Any) -> Any:
+    def points_like(self, X: Any, like: Any) -> Any:
         """New rows as Points like those of the fit."""
         check_is_fitted(self)
         _check_two_dimensional(X)

@@ -79,8 +79,8 @@ def _check_cells(cells: list[dict[str, Any]], machines: list[Any]) -> None:
         if not isinstance(machine, MACHINES):
             continue
         try:
-            machine._check_parameters()
-            machine._kernel()
+            machine.check_parameters()
+            machine.make_kernel()
         except ValueError as refused:
             raise ValueError(f"the cell {cell} cannot be fitted: {refused}") from None
 

@@ -242,7 +242,7 @@ class Search:
                 yield from parallel(joblib.delayed(SharedTask.run)(task, 1) for task in tasks)
             return
         layouts: dict[Any, Layout] = {}
-        kernels = [machine._kernel() for machine in self.plan.machines]
+        kernels = [machine.make_kernel() for machine in self.plan.machines]
         for task in tasks:
             layout = layouts.setdefault(task.layout_key, Layout(self.n_threads, kernels))
             yield task.run(self.n_threads, layout)
@@ -257,7 +257,7 @@ class Search:
         X = self.X if np.array_equal(order, np.arange(self.n)) else _safe_indexing(self.X, order)
         groups: dict[str, list[FastCell]] = {}
         for index, machine in enumerate(self.plan.machines):
-            groups.setdefault(repr(machine._kernel()), []).append(FastCell(index, machine))
+            groups.setdefault(repr(machine.make_kernel()), []).append(FastCell(index, machine))
         data = SharedData(X, self._targets_in(order), targets, folds, self.plan.scaler, self.measure)
         tasks = []
         own = self.plan.scaler is not None
@@ -302,7 +302,7 @@ def _depends_on_rows(machine: Any) -> bool:
     """True when the kernel takes a number from the training rows, such as gamma="scale"."""
     return any(
         value in ("scale", "auto")
-        for value in machine._kernel().get_params().values()
+        for value in machine.make_kernel().get_params().values()
         if isinstance(value, str)
     )
 
@@ -354,7 +354,7 @@ class SharedTask:
 
     def _gram(self, layout: Layout) -> SharedGram:
         data, machine = self.data, self.cells[0].machine
-        kernel, rows = machine._kernel(), data.X
+        kernel, rows = machine.make_kernel(), data.X
         if self.own:
             train = data.folds[self.folds[0]][0]
             if data.scaler is not None:

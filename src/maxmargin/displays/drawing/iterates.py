@@ -38,7 +38,7 @@ def iterates_of(
 
 
 def _dual(model: Any, trace: Any, frames: IntArray, k: int, rows: Any, grid: Any) -> Iterator[Iterate]:
-    machine, kernel, form = model.machines_[k], model.kernel_, model._formulation()
+    machine, kernel, form = model.machines_[k], model.kernel_, model.formulation()
     points = kernel.prepare(rows).take(machine.rows).astype(np.float64)
     at = kernel.prepare(grid, like=points).astype(np.float64)
     K, on_grid = kernel.gram(points), kernel.gram(at, points)

@@ -18,7 +18,7 @@ class KernelExpansion(TakesKernel):
     def _sums(self, X: Any, coefficients: FloatArray) -> FloatArray:
         """The expansion at new rows, of shape (n_samples,) or (n_samples, n_machines)."""
         check_is_fitted(self)
-        points = self._points_like(X, self._points)
+        points = self.points_like(X, self._points)
         return kernel_times(
             self.kernel_, points, self._points, coefficients, n_threads=effective_threads(self.n_jobs)
         )

@@ -133,8 +133,8 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPerceptron:
         """Fit to rows X and labels y of shape (n_samples,)."""
-        self._check_parameters()
-        self.kernel_, points = self._prepare(X)
+        self.check_parameters()
+        self.kernel_, points = self.prepare_rows(X)
         self.classes_, codes = class_codes(y, len(points), self)
         weights = example_weights(sample_weight, self.class_weight, self.classes_, codes, balance_sums=True)
         machines = self._machines(points, codes, weights, 0)
@@ -154,7 +154,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         kernel that follow the data, as gamma="scale", are those of the first chunk. ``support_`` counts the
         rows of all chunks.
         """
-        self._check_parameters()
+        self.check_parameters()
         if self.kernel == "precomputed":
             raise ValueError("partial_fit needs rows: a precomputed kernel knows its training rows only.")
         if self.class_weight == "balanced":
@@ -162,10 +162,10 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         past: _Past | None = getattr(self, "_past", None)
         if past is None:
             known = stream_classes(classes)
-            self.kernel_, fresh = self._prepare(X)
+            self.kernel_, fresh = self.prepare_rows(X)
             y, self.classes_ = checked_labels(y, len(fresh), self), known
         else:
-            fresh = self._points_like(X, self._points)
+            fresh = self.points_like(X, self._points)
             y = checked_labels(y, len(fresh), self)
         codes = stream_codes(y, self.classes_, announced=classes)
         held = 0 if past is None else len(past.positions)
@@ -229,7 +229,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         check_is_fitted(self)
         return pd.DataFrame(self._history, columns=["pass", "mistakes", "loss"])
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_strategy(self.multiclass)
         check_flags(self, "average", "shuffle", "trace")
         check_count("max_iter", self.max_iter)

@@ -72,8 +72,8 @@ class KernelRidge(RegressorMixin, KernelExpansion):
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Fit to rows X and targets y of shape (n_samples,)."""
-        alphas = self._check_parameters()
-        self.kernel_, self._points = self._prepare(X)
+        alphas = self.check_parameters()
+        self.kernel_, self._points = self.prepare_rows(X)
         y = checked_numbers(y, len(self._points), self)
         weights = row_weights(sample_weight, len(y))
         threads = effective_threads(self.n_jobs)
@@ -84,7 +84,7 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         self.dual_coef_ = self.path_.coef[best]
         return self
 
-    def _check_parameters(self) -> FloatArray:
+    def check_parameters(self) -> FloatArray:
         """The penalties to try, of shape (n_alphas,)."""
         if self.alphas is not None:
             return check_positives("alphas", self.alphas)

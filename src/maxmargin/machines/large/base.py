@@ -85,7 +85,7 @@ class LargeMachine(TakesKernel):
 
     # -- fit -----------------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         check_flags(self, "polish")
@@ -108,7 +108,7 @@ class LargeMachine(TakesKernel):
 
     def _learn(self, X: Any, m: int) -> FeatureMap:
         rng, threads = generator(self.random_state), effective_threads(self.n_jobs)
-        return feature_map(self._kernel(), X, m, self.method, rng, threads)
+        return feature_map(self.make_kernel(), X, m, self.method, rng, threads)
 
     def _mapped_pieces(self, pieces: Pieces, seen: Survey) -> MappedPieces:
         """As `_mapped` for rows in pieces: the same sample for the same number of rows, so the same map."""

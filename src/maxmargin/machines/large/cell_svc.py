@@ -128,7 +128,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
         rows = opened(self, X)
         self.classes_, codes = class_codes(y, rows.n, self)
         weights = example_weights(sample_weight, self.class_weight, self.classes_, codes)
-        kernel = self._kernel()
+        kernel = self.make_kernel()
         if kernel.whole or self.kernel == "precomputed":
             raise ValueError(f"CellSVC divides rows of numbers into cells, and {kernel!r} has none: use SVC.")
         table = validated_columns(rows.X, None)

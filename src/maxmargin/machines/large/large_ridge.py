@@ -107,7 +107,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LargeKernelRidge:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         check_positive("alpha", self.alpha)
-        self._check_parameters()
+        self.check_parameters()
         self.dual_coef_: FloatArray | None = None
         pieces = as_pieces(X, y, sample_weight)
         if pieces is None:

@@ -143,7 +143,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
         check_strategy(self.multiclass)
-        self._check_parameters()
+        self.check_parameters()
         loss = losses.by_name(self.loss, _LOSSES)
         if self.polish and self.loss == "logistic":
             raise ValueError("polish=True finishes with SVC, which has no logistic loss: use a hinge.")
@@ -234,7 +234,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         One-versus-one machines give votes, with summed confidences inside a tie.
         """
         check_is_fitted(self)
-        scores = self._decisions(X) if self.exact_ is None else self.exact_._decisions(X)
+        scores = self._decisions(X) if self.exact_ is None else self.exact_.binary_decisions(X)
         if len(self.classes_) == 2:
             return scores[:, 0]
         return scores if self.multiclass == "ovr" else summed_decisions(scores, len(self.classes_))

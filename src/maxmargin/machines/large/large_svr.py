@@ -100,7 +100,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
         check_not_negative("epsilon", self.epsilon)
-        self._check_parameters()
+        self.check_parameters()
         loss = losses.by_name(self.loss, _LOSSES, epsilon=self.epsilon)
         self.exact_: SVR | None = None
         pieces = as_pieces(X, y, sample_weight)

@@ -42,7 +42,7 @@ class _MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesKe
     def _learn(self, rows: Rows, seen: Rows, m: int) -> None:
         rng = generator(self.random_state)
         threads = effective_threads(self.n_jobs)
-        self.map_ = feature_map(self._kernel(), seen.X, m, self._method(), rng, threads)
+        self.map_ = feature_map(self.make_kernel(), seen.X, m, self._method(), rng, threads)
         self.kernel_ = self.map_.kernel
         self.n_components_ = self.map_.n_components
         self.error_ = measure(self.map_, seen.X, seen.n, complete=seen.n == rows.n)

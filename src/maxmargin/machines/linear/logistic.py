@@ -129,7 +129,7 @@ class LogisticRegression(LinearClassifier):
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
-        self._check_parameters()
+        self.check_parameters()
         self.separation_: Separation | None = None
         pieces = as_pieces(X, y, sample_weight)
         masses = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
@@ -190,7 +190,7 @@ class LogisticRegression(LinearClassifier):
             free = free_unknowns(len(self.classes_), seen.n_features, l2, self.fit_intercept).ravel()
             self._information = [sums.hessian[np.ix_(free, free)]]
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_positive("C", self.C, infinite=True)
         check_flags(self, "fit_intercept")
         check_positive("tol", self.tol)

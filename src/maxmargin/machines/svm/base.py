@@ -50,7 +50,7 @@ class KernelMachine(TakesKernel):
 
     # -- parameters ----------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_positive("tol", self.tol)
         check_choice("certify", self.certify, ("auto", "full"))
         check_flags(self, "shrinking", "warm_start", "trace")
@@ -105,7 +105,7 @@ class KernelMachine(TakesKernel):
         self.shape_fit_ = (
             (len(points), self.n_features_in_) if hasattr(self, "n_features_in_") else (len(points),)
         )
-        self._support_points = points.take(support)
+        self.support_points_ = points.take(support)
         self.support_vectors_ = rows_of(X, support, precomputed=self.kernel == "precomputed")
 
     def _per_row(self, values: FloatArray, machine: Machine) -> FloatArray:
@@ -124,20 +124,20 @@ class KernelMachine(TakesKernel):
         return coefficients
 
     def _linear_coefficients(self) -> AnyArray:
-        return columns_of(self.dual_coef_ @ self._support_points.X)
+        return columns_of(self.dual_coef_ @ self.support_points_.X)
 
     # -- prediction ----------------------------------------------------------------------------------
 
-    def _points(self, X: Any) -> Any:
+    def points_of(self, X: Any) -> Any:
         """New rows as Points like the training rows."""
         check_is_fitted(self)
-        return self._points_like(X, self._support_points)
+        return self.points_like(X, self.support_points_)
 
     def _sums(self, points: Any, support: slice, weights: FloatArray) -> FloatArray:
         return kernel_times(
             self.kernel_,
             points,
-            self._support_points.take(support),
+            self.support_points_.take(support),
             weights,
             n_threads=effective_threads(self.n_jobs),
         )

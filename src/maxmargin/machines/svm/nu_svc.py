@@ -69,9 +69,9 @@ class NuSVC(Classifier):
         self.verbose = verbose
         self.trace = trace
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_share("nu", self.nu)
 
-    def _formulation(self) -> Formulation:
+    def formulation(self) -> Formulation:
         return NuClassification(nu=float(self.nu))

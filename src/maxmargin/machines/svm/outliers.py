@@ -27,7 +27,7 @@ class _Detector(OutlierMixin, SingleMachine):
 
     def decision_function(self, X: Any) -> FloatArray:
         """f(x) of shape (n_samples,): >= 0 inside the region."""
-        return self._decision(X)
+        return self.single_decision(X)
 
     def score_samples(self, X: Any) -> FloatArray:
         """f(x) without its offset."""
@@ -86,11 +86,11 @@ class OneClassSVM(_Detector):
         self.verbose = verbose
         self.trace = trace
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_share("nu", self.nu)
 
-    def _formulation(self) -> Formulation:
+    def formulation(self) -> Formulation:
         return OneClass(nu=float(self.nu))
 
 
@@ -140,13 +140,13 @@ class SVDD(_Detector):
         self.verbose = verbose
         self.trace = trace
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if self.kernel == "precomputed":
             raise ValueError("SVDD needs K(x, x) of new rows, which kernel='precomputed' cannot give.")
         check_positive("C", self.C)
 
-    def _formulation(self) -> Formulation:
+    def formulation(self) -> Formulation:
         return Sphere(C=float(self.C))
 
     @property
@@ -156,8 +156,8 @@ class SVDD(_Detector):
         centre = 0.25 * float(machine.beta @ (machine.decisions - machine.intercept))
         return float(np.sqrt(max(centre + machine.intercept, 0.0)))
 
-    def _decision(self, X: Any) -> FloatArray:
-        points = self._points(X)
+    def single_decision(self, X: Any) -> FloatArray:
+        points = self.points_of(X)
         sums = self._sums(points, slice(0, len(self.support_)), self.dual_coef_[0])
         decisions: FloatArray = sums - self.kernel_.diagonal(points) + self.intercept_[0]
         return decisions

@@ -18,7 +18,7 @@ from maxmargin.problems.formulations import Formulation
 class SingleMachine(KernelMachine):
     """Fit one machine and keep it under scikit-learn's names."""
 
-    def _formulation(self) -> Formulation:
+    def formulation(self) -> Formulation:
         raise NotImplementedError  # each machine says which
 
     def _target(self, y: Any, n: int) -> FloatArray:
@@ -27,14 +27,14 @@ class SingleMachine(KernelMachine):
 
     def _fit_single(self, X: Any, y: Any, sample_weight: Any) -> Machine:
         """Validate, solve, store."""
-        self._check_parameters()
-        kernel, points = self._prepare(X)
+        self.check_parameters()
+        kernel, points = self.prepare_rows(X)
         values = self._target(y, len(points))
         weight = row_weights(sample_weight, len(points))
         rows = np.flatnonzero(weight > 0)
         seen, known = self._for_training(kernel, points)
         machine = fit_machine(
-            self._formulation(),
+            self.formulation(),
             seen,
             known if len(rows) == len(points) else known.take(rows),
             values[rows],
@@ -71,8 +71,8 @@ class SingleMachine(KernelMachine):
         two_sided = len(machine.alpha) != len(machine.rows)
         return self._per_row(machine.beta if two_sided else machine.alpha, machine)
 
-    def _decision(self, X: Any) -> FloatArray:
-        points = self._points(X)
+    def single_decision(self, X: Any) -> FloatArray:
+        points = self.points_of(X)
         sums = self._sums(points, slice(0, len(self.support_)), self.dual_coef_[0])
         decisions: FloatArray = sums + self.intercept_[0]
         return decisions
@@ -84,4 +84,4 @@ class SingleMachine(KernelMachine):
         target = self._target(y, len(points))
         if not np.array_equal(rows, self._machine.rows):
             raise ValueError(not_the_training_rows(len(rows), len(self._machine.rows)))
-        return [self._formulation().build(self.kernel_, points.take(rows), target[rows], weight[rows])]
+        return [self.formulation().build(self.kernel_, points.take(rows), target[rows], weight[rows])]

@@ -121,14 +121,14 @@ class SVC(Classifier):
         self.verbose = verbose
         self.trace = trace
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_positive("C", self.C, infinite=True)
         check_choice("loss", self.loss, ("hinge", "squared_hinge"))
         if float(self.C) == np.inf and self.loss == "squared_hinge":
             raise ValueError("C=inf is the hard margin, which has no loss: use loss='hinge'.")
 
-    def _formulation(self) -> Formulation:
+    def formulation(self) -> Formulation:
         return Classification(C=float(self.C), loss=self.loss)
 
     def _start(self, machine: Machine, task: BinaryTask, weight: FloatArray) -> FloatArray | None:

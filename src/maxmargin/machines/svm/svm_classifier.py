@@ -45,7 +45,7 @@ class Classifier(ClassifierMixin, KernelMachine):
     decision_function_shape: Literal["ovr", "ovo"]
     probability: bool
 
-    def _formulation(self) -> Formulation:
+    def formulation(self) -> Formulation:
         raise NotImplementedError  # SVC and NuSVC say which
 
     @all_or_nothing
@@ -58,16 +58,16 @@ class Classifier(ClassifierMixin, KernelMachine):
         y : labels of shape (n_samples,), two classes or more
         sample_weight : array of shape (n_samples,), factors on C; rows of weight zero are left out
         """
-        self._check_parameters()
-        kernel, points = self._prepare(X)
+        self.check_parameters()
+        kernel, points = self.prepare_rows(X)
         classes, codes = class_codes(y, len(points), self)
         weight = example_weights(sample_weight, self.class_weight, classes, codes)
         tasks = self._tasks(codes, weight, classes)
         machines = self._fit_machines(kernel, points, tasks, weight)
         self.classes_ = classes
         self.machines_ = machines
-        self._codes = codes
-        self._tasks_ = tasks
+        self.class_codes_ = codes
+        self.binary_tasks_ = tasks
         self._assemble(kernel, points, X, codes)
         self._store_traces(machines)
         self._fit_probabilities(X, y, sample_weight)
@@ -75,8 +75,8 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     # -- the binary problems -------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_strategy(self.multiclass)
         check_flags(self, "break_ties", "probability")
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
@@ -96,7 +96,7 @@ class Classifier(ClassifierMixin, KernelMachine):
     ) -> list[Machine]:
         kernel, points = self._for_training(kernel, points)
         solver = self._solver()
-        form = self._formulation()
+        form = self.formulation()
         starts = self._starts(tasks, weight)
 
         def fit_one(k: int, n_threads: int) -> Machine:
@@ -209,9 +209,9 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     # -- prediction ----------------------------------------------------------------------------------
 
-    def _decisions(self, X: Any) -> FloatArray:
+    def binary_decisions(self, X: Any) -> FloatArray:
         """Decisions of the binary machines, of shape (n_samples, n_machines)."""
-        points = self._points(X)
+        points = self.points_of(X)
         n_classes = len(self.classes_)
         if n_classes == 2 or self.multiclass == "ovr":
             sums = self._sums(points, slice(0, len(self.support_)), np.ascontiguousarray(self.dual_coef_.T))
@@ -237,11 +237,11 @@ class Classifier(ClassifierMixin, KernelMachine):
         if n_classes == 2 or self.multiclass == "ovr":
             return super()._linear_coefficients()
         codes = np.repeat(np.arange(n_classes), self.n_support_)
-        return columns_of(spread_pairs(self.dual_coef_, codes, n_classes) @ self._support_points.X)
+        return columns_of(spread_pairs(self.dual_coef_, codes, n_classes) @ self.support_points_.X)
 
     def decision_function(self, X: Any) -> FloatArray:
         """f(x) of shape (n_samples,) for two classes; else one column per class ("ovr") or pair ("ovo")."""
-        decisions = self._decisions(X)
+        decisions = self.binary_decisions(X)
         if len(self.classes_) == 2:
             return decisions[:, 0]
         if self.multiclass == "ovr":
@@ -256,7 +256,7 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     def predict(self, X: Any) -> AnyArray:
         """Classes of the rows, of shape (n_samples,)."""
-        decisions = self._decisions(X)
+        decisions = self.binary_decisions(X)
         codes = predict_codes(decisions, len(self.classes_), self.multiclass, break_ties=self.break_ties)
         predicted: AnyArray = self.classes_[codes]
         return predicted
@@ -297,7 +297,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         if not np.array_equal(classes, self.classes_):
             raise ValueError(f"the model was fitted on the classes {self.classes_}, y has {classes}.")
         weight = example_weights(sample_weight, self.class_weight, classes, codes)
-        form = self._formulation()
+        form = self.formulation()
         problems = []
         for task, machine in zip(self._tasks(codes, weight, classes), self.machines_, strict=True):
             if not np.array_equal(task.rows, machine.rows):

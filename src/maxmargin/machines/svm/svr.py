@@ -27,7 +27,7 @@ class _Regressor(RegressorMixin, SingleMachine):
 
     def predict(self, X: Any) -> FloatArray:
         """f(x) of shape (n_samples,)."""
-        return self._decision(X)
+        return self.single_decision(X)
 
     @property
     def margin_(self) -> float:
@@ -101,13 +101,13 @@ class SVR(_Regressor):
         self.verbose = verbose
         self.trace = trace
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_positive("C", self.C)
         check_not_negative("epsilon", self.epsilon)
         check_choice("loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"))
 
-    def _formulation(self) -> Formulation:
+    def formulation(self) -> Formulation:
         return Regression(C=float(self.C), epsilon=float(self.epsilon), loss=self.loss)
 
     def _start(self, rows: Any, weight: FloatArray) -> FloatArray | None:
@@ -165,10 +165,10 @@ class NuSVR(_Regressor):
         self.verbose = verbose
         self.trace = trace
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_positive("C", self.C)
         check_share("nu", self.nu)
 
-    def _formulation(self) -> Formulation:
+    def formulation(self) -> Formulation:
         return NuRegression(C=float(self.C), nu=float(self.nu))

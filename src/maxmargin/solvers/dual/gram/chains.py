@@ -101,7 +101,7 @@ def _solve_cell(
     """Solve one cell from its answer on another fold or from the answer of its neighbour ``along``."""
     began = time.perf_counter()
     machine = cell.machine
-    form = machine._formulation()
+    form = machine.formulation()
     wide = any(before.wide for before in (same_cell, along) if before is not None)
     try:
         problem = form.build(None, setting.rows, setting.target, setting.weight)

@@ -215,7 +215,7 @@ def _limits(chain: list[FastCell], weights: FloatArray) -> tuple[FloatArray, Flo
     outside = weights == 0
     filled = np.where(outside, 1.0, weights)
     for j, cell in enumerate(chain):
-        bounds[j], ridges[j] = cell.machine._formulation().limits(filled)
+        bounds[j], ridges[j] = cell.machine.formulation().limits(filled)
     bounds[:, outside] = ridges[:, outside] = 0.0
     return bounds.reshape(-1, shape[-1]), ridges.reshape(-1, shape[-1])
 

@@ -75,7 +75,7 @@ def _decisions(
         weight = weight * class_factors(machine.class_weight, targets.classes, targets.codes)
     rows = np.flatnonzero(weight > 0)
     everything = np.array([[0, n]])
-    problem = machine._formulation().build(None, rows, target[rows], weight[rows])
+    problem = machine.formulation().build(None, rows, target[rows], weight[rows])
     signed = Signed(problem, GramView(gram.narrow, rows, everything))
     start = None if before is None else start_from_scaled(signed, before)
     state, _ = signed.answer(*(start or first_start(signed)), machine.tol, machine.max_iter)

@@ -50,7 +50,7 @@ class SubsetKernel:
         return None if fixed else gamma
 
     def with_gamma(self, gamma: float) -> SubsetKernel:
-        return SubsetKernel(self.kernel._copy(gamma=gamma), self.kind)
+        return SubsetKernel(self.kernel.with_params(gamma=gamma), self.kind)
 
     def statistic(self, columns: FloatArray) -> FloatArray:
         """Sums over all ``columns``; O(n^2) for each."""

@@ -75,7 +75,7 @@ def _survey_piece(piece: Piece, names: list[Any] | None, classes: bool) -> Surve
         _check_finite(y, piece, "y")
     labels, codes = np.unique(y, return_inverse=True)
     counts = np.bincount(codes, minlength=len(labels)).astype(np.float64)
-    masses = np.bincount(codes, weights=weights, minlength=len(labels))
+    masses = np.bincount(codes, weights=weights, minlength=len(labels)).astype(np.float64, copy=False)
     return Survey(len(piece), X.shape[1], total, mean_x, 0.0, labels, counts, masses)
 
 
@@ -113,6 +113,10 @@ def _merge(left: Survey, right: Survey) -> Survey:
     weight = left.weight + right.weight
     share = right.weight / weight if weight > 0 else 0.0
     labels, codes = np.unique(np.concatenate([left.labels, right.labels]), return_inverse=True)
+
+    def sums(values: list[FloatArray]) -> FloatArray:
+        return np.bincount(codes, np.concatenate(values), len(labels)).astype(np.float64, copy=False)
+
     return Survey(
         left.n_rows + right.n_rows,
         left.n_features,
@@ -120,6 +124,6 @@ def _merge(left: Survey, right: Survey) -> Survey:
         left.mean_x + share * (right.mean_x - left.mean_x),
         left.mean_y + share * (right.mean_y - left.mean_y),
         labels,
-        np.bincount(codes, weights=np.concatenate([left.counts, right.counts]), minlength=len(labels)),
-        np.bincount(codes, weights=np.concatenate([left.masses, right.masses]), minlength=len(labels)),
+        sums([left.counts, right.counts]),
+        sums([left.masses, right.masses]),
     )

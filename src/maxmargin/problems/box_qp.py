@@ -34,8 +34,7 @@ class KernelMatrix:
 
     def weights(self, a: FloatArray) -> FloatArray:
         """Coefficients of the points: f(x) = sum_j weights_j K(x_j, x), of shape (n_points,)."""
-        beta: FloatArray = np.bincount(self.row, weights=self.sign * a, minlength=len(self.points))
-        return beta
+        return np.bincount(self.row, self.sign * a, len(self.points)).astype(np.float64, copy=False)
 
     def times(self, a: FloatArray, at: IntArray | None = None, *, n_threads: int = 1) -> FloatArray:
         """sum_j K(x_i, x_j) weights_j in float64, at all points or at the points ``at``."""

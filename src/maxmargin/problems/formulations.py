@@ -279,8 +279,7 @@ class Sphere:
 
 def start_sums(start: FloatArray, group: Any) -> FloatArray:
     """The right-hand sides that a start satisfies exactly."""
-    sums: FloatArray = np.bincount(group, weights=start, minlength=2)
-    return sums
+    return np.bincount(group, weights=start, minlength=2).astype(np.float64, copy=False)
 
 
 def _amount(weight: float) -> str:

@@ -70,7 +70,9 @@ class RowSums:
     largest: float
 
     def __add__(self, other: RowSums) -> RowSums:
-        hessian = None if self.hessian is None else self.hessian + other.hessian
+        hessian = None
+        if self.hessian is not None and other.hessian is not None:
+            hessian = self.hessian + other.hessian
         return RowSums(
             self.value + other.value,
             self.gradient + other.gradient,

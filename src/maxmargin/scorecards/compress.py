@@ -62,12 +62,13 @@ def _labels(piece: Piece) -> tuple[AnyArray, FloatArray]:
     weights = piece.weights()
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError(f"sample_weight of piece {piece.index} must be finite and not negative.")
-    return labels, np.bincount(codes, weights=weights, minlength=len(labels))
+    return labels, np.bincount(codes, weights, len(labels)).astype(np.float64, copy=False)
 
 
 def _merge_labels(left: Any, right: Any) -> tuple[AnyArray, FloatArray]:
     labels, codes = np.unique(np.concatenate([left[0], right[0]]), return_inverse=True)
-    return labels, np.bincount(codes, weights=np.concatenate([left[1], right[1]]), minlength=len(labels))
+    masses = np.bincount(codes, np.concatenate([left[1], right[1]]), len(labels))
+    return labels, masses.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)

@@ -253,7 +253,7 @@ class Search:
         """One task per kernel and group of folds; with a scaler, or gamma="scale", every fold is a group."""
         targets, order = self._encode()
         back = np.argsort(order)
-        folds = [(back[train], back[test]) for train, test in self.folds]
+        folds: list[Fold] = [(back[train], back[test]) for train, test in self.folds]
         X = self.X if np.array_equal(order, np.arange(self.n)) else _safe_indexing(self.X, order)
         groups: dict[str, list[FastCell]] = {}
         for index, machine in enumerate(self.plan.machines):

@@ -220,14 +220,14 @@ def _section(
         return [], np.sort(np.ravel(kernel(shown, centre)))[::-1], ()
     columns = list(rows.columns) if hasattr(rows, "columns") else [f"x{j}" for j in range(values.shape[1])]
     chosen = _chosen(values, columns, feature)
-    lines = [
+    lines: list[FloatArray] = [
         np.linspace(*range_around(values[:, j], 0.1), _LINE if len(chosen) == 1 else _PLANE) for j in chosen
     ]
     crossings = np.stack(np.meshgrid(*lines), axis=-1)
     points = np.repeat(np.asarray(centre, dtype=np.float64), crossings[..., 0].size, axis=0)
     points[:, chosen] = crossings.reshape(-1, len(chosen))
     table = pd.DataFrame(points, columns=columns) if hasattr(rows, "columns") else points
-    section = np.ravel(kernel(table, centre)).reshape(crossings.shape[:-1])
+    section: FloatArray = np.reshape(kernel(table, centre), crossings.shape[:-1])
     return lines, section, tuple(str(columns[j]) for j in chosen)
 
 

@@ -101,7 +101,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         self.classes_, codes = class_codes(y, X.shape[0], self)
         weights = example_weights(sample_weight, None, self.classes_, codes)
         K = len(self.classes_)
-        counts = np.bincount(codes, weights=weights, minlength=K)
+        counts = np.bincount(codes, weights=weights, minlength=K).astype(np.float64, copy=False)
         means = np.array([weights[codes == k] @ X[codes == k] / counts[k] for k in range(K)])
         inside = X - means[codes]
         fourth = float(weights @ np.sum(inside**2, axis=1) ** 2)

@@ -152,8 +152,7 @@ class LogisticRegression(LinearClassifier):
         else:
             tasks = binary_tasks(codes, len(self.classes_), self._strategy())
             self._store([self._fit_task(table, weights, task) for task in tasks])
-        masses: FloatArray = np.bincount(codes, weights=weights, minlength=len(self.classes_))
-        return masses
+        return np.bincount(codes, weights, len(self.classes_)).astype(np.float64, copy=False)
 
     def _fit_pieces(self, pieces: Pieces) -> FloatArray:
         """Fit to data in pieces; returns the weights of the classes."""
@@ -188,7 +187,7 @@ class LogisticRegression(LinearClassifier):
             self.separation_ = Separation("complete", np.abs(solution.x).max(axis=0))
         elif l2 == 0:
             free = free_unknowns(len(self.classes_), seen.n_features, l2, self.fit_intercept).ravel()
-            self._information = [sums.hessian[np.ix_(free, free)]]
+            self._information: list[FloatArray | None] = [sums.hessian[np.ix_(free, free)]]
 
     def check_parameters(self) -> None:
         check_positive("C", self.C, infinite=True)

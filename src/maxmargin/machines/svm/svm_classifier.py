@@ -143,7 +143,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         self.n_support_ = np.array(
             [int((used & (codes == k)).sum()) for k in range(n_classes)], dtype=np.int32
         )
-        chosen = betas[:, support]
+        chosen: FloatArray = betas[:, support]
         if n_classes > 2 and self.multiclass == "ovo":
             chosen = compact_pairs(chosen, codes[support], n_classes)
         self._store_expansion(kernel, points, X, support, chosen)

@@ -68,7 +68,7 @@ class DualState:
 
     def add_rows(self, change: FloatArray) -> None:
         """Bring v and g up to date after the coefficients tau t changed by ``change``."""
-        by_point = np.bincount(self.row, weights=change, minlength=len(self.v))
+        by_point = np.bincount(self.row, change, len(self.v)).astype(np.float64, copy=False)
         moved = np.flatnonzero(by_point)
         if len(moved):
             right = self.points.take(moved)

@@ -193,7 +193,7 @@ class _Active:
         """The answer of the part, and the gradient of the points that were aside with what changed."""
         mine = np.flatnonzero(~aside[self.row])
         weights = self.tau[mine] * (part.t - self.t[mine])
-        change = np.bincount(self.row[mine], weights=weights, minlength=len(self.v))
+        change = np.bincount(self.row[mine], weights, len(self.v)).astype(np.float64, copy=False)
         moved = np.flatnonzero(change)
         self.t[mine] = part.t
         self.v[~aside] = part.v

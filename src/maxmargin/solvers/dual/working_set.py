@@ -83,7 +83,7 @@ class Engine:
         self.d = problem.d
         self.group = problem.group.astype(np.int64)
         self.dtype: Any = np.float64 if settings.tol < 1e-5 or self._nearly_singular() else np.float32
-        self.v = np.zeros(len(problem.Q.points))
+        self.v: FloatArray = np.zeros(len(problem.Q.points))
         self.points: Any = problem.Q.points
         self.distinct: IntArray = np.arange(len(problem.Q.points))  # the points that the engine works on
         self.referee = Referee(self.target, self.budget, callback, len(a))
@@ -197,8 +197,8 @@ class Engine:
         self.points = for_engine(self.problem.Q.points, dtype)
 
     def beta(self) -> FloatArray:
-        beta: FloatArray = np.bincount(self.row, weights=self.tau * self.t, minlength=len(self.v))
-        return beta
+        beta = np.bincount(self.row, weights=self.tau * self.t, minlength=len(self.v))
+        return beta.astype(np.float64, copy=False)
 
     def _refresh_all(self) -> None:
         """v = K beta from the variables, for a warm start or after a change of precision."""

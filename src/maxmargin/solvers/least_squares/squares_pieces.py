@@ -34,7 +34,7 @@ def triangle(pieces: Pieces, seen: Survey, fit_intercept: bool) -> FloatArray:
 def _factor(piece: Piece, centre: FloatArray) -> FloatArray:
     X, y, root = piece.table(), piece.labels(), np.sqrt(piece.weights())
     step = max(2 * len(centre), _BLOCK // len(centre))
-    R = np.zeros((0, len(centre)))
+    R: FloatArray = np.zeros((0, len(centre)))
     for start in range(0, len(piece), step):
         rows = slice(start, start + step)
         block = X[rows].toarray() if sparse.issparse(X) else X[rows]

@@ -61,11 +61,12 @@ class Subgradient(PrimalSolver):
         self.check(problem)
         budget = Budget(self.max_iter if self.max_iter >= 0 else _STEPS, self.time_limit)
         X = problem.Q.points.astype(np.float64).X
-        a = np.array(problem.start, dtype=np.float64)
+        a: FloatArray = np.array(problem.start, dtype=np.float64)
         with single_threaded_blas():
             w = times(X.T, problem.Q.weights(a))
             v = times(X, w)
-            mean, mean_v = np.zeros(len(a)), np.zeros(len(v))
+            mean: FloatArray = np.zeros(len(a))
+            mean_v: FloatArray = np.zeros(len(v))
             tracer = Tracer(problem, a, v, Work()) if self.trace else None
             t, status, before = 0, None, a
             while status is None:

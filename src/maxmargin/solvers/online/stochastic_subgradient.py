@@ -73,7 +73,8 @@ class Pegasos(PrimalSolver):
         state = loop.start(X.shape[1], self.random_state)
         log = np.empty((len(y), len(LOG)))
         stepped, mean = np.zeros(len(y)), np.zeros(len(y))
-        a, v = mean, np.zeros(len(y))
+        a: FloatArray = mean
+        v: FloatArray = np.zeros(len(y))
         tracer = Tracer(problem, a, v, Work()) if self.trace else None
         k, status = 0, None
         with single_threaded_blas():

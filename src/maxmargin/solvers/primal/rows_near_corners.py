@@ -40,7 +40,7 @@ class NearRows:
 def near_rows(problem: LossPenalty, near: AnyArray, slopes: FloatArray) -> NearRows:
     """The problem on the rows where the mask ``near`` is True; the others have the loss slopes ``slopes``."""
     far = ~near & (problem.c > 0)
-    groups = [np.flatnonzero(far & (slopes == sign)) for sign in (-1.0, 1.0)]
+    groups: list[IntArray] = [np.flatnonzero(far & (slopes == sign)) for sign in (-1.0, 1.0)]
     groups = [group for group in groups if len(group)]
     rows = np.flatnonzero(near)
     X, y, c = problem.X.take(rows).X, problem.y[rows], problem.c[rows]

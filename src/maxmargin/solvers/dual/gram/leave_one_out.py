@@ -57,7 +57,7 @@ def _refit_each(
     gram: SharedGram, chain: list[FastCell], targets: Targets, answers: list[list[Answer]], n_threads: int
 ) -> None:
     rows = np.arange(len(answers))
-    folds = [(np.delete(rows, i), rows[i : i + 1]) for i in rows]
+    folds: list[tuple[IntArray, IntArray]] = [(np.delete(rows, i), rows[i : i + 1]) for i in rows]
     for mine, found in zip(answers, answer_folds(gram, chain, targets, folds, n_threads), strict=True):
         mine += found
 

@@ -72,10 +72,8 @@ class Signed(Variables):
 
     def weights_of(self, t: FloatArray) -> FloatArray:
         """Coefficients of the rows of the view."""
-        beta: FloatArray = np.bincount(
-            self.problem.Q.row, weights=self.tau * t, minlength=len(self.view.rows)
-        )
-        return beta
+        beta = np.bincount(self.problem.Q.row, weights=self.tau * t, minlength=len(self.view.rows))
+        return beta.astype(np.float64, copy=False)
 
 
 # -- starts --------------------------------------------------------------------------------------------

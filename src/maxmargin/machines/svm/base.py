@@ -71,7 +71,7 @@ class KernelMachine(TakesKernel):
             self.solver = as_solver(self.solver).with_params(**inner)
         return self
 
-    def _solver(self) -> DualSolver:
+    def dual_solver(self) -> DualSolver:
         return as_solver(self.solver).with_limits(
             tol=self.tol,
             max_iter=self.max_iter,
@@ -154,7 +154,9 @@ class KernelMachine(TakesKernel):
 
     def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
         pairs = zip(self._problems(X, y, sample_weight), self.machines_, strict=True)
-        return worst([certify_fully(problem, machine.solution, self._solver()) for problem, machine in pairs])
+        return worst(
+            [certify_fully(problem, machine.solution, self.dual_solver()) for problem, machine in pairs]
+        )
 
 
 def not_the_training_rows(given: int, fitted: int) -> str:

@@ -39,7 +39,7 @@ class SingleMachine(KernelMachine):
             known if len(rows) == len(points) else known.take(rows),
             values[rows],
             weight[rows],
-            self._solver(),
+            self.dual_solver(),
             rows=rows,
             full=self.certify == "full",
             start=self._start(rows, weight[rows]),

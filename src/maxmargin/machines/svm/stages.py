@@ -47,7 +47,7 @@ def solve_in_stages(
     problems = model._problems(X, y, sample_weight)
     if not 0 <= machine < len(problems):
         raise ValueError(f"machine={machine!r}: the model has the machines 0 ... {len(problems) - 1}.")
-    solver = replace(model._solver(), time_limit=None, trace=False)
+    solver = replace(model.dual_solver(), time_limit=None, trace=False)
     if not solver.warm_starts:
         raise ValueError(
             f"{type(solver).__name__} cannot go on from an answer, so it cannot be stopped on its way."

@@ -95,7 +95,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         self, kernel: Any, points: Any, tasks: list[BinaryTask], weight: FloatArray
     ) -> list[Machine]:
         kernel, points = self._for_training(kernel, points)
-        solver = self._solver()
+        solver = self.dual_solver()
         form = self.formulation()
         starts = self._starts(tasks, weight)
 

@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs house clean
 
 # each command installs the extras it needs, once
 $(VENV)/.made:
@@ -31,6 +31,10 @@ bench: $(VENV)/.with-bench
 docs: $(VENV)/.with-docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
+
+# figures that keep the source tree in order; fails where a bound is broken
+house: $(VENV)/.with-cli
+	$(BIN)/python tools/house.py
 
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache docs/_build docs/auto_examples

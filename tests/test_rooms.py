@@ -1,4 +1,4 @@
-"""A room imports only from rooms to its left (DESIGN.md)."""
+"""A room imports only from rooms to its left; the figures of ``make house`` keep their bounds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tools import house
 
 SOURCES = Path(__file__).resolve().parents[1] / "src" / "maxmargin"
 
@@ -124,3 +125,102 @@ def test_numba_is_used_through_one_module_only() -> None:
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             if any(name.split(".")[0] == "numba" for name in names):
                 assert path.name in allowed, f"{path} imports numba"
+
+
+# -- the figures of make house --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tree() -> house.Tree:
+    return house.Tree.of_folder()
+
+
+def test_no_private_name_of_another_package_is_used(tree: house.Tree) -> None:
+    assert house.private_uses(tree) == []
+
+
+def test_private_uses_can_fail() -> None:
+    owner = {"kernels/a.py": "class A:\n    def __init__(self):\n        self._rows = 1\n\ndef _help(): ..."}
+
+    def found(source: str, path: str = "tuning/b.py") -> list[str]:
+        return house.private_uses(house.Tree({**owner, path: source}))
+
+    assert found("def f(a):\n    return a._rows") == ["tuning/b.py:2 uses _rows of kernels"]
+    assert found("getattr(a, '_rows', None)") == ["tuning/b.py:1 uses _rows of kernels"]
+    assert found("from maxmargin.kernels.a import _help") == ["tuning/b.py:1 uses _help of kernels"]
+    assert found("import maxmargin.kernels.a as k\nk._help()") == ["tuning/b.py:2 uses _help of kernels"]
+    assert found("class B(A):\n    def f(self):\n        return self._rows") == [
+        "tuning/b.py:3 uses _rows of kernels"
+    ]
+    own = "class B:\n    def __init__(self, a):\n        self._rows = {}\n"
+    assert found(own.format("2")) == []
+    # a name of its own does not excuse the use of somebody else's in another folder of the room
+    elsewhere = {"tuning/deep/c.py": "def f(a):\n    return a._rows", "tuning/b.py": own.format("2")}
+    assert house.private_uses(house.Tree({**owner, **elsewhere})) == [
+        "tuning/deep/c.py:2 uses _rows of kernels, tuning"
+    ]
+    assert found("def f(a):\n    return a._rows", "kernels/b.py") == []
+    assert found("def f(scorer):\n    return scorer._sign") == []  # of another library
+
+
+def test_jitted_outside_can_fail() -> None:
+    source = """@jit
+def f(): ...
+@numba.njit(cache=True)
+def g(): ...
+h = jit_sums(f)
+def plain(): ...
+"""
+    assert house.jitted_outside(house.Tree({"solvers/a.py": source})) == [
+        "solvers/a.py:2 f is jitted",
+        "solvers/a.py:4 g is jitted",
+        "solvers/a.py:5 calls jit_sums",
+    ]
+    assert house.jitted_outside(house.Tree({"compute/a.py": source})) == []
+
+
+def test_repeated_names_can_fail() -> None:
+    files = {"a/rows.py": "class A: ...", "b/rows.py": "class A: ...", "a/base.py": "", "b/base.py": ""}
+    assert house.repeated_names(house.Tree(files)) == [
+        "file rows.py: a/rows.py, b/rows.py",
+        "class A: a/rows.py, b/rows.py",
+    ]
+
+
+def test_sizes_can_fail() -> None:
+    files = {"a/__init__.py": "", "a/x.py": "", "a/y.py": "", "b/z.py": ""}
+    assert house.crowded_folders(house.Tree(files), most=1) == ["a/ has 2 modules"]
+    assert house.crowded_folders(house.Tree(files), most=2) == []
+    source = """class A:
+    def f(self, a, b, *, c, **d):
+        a = 1
+        return a
+    def __init__(self, a, b, c, d, e):
+        self.a = a
+        self.b = b
+"""
+    small = house.Tree({"a.py": source})
+    assert house.long_functions(small, most=2) == ["a.py:2 f has 3 lines"]
+    assert house.long_functions(small, most=3) == []
+    assert house.wide_functions(small, most=3) == ["a.py:2 f has 4 parameters"]
+    assert house.wide_functions(small, most=4) == []
+    assert house.count_lines(small) == 7
+
+
+def test_any_parameters_can_fail() -> None:
+    source = (
+        "Table = Any\n"
+        "def f(a: Any, b: int, c: Any | None, d: Table, e) -> Any: ...\n"
+        "def _g(a: Any): ...\n"
+        "@jit\ndef h(a): ...\n"
+        "class A:\n    def m(self, x: dict[str, Any]): ...\n"
+    )
+    found, total = house.any_parameters(house.Tree({"a.py": source}))
+    assert [line.partition("(")[2] for line in found] == ["a)", "c)", "d)", "e)"]
+    assert total == 6
+
+
+def test_figures_compare_with_their_bounds() -> None:
+    assert house.Figure("a", 3, 3).holds
+    assert not house.Figure("a", 4, 3).holds
+    assert not house.Figure("a", 0.1, 0.1, strict=True).holds

@@ -125,7 +125,7 @@ def test_weights_of_rows(kind):
         ("even", "class_weight='even' is unknown: use a dict, 'balanced' or None"),
         ({"a": -1.0}, r"class_weight\['a'\]=-1.0 must be a finite number >= 0"),
         ({"a": "b"}, r"class_weight\['a'\]='b' must be a finite number >= 0"),
-        ({"A": 2.0}, r"The classes \['a', 'b'\] are not in class_weight, and its \['A'\] are no classes"),
+        ({"A": 2.0}, r"The classes \['a', 'b'\] are not in class_weight, and its \['A'\] are not classes"),
     ],
 )
 def test_weights_of_classes(kind, weights, message):
@@ -391,7 +391,7 @@ def test_no_table_complex_numbers_and_other_things(kind):
     with pytest.raises(ValueError, match="Complex data not supported: X holds complex numbers") as refused:
         kind().fit(X + 1j, target_of(kind))
     assert "\n" not in str(refused.value)  # not the whole table
-    with pytest.raises(TypeError, match=r"no number .*'dict'.*: give a table of numbers"):
+    with pytest.raises(TypeError, match=r"not numbers .*'dict'.*: give a table of numbers"):
         kind().fit(np.array([[{}, {}]] * 12, dtype=object), target_of(kind))
 
 
@@ -493,9 +493,9 @@ def test_folds_of_rows_that_do_not_exist(pair, message):
 
 
 def test_tune_names_what_is_no_table_and_no_estimator():
-    with pytest.raises(ValueError, match="X=5 is no table"):
+    with pytest.raises(ValueError, match="X=5 is not a table"):
         mm.tune(mm.SVC(), 5, LABELS, {"C": [1.0]})
-    with pytest.raises(ValueError, match="X=None is no table"):
+    with pytest.raises(ValueError, match="X=None is not a table"):
         mm.tune(mm.SVC(), None, LABELS, {"C": [1.0]})
     with pytest.raises(TypeError, match="estimator='svm' is no estimator: give an object"):
         mm.tune("svm", X, LABELS, {"C": [1.0]})

@@ -179,9 +179,9 @@ def test_what_cannot_be_ranked_is_refused():
         Relief(distance="raw").fit(frame[["b"]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match="does not have"):
         ReliefF(categorical=["z"]).fit(frame[["b"]], [0, 0, 1, 1])
-    with pytest.raises(ValueError, match=r"categorical=\[1\] names positions beyond the 1 columns"):
+    with pytest.raises(ValueError, match="does not have a column 1: its columns are b"):
         ReliefF(categorical=[1]).fit(frame[["b"]], [0, 0, 1, 1])
-    with pytest.raises(ValueError, match="column 'c' holds values that are no categories"):
+    with pytest.raises(TypeError, match="Column 'c': argument must be a string or a number, got dict"):
         ReliefF().fit(pd.DataFrame({"c": [{}, {}, {}, {}]}), [0, 0, 1, 1])
 
 

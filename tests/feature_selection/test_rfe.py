@@ -20,10 +20,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import SVC, SVR, NuSVC, kernels
+from maxmargin.base.tables import read_classes
 from maxmargin.feature_selection import RFE, rfe
 from maxmargin.feature_selection.elimination import AnyElimination, MachineElimination, model_worths
 from maxmargin.feature_selection.machine import machine_of
-from maxmargin.feature_selection.table import read_classes
 
 TABLE = pd.DataFrame(
     {

@@ -289,12 +289,12 @@ def test_no_rows_to_cut():
         ({"min_share": 1.0}, "must lie in"),
         ({"min_events": -1}, "must be a finite number >= 0"),
         ({"smoothing": 0.0}, "must be positive"),
-        ({"positive": "x"}, "is not in y"),
+        ({"positive": "x"}, "is not one of the classes"),
         ({"edges": {"age": [2.0, 1.0]}}, "finite rising numbers"),
-        ({"edges": {"nope": [2.0]}}, "No variable 'nope'"),
+        ({"edges": {"nope": [2.0]}}, "does not have a column 'nope': its columns are"),
         ({"edges": {"city": ["a", "b"]}}, "lists of categories"),
         ({"edges": {"city": [["a"]]}}, "leave out"),
-        ({"categorical_features": ["nope"]}, "No variable"),
+        ({"categorical_features": ["nope"]}, "does not have a column 'nope'"),
     ],
 )
 def test_settings_are_checked(table, options, message):
@@ -305,7 +305,7 @@ def test_settings_are_checked(table, options, message):
 
 def test_tables_are_checked(table):
     X, y = table
-    with pytest.raises(ValueError, match="holds dates"):
+    with pytest.raises(TypeError, match="holds dates or times in column 'day': turn them into numbers"):
         Binning().fit(X.assign(day=pd.Timestamp("2020-01-01")), y)
     with pytest.raises(ValueError, match="held numbers in fit"):
         Binning().fit(X, y).transform(X.assign(age="old"))
@@ -313,7 +313,7 @@ def test_tables_are_checked(table):
         Binning().fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match="Only binary"):
         Binning().fit(X, np.arange(len(y)) % 3)
-    with pytest.raises(ValueError, match="sample_weight leaves one"):
+    with pytest.raises(ValueError, match="no row of the class 0 has a positive weight"):
         Binning().fit(X, y, sample_weight=y)
 
 

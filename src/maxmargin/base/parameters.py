@@ -1,4 +1,4 @@
-"""Checks of constructor arguments: what, what was got, the remedy."""
+"""Checks of constructor arguments: every error says what, what was got, and the remedy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 
 def as_number(value: Any) -> float:
-    """The value as a float, NaN where it is no number."""
+    """The value as a float; NaN where it is not a number."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
     try:
@@ -50,7 +50,7 @@ def check_fraction(name: str, value: Any) -> None:
 
 def check_inner_fraction(name: str, value: Any) -> None:
     if not 0 < as_number(value) < 1:
-        raise ValueError(f"{name}={value!r} must be a number between 0 and 1, neither of them.")
+        raise ValueError(f"{name}={value!r} must be strictly between 0 and 1.")
 
 
 def check_not_negative(name: str, value: Any) -> None:
@@ -77,7 +77,7 @@ def check_max_iter(value: Any) -> None:
 
 
 def count_or_share(value: Any, total: int) -> int | None:
-    """So many of ``total``, from a whole number >= 1 or a share between 0 and 1; None for anything else."""
+    """A number of ``total`` items from a whole number >= 1 or a share in (0, 1); None for anything else."""
     number = as_number(value)
     if 0 < number < 1:
         return max(1, round(number * total))
@@ -85,7 +85,7 @@ def count_or_share(value: Any, total: int) -> int | None:
 
 
 def check_flag(name: str, value: Any) -> None:
-    """True or False: "no" would count as True."""
+    """Require True or False: a string such as "no" would count as True."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name}={value!r} must be True or False.")
 

@@ -1,13 +1,15 @@
-"""Tables and targets as machines need them, and what to do about those that are not."""
+"""Check tables, targets and weights; every refusal names the place and the remedy."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.utils import check_array
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, validate_data
 
@@ -19,10 +21,12 @@ SQUARES_TOO_LARGE = "the squares of X are too large for floating-point numbers: 
 
 
 def checked_table(X: Any, **options: Any) -> Any:
-    """scikit-learn's check_array; refusals of what is no finite number also say where and what to do."""
+    """scikit-learn's check_array; its refusals also say which column is wrong and what to do."""
     _check_is_table(X)
-    if isinstance(X, (np.ndarray, pd.DataFrame)):  # scikit-learn takes a table of dates only for numbers
-        check_no_dates(X)
+    if isinstance(X, (np.ndarray, pd.DataFrame)) and (
+        dates := _dates(X)
+    ):  # scikit-learn would count nanoseconds
+        raise dates_refused(_column(X, dates[0]))
     try:
         return check_array(X, input_name="X", **options)
     except (TypeError, ValueError) as refused:
@@ -33,7 +37,7 @@ def checked_table(X: Any, **options: Any) -> Any:
 
 
 def _advice(reason: str, X: Any) -> str | None:
-    """What to do about a refusal of scikit-learn's, None where it says so itself."""
+    """What to do about a refusal of scikit-learn; None where its own message says so."""
     if "contains NaN" in reason or "contains infinity" in reason:
         return (
             f"{reason}{_where(X)}: drop such rows or fill them first, for example with "
@@ -45,16 +49,16 @@ def _advice(reason: str, X: Any) -> str | None:
             "string kernel such as mm.kernels.Subsequence."
         )
     if "could not be promoted" in reason:
-        return _no_dates(_dates(X)[0], X)
+        return str(dates_refused(_column(X, _dates(X)[0])))
     if "must be a string or a real number" in reason:
-        return f"X holds what is no number ({reason}): give a table of numbers."
+        return f"X holds values that are not numbers ({reason}): give a table of numbers."
     if "Complex data not supported" in reason:
         return f"{reason}: X holds complex numbers. Give their real and imaginary parts as columns."
     return None
 
 
 def known_columns(estimator: Any, X: Any, *, reset: bool = True) -> None:
-    """The estimator learns number and names of the columns or, without reset, compares them."""
+    """The estimator learns the number and names of the columns or, without reset, compares them."""
     _check_is_table(X)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
 
@@ -71,16 +75,16 @@ def _check_is_table(X: Any) -> None:
 
 
 def fitted_table(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Any:
-    """`checked_table`; the estimator learns number and names of the columns or, without reset, compares."""
+    """`checked_table` together with `known_columns`."""
     values = checked_table(X, estimator=estimator, **options)
     known_columns(estimator, X, reset=reset)
     return values
 
 
 def numbers_or_csr(estimator: Any, X: Any, *, reset: bool = True, learns: bool | None = None) -> Any:
-    """`fitted_table` of float64 or float32, in rows or CSR.
+    """`fitted_table` of float64 or float32, row-major or CSR.
 
-    Squares are looked at where the estimator ``learns`` from X, which is by default where it is reset.
+    Overflow of squares is checked where the estimator ``learns`` from X; by default where ``reset`` is True.
     """
     if _is_plain(X):
         known_columns(estimator, X, reset=reset)
@@ -94,16 +98,16 @@ def numbers_or_csr(estimator: Any, X: Any, *, reset: bool = True, learns: bool |
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether the long way would return X as it is: it takes as long as a small fit."""
+    """Whether the full check would return X unchanged; the full check takes as long as a small fit."""
     if type(X) is not np.ndarray or X.ndim != 2 or not X.size or not X.flags.c_contiguous:
         return False
     if X.dtype not in (np.float64, np.float32):
         return False
-    return _squares_are_finite(X)  # otherwise the long way decides
+    return _squares_are_finite(X)  # otherwise the full check decides
 
 
 def check_squares(X: Any) -> None:
-    """Refuse finite rows, dense or sparse, whose squares overflow: the machines add these up."""
+    """Refuse finite rows, dense or sparse, whose squares overflow: every model adds squares up."""
     values = X.data if sp.issparse(X) else X
     if not _squares_are_finite(values):
         raise ValueError(SQUARES_TOO_LARGE)
@@ -112,7 +116,7 @@ def check_squares(X: Any) -> None:
 def _squares_are_finite(values: AnyArray) -> bool:
     """Whether all values and the sum of their squares in float64 are finite numbers.
 
-    Not by BLAS, whose threads would go on waiting beside ours. Squares of float32 do not overflow there.
+    BLAS is avoided: its threads would keep spinning. Squares of float32 values do not overflow in float64.
     """
     flat = values.ravel(order="K")
     with np.errstate(all="ignore"):
@@ -129,10 +133,11 @@ def _where(X: Any) -> str:
     return _column(X, int(np.argmin(np.isfinite(values).all(axis=0))))
 
 
-def check_no_dates(X: Any) -> None:
-    dates = _dates(X)
-    if dates:
-        raise TypeError(_no_dates(dates[0], X))
+def dates_refused(place: str) -> TypeError:
+    """The error for a column of dates; ``place`` names it."""
+    return TypeError(
+        f"X holds dates or times{place}: turn them into numbers, such as days since the first one."
+    )
 
 
 def _dates(X: Any) -> list[int]:
@@ -140,10 +145,6 @@ def _dates(X: Any) -> list[int]:
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
     kinds = [dtype.kind for dtype in frame.dtypes]
     return [j for j, kind in enumerate(kinds) if kind in "mM"]
-
-
-def _no_dates(j: int, X: Any) -> str:
-    return f"X holds dates or times{_column(X, j)}: turn them into numbers, such as days since the first one."
 
 
 def _column(X: Any, j: int) -> str:
@@ -190,10 +191,68 @@ def _coded(labels: AnyArray) -> tuple[AnyArray, IntArray]:
     return np.asarray(uniques, dtype=labels.dtype), codes
 
 
+@dataclass(frozen=True)
+class Classes:
+    """Class codes of shape (n_samples,) and the labels behind them."""
+
+    codes: IntArray
+    labels: AnyArray
+
+    @property
+    def masses(self) -> FloatArray:
+        """Rows of each class, of shape (n_classes,)."""
+        return np.bincount(self.codes, minlength=len(self.labels)).astype(np.float64)
+
+
+def read_classes(y: Any, n_rows: int, estimator: Any) -> Classes:
+    """`class_codes` as one object."""
+    labels, codes = class_codes(y, n_rows, estimator)
+    return Classes(codes, labels)
+
+
+def positive_index(classes: AnyArray, positive: Any) -> int:
+    """Position of the positive class in the sorted ``classes``: the last of two, unless it is named."""
+    if positive is None:
+        if len(classes) > 2:
+            raise ValueError(
+                f"{len(classes)} classes {[str(c) for c in classes]}: say which is positive "
+                "(positive=...); the others are then taken together."
+            )
+        return len(classes) - 1
+    found = np.flatnonzero(classes == positive) if np.ndim(positive) == 0 else np.empty(0, dtype=np.int64)
+    if not len(found):
+        raise ValueError(f"positive={positive!r} is not one of the classes {classes.tolist()}.")
+    return int(found[0])
+
+
+def as_rows(X: Any) -> Any:
+    """X in a form that can be cut by rows: tables and strings unchanged, sparse as CSR, else an array."""
+    if X is None or isinstance(X, str):
+        raise ValueError(f"X={X!r} is not a table: give rows and columns.")
+    if sp.issparse(X):
+        return sp.csr_array(X)
+    if hasattr(X, "columns") or (isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], str)):
+        return X
+    rows = np.asarray(X)
+    if not rows.ndim:
+        raise ValueError(f"X={X!r} is not a table: give rows and columns.")
+    return rows
+
+
+def as_targets(estimator: Any, y: Any, n_rows: int) -> AnyArray | None:
+    """Targets of shape (n_rows,) as the estimator needs them: labels, numbers, anything, or None."""
+    if y is None and not get_tags(estimator).target_tags.required:
+        return None
+    if is_classifier(estimator):
+        return checked_labels(y, n_rows, estimator)
+    read = checked_numbers if is_regressor(estimator) else checked_target
+    return read(y, n_rows, estimator)
+
+
 def check_two_classes(classes: AnyArray, estimator: Any) -> None:
     if len(classes) < 2:
         raise ValueError(
-            f"{type(estimator).__name__} needs two classes or more, and y holds one class only, "
+            f"{type(estimator).__name__} needs at least two classes, and y holds one class only, "
             f"{classes.tolist()[0]!r}: bring rows of another class."
         )
 
@@ -240,7 +299,7 @@ def checked_target(y: Any, n_rows: int, estimator: Any, *, numeric: bool = False
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Weights of the rows in float64, of shape (n_rows,), >= 0 and not all of them 0; ones for None."""
+    """Weights of the rows in float64, of shape (n_rows,), >= 0 and not all 0; None gives ones."""
     if sample_weight is None:
         return np.ones(n_rows)
     given = np.full(n_rows, sample_weight) if np.isscalar(sample_weight) else sample_weight
@@ -265,10 +324,10 @@ def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
 def example_weights(
     sample_weight: Any, class_weight: Any, classes: AnyArray, codes: IntArray, *, balance_sums: bool = False
 ) -> FloatArray:
-    """`row_weights` times `class_factors`; an error where no row of a class counts.
+    """`row_weights` times `class_factors`; refused where a class has no row of positive weight.
 
     "balanced" counts rows, as scikit-learn's SVC does, or with ``balance_sums`` adds up their weights, as its
-    linear machines do.
+    linear models do.
     """
     weights = row_weights(sample_weight, len(codes))
     weights = weights * class_factors(class_weight, classes, codes, weights if balance_sums else None)
@@ -284,9 +343,9 @@ def example_weights(
 
 
 def class_weights(class_weight: Any, classes: AnyArray, counts: AnyArray) -> FloatArray:
-    """The weights that ``class_weight`` gives to classes of so many rows, of shape (n_classes,).
+    """The factor that ``class_weight`` gives to each class, of shape (n_classes,).
 
-    ``counts`` may be sums of weights; a class without any gets 0 from "balanced".
+    ``counts`` are rows or sums of weights by class; "balanced" gives 0 to a class without any.
     """
     if isinstance(class_weight, str) and class_weight == "balanced":
         even = np.full(len(classes), counts.sum() / len(classes))
@@ -302,7 +361,7 @@ def class_weights(class_weight: Any, classes: AnyArray, counts: AnyArray) -> Flo
     lacking = [label for label in labels if label not in class_weight]
     if strange and lacking:
         raise ValueError(
-            f"The classes {lacking} are not in class_weight, and its {strange} are no classes: name them "
+            f"The classes {lacking} are not in class_weight, and its {strange} are not classes: name them "
             "as they are in y."
         )
     return np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
@@ -311,9 +370,9 @@ def class_weights(class_weight: Any, classes: AnyArray, counts: AnyArray) -> Flo
 def class_factors(
     class_weight: Any, classes: AnyArray, codes: IntArray, weights: FloatArray | None = None
 ) -> FloatArray:
-    """What ``class_weight`` multiplies the weight of each row by, of shape (n_rows,).
+    """The factor that ``class_weight`` gives to each row, of shape (n_rows,).
 
-    With the rows' ``weights`` "balanced" balances their sums: a weight of two is a row twice.
+    With ``weights`` of the rows, "balanced" balances their sums: a weight of 2 counts as two rows.
     """
     if class_weight is None:
         return np.ones(len(codes))

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
+from maxmargin.base.columns import feature_names
 from maxmargin.base.parameters import check_count
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.feature_selection.base import Selector, how_many
@@ -25,7 +26,6 @@ from maxmargin.feature_selection.rfe import RFE
 from maxmargin.feature_selection.sequential import BestFirst
 from maxmargin.feature_selection.sparse import SparseSVMSelector
 from maxmargin.feature_selection.subset import SBS, SFS, SubsetSelector
-from maxmargin.feature_selection.table import feature_names
 from maxmargin.feature_selection.wrappers import CrossValidatedError
 from maxmargin.machines.svm import SVC
 from maxmargin.solvers.dual.gram.column_subsets import Splits

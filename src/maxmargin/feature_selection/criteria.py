@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
+from maxmargin.base.columns import Categorical, coded_table
 from maxmargin.base.parameters import check_choice, check_fraction
+from maxmargin.base.tables import read_classes
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.columns.column_entropy import uncertainty_with_all
 from maxmargin.feature_selection.rankers import discrete_codes
-from maxmargin.feature_selection.table import Categorical, read_classes, read_table
 
 Subset = tuple[int, ...]
 Scorer = Callable[[Sequence[Subset]], FloatArray]
@@ -132,7 +133,7 @@ class CFSMerit(Criterion):
         self.categorical = categorical
 
     def prepare(self, X: Any, y: Any) -> Scorer:
-        table = read_table(self, X, self.categorical)
+        table = coded_table(self, X, self.categorical)
         classes = read_classes(y, table.shape[0], self)
         codes = np.ascontiguousarray(discrete_codes(table, classes).T)
         levels = codes.max(axis=1) + 1
@@ -162,7 +163,7 @@ class _ClassDistance(Criterion):
 
     def prepare(self, X: Any, y: Any) -> Scorer:
         check_fraction("shrinkage", self.shrinkage)
-        table = read_table(self, X, None)
+        table = coded_table(self, X, None)
         classes = read_classes(y, table.shape[0], self)
         groups = [table.values[classes.codes == k] for k in range(len(classes.labels))]
         means = np.stack([group.mean(axis=0) for group in groups])

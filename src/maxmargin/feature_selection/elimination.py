@@ -12,11 +12,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from maxmargin.base.tables import Classes
 from maxmargin.base.threads import run, split
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.compute.dual.fold_problems import solve_folds
 from maxmargin.feature_selection.machine import MAX_STEPS, Machine, warn_not_converged
-from maxmargin.feature_selection.table import Classes
 from maxmargin.kernels import Linear
 from maxmargin.kernels.vector_base import resolve_gamma
 from maxmargin.machines.svm.base import KernelMachine

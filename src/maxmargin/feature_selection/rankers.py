@@ -8,20 +8,13 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 
+from maxmargin.base.columns import Categorical, CodedTable, coded_table, feature_names
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice
-from maxmargin.base.tables import row_weights
+from maxmargin.base.tables import Classes, read_classes, row_weights
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.discretize import discretize_column, information_gain, symmetrical_uncertainty
 from maxmargin.feature_selection.base import Selector, how_many, rank
-from maxmargin.feature_selection.table import (
-    Categorical,
-    Classes,
-    Table,
-    feature_names,
-    read_classes,
-    read_table,
-)
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.moments import variances_of_pieces
@@ -80,13 +73,13 @@ class WeightedRanker(Ranker):
         if pieces is not None:
             self._fit_pieces(pieces)
             return self
-        table = read_table(self, X, getattr(self, "categorical", "auto"))
+        table = coded_table(self, X, getattr(self, "categorical", "auto"))
         classes = read_classes(y, table.shape[0], self)
         weights = row_weights(sample_weight, table.shape[0])
         self._keep(self._scores(table, classes, weights))
         return self
 
-    def _scores(self, table: Table, classes: Classes, weights: FloatArray) -> FloatArray:
+    def _scores(self, table: CodedTable, classes: Classes, weights: FloatArray) -> FloatArray:
         raise NotImplementedError  # each ranker has its own score
 
     def _fit_pieces(self, pieces: Pieces) -> None:
@@ -131,7 +124,7 @@ class FisherScore(WeightedRanker):
         self.n_features = n_features
         self.threshold = threshold
 
-    def _scores(self, table: Table, classes: Classes, weights: FloatArray) -> FloatArray:
+    def _scores(self, table: CodedTable, classes: Classes, weights: FloatArray) -> FloatArray:
         if table.categorical.any():
             names = [
                 name for name, is_cat in zip(feature_names(self), table.categorical, strict=True) if is_cat
@@ -180,7 +173,7 @@ class _EntropyRanker(WeightedRanker):
         self.threshold = threshold
         self.categorical = categorical
 
-    def _scores(self, table: Table, classes: Classes, weights: FloatArray) -> FloatArray:
+    def _scores(self, table: CodedTable, classes: Classes, weights: FloatArray) -> FloatArray:
         codes = discrete_codes(table, classes, weights)
         return np.array([self._measure(column, classes.codes, weights) for column in codes.T])
 
@@ -255,7 +248,7 @@ def _check_masses(masses: FloatArray) -> None:
         raise ValueError("a class has no weight: give every class a row of positive sample_weight.")
 
 
-def discrete_codes(table: Table, classes: Classes, weights: FloatArray | None = None) -> IntArray:
+def discrete_codes(table: CodedTable, classes: Classes, weights: FloatArray | None = None) -> IntArray:
     """Every column as bin or category numbers, of shape (n_samples, n_features)."""
     columns = [
         values.astype(np.int64)

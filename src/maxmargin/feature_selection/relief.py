@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from maxmargin.base.columns import Categorical, CodedTable, coded_table
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_count, count_or_share
+from maxmargin.base.tables import Classes, read_classes
 from maxmargin.base.threads import effective_threads, run, split
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.columns.nearest_rows import relief_sums
 from maxmargin.feature_selection.rankers import Ranker
-from maxmargin.feature_selection.table import Categorical, Classes, Table, read_classes, read_table
 
 Distance = Literal["scaled", "raw"]
 Instances = int | float | npt.ArrayLike | None
@@ -30,7 +31,7 @@ class _ReliefBase(Ranker):
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> Any:
         """Score the columns of ``X`` for the classes ``y``."""
-        table = read_table(self, X, self.categorical)
+        table = coded_table(self, X, self.categorical)
         classes = read_classes(y, table.shape[0], self)
         if classes.masses.min() < 2:
             scarce = classes.labels[classes.masses.argmin()]
@@ -41,10 +42,10 @@ class _ReliefBase(Ranker):
         self._keep(self._relief(table, classes))
         return self
 
-    def _relief(self, table: Table, classes: Classes) -> FloatArray:
+    def _relief(self, table: CodedTable, classes: Classes) -> FloatArray:
         raise NotImplementedError  # Relief and ReliefF differ in their neighbours
 
-    def _sums(self, table: Table, classes: Classes, n_neighbors: int, weight: FloatArray) -> FloatArray:
+    def _sums(self, table: CodedTable, classes: Classes, n_neighbors: int, weight: FloatArray) -> FloatArray:
         check_choice("distance", self.distance, ("scaled", "raw"))
         if self.distance == "raw" and table.categorical.any():
             raise ValueError("distance='raw' is for numbers only: use distance='scaled' with categories.")
@@ -113,7 +114,7 @@ class Relief(_ReliefBase):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _relief(self, table: Table, classes: Classes) -> FloatArray:
+    def _relief(self, table: CodedTable, classes: Classes) -> FloatArray:
         n_classes = len(classes.labels)
         if n_classes == 2:
             return self._sums(table, classes, 1, _miss_weights(np.ones(2)))
@@ -180,7 +181,7 @@ class ReliefF(_ReliefBase):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _relief(self, table: Table, classes: Classes) -> FloatArray:
+    def _relief(self, table: CodedTable, classes: Classes) -> FloatArray:
         n_neighbors = min(check_count("n_neighbors", self.n_neighbors), table.shape[0])
         return self._sums(table, classes, n_neighbors, _miss_weights(classes.masses))
 
@@ -193,7 +194,7 @@ def _miss_weights(masses: FloatArray) -> FloatArray:
     return weights
 
 
-def _scaled(table: Table) -> FloatArray:
+def _scaled(table: CodedTable) -> FloatArray:
     """Columns as rows, of shape (n_features, n_samples), numbers divided by their range."""
     ranges = np.ptp(table.values, axis=0)
     scale = np.where(table.categorical | (ranges == 0), 1.0, ranges)

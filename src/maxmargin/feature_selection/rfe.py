@@ -13,15 +13,16 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
+from maxmargin.base.columns import feature_names
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import as_number
+from maxmargin.base.tables import read_classes
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.feature_selection.base import Selector, how_many
 from maxmargin.feature_selection.elimination import AnyElimination, Elimination, MachineElimination
 from maxmargin.feature_selection.machine import machine_of, numbers_of
 from maxmargin.feature_selection.subset import validated
-from maxmargin.feature_selection.table import feature_names, read_classes
 from maxmargin.tuning.folds import make_folds
 
 Step = int | float | Literal["half"]

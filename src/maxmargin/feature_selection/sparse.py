@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.preprocessing import StandardScaler
 
+from maxmargin.base.columns import feature_names
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import (
     check_choice,
@@ -18,10 +19,9 @@ from maxmargin.base.parameters import (
     check_positive,
     check_positives,
 )
-from maxmargin.base.tables import class_factors, fitted_table
+from maxmargin.base.tables import Classes, class_factors, fitted_table, read_classes
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
 from maxmargin.feature_selection.base import Selector, how_many
-from maxmargin.feature_selection.table import Classes, feature_names, read_classes
 from maxmargin.machines.linear import LinearSVC
 from maxmargin.problems.multiclass import BinaryTask, binary_tasks
 from maxmargin.tuning.folds import make_folds

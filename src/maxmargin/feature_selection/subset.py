@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from maxmargin.base.columns import feature_names
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.tables import checked_target, fitted_table, known_columns
 from maxmargin.feature_selection.base import Selector
@@ -17,7 +18,6 @@ from maxmargin.feature_selection.criteria import Criterion, Subset
 from maxmargin.feature_selection.evaluations import Evaluations
 from maxmargin.feature_selection.searches import Search
 from maxmargin.feature_selection.sequential import Backward, Forward
-from maxmargin.feature_selection.table import feature_names
 from maxmargin.feature_selection.wrappers import CrossValidatedError
 
 

@@ -13,10 +13,10 @@ from sklearn.model_selection import LeaveOneOut
 from sklearn.utils import _safe_indexing
 
 from maxmargin.base.memory import cache_bytes
+from maxmargin.base.tables import read_classes
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.feature_selection.criteria import Criterion, Scorer, Subset
 from maxmargin.feature_selection.machine import machine_of, numbers_of
-from maxmargin.feature_selection.table import read_classes
 from maxmargin.solvers.dual.gram.column_subsets import FoldErrors, LeaveOneOutErrors, Splits, mean_error
 from maxmargin.tuning.folds import make_folds
 

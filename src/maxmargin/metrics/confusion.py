@@ -14,10 +14,10 @@ from sklearn.metrics import confusion_matrix
 from sklearn.utils import check_consistent_length
 
 from maxmargin.base.parameters import check_count
-from maxmargin.base.tables import row_weights
+from maxmargin.base.tables import positive_index, row_weights
 from maxmargin.base.typing import FloatArray
 from maxmargin.metrics.delong import check_confidence
-from maxmargin.metrics.labels import class_names, known_labels, positive_index, sorted_classes
+from maxmargin.metrics.labels import class_names, known_labels, sorted_classes
 
 
 @dataclass(frozen=True, kw_only=True)

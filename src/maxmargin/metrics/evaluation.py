@@ -13,13 +13,14 @@ import pandas as pd
 from sklearn.metrics import brier_score_loss, log_loss
 
 from maxmargin.base.parameters import as_number
+from maxmargin.base.tables import positive_index
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.metrics.calibration import calibration_table
 from maxmargin.metrics.confusion import ConfusionTable, confusion_table
 from maxmargin.metrics.curves import RocCurve, roc
 from maxmargin.metrics.delong import AucResult, auc
 from maxmargin.metrics.kolmogorov import KsResult, ks_statistic
-from maxmargin.metrics.labels import BinaryTarget, class_names, known_labels, positive_index, scored_target
+from maxmargin.metrics.labels import BinaryTarget, class_names, known_labels, scored_target
 from maxmargin.metrics.lifts import gains
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from maxmargin.base.tables import example_weights
+from maxmargin.base.tables import example_weights, positive_index
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
 
 REST = "rest"
@@ -96,21 +96,6 @@ def class_names(classes: AnyArray, names: Sequence[str] | None) -> list[str]:
     if len(set(names)) < len(names):
         raise ValueError(f"names must differ from each other, got {list(names)}.")
     return [str(name) for name in names]
-
-
-def positive_index(classes: AnyArray, positive: Any) -> int:
-    """Position of the positive class in the sorted ``classes``: the last of two, unless it is named."""
-    if positive is None:
-        if len(classes) > 2:
-            raise ValueError(
-                f"{len(classes)} classes {[str(c) for c in classes]}: say which is positive "
-                "(positive=...); the others are then taken together."
-            )
-        return len(classes) - 1
-    found = np.flatnonzero(classes == positive) if np.ndim(positive) == 0 else np.empty(0, dtype=np.int64)
-    if not len(found):
-        raise ValueError(f"positive={positive!r} is not one of the classes {classes.tolist()}.")
-    return int(found[0])
 
 
 def binary_target(y: Any, *, positive: Any = None, names: Sequence[str] | None = None) -> BinaryTarget:

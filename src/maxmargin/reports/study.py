@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.base.columns import feature_names
 from maxmargin.base.typing import AnyArray
-from maxmargin.feature_selection.table import feature_names
 from maxmargin.metrics import Evaluation, evaluate
 from maxmargin.reports.study_rows import Rows
 from maxmargin.reports.subject import Subject

@@ -12,20 +12,20 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.base.columns import Column, feature_names, position, read_columns
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_count, check_not_negative
 from maxmargin.base.threads import effective_threads, run
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.prediction import predict
 from maxmargin.pieces.survey import learn_columns
 from maxmargin.scorecards.bins import Bins, NumberBins, count_codes
-from maxmargin.scorecards.column_reader import Column, column_names, position, read_table, read_target
-from maxmargin.scorecards.compress import Reader, compress, target_of_pieces
+from maxmargin.scorecards.compress import PieceReader, compress, event_of_pieces
 from maxmargin.scorecards.cuts import METHODS
 from maxmargin.scorecards.evidence import check_smoothing, evidence_of_bins, js_of_bins
-from maxmargin.scorecards.grouping import BinSettings, Rows, find_bins
+from maxmargin.scorecards.grouping import BinSettings, EventLabels, EventRows, find_bins, read_events
 from maxmargin.scorecards.partition import TRENDS
 
 _CATEGORIES = ("group", "ordered", "each")
@@ -145,9 +145,9 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Bins from columns compressed to weighted rows; see `compress` for what is exact and what not."""
         self._check_settings()
         learn_columns(self, pieces)
-        names = column_names(self)
-        target = target_of_pieces(pieces, self.positive, f"{type(self).__name__}.fit")
-        reader = Reader(tuple(names), self.categorical_features, target.event)
+        names = feature_names(self)
+        labels = event_of_pieces(self, pieces, self.positive)
+        reader = PieceReader(tuple(names), self.categorical_features, labels.event)
         settings = self._settings(names)
         compressed = compress(pieces, reader, settings)
         tasks = [
@@ -155,7 +155,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             for c, s in zip(compressed, settings, strict=True)
         ]
         found = run(tasks, effective_threads(self.n_jobs))
-        self._store(found, target.classes, target.event_index, compressed[0].rows.totals)
+        self._store(found, labels, compressed[0].rows.totals)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the bins and return the bin number of every cell: ``fit(X, y).transform(X)`` in one pass.
@@ -175,7 +175,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def codes(self, X: Any) -> list[IntArray]:
         """The same column by column, without copying them together."""
         check_is_fitted(self)
-        columns = read_table(self, X, reset=False, as_category=self.categorical_features)
+        columns = read_columns(self, X, reset=False, categorical=self.categorical_features)
         tasks = [partial(bins.assign, column) for bins, column in zip(self.bins_, columns, strict=True)]
         return run(tasks, effective_threads(self.n_jobs))
 
@@ -197,7 +197,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if variable is None:
             return pd.concat([self._table(j) for j in range(len(self.bins_))], ignore_index=True)
-        return self._table(position(variable, column_names(self)))
+        return self._table(position(variable, feature_names(self)))
 
     def edit(self, edges: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None) -> Binning:
         """A new Binning, fitted on the same rows, with the bins of some variables set by hand.
@@ -215,25 +215,19 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit_codes(self, X: Any, y: Any, sample_weight: Any) -> list[IntArray]:
         """Fit, and return the bin numbers column by column."""
         self._check_settings()
-        columns = read_table(self, X, reset=True, as_category=self.categorical_features)
-        target = read_target(
-            y, len(columns[0].values), self.positive, sample_weight, f"{type(self).__name__}.fit"
-        )
-        weight = np.ones(len(target.event)) if target.weight is None else target.weight
-        rows = Rows(target.event, weight, target.weight)
+        columns = read_columns(self, X, categorical=self.categorical_features)
+        labels, rows = read_events(self, y, len(columns[0].values), self.positive, sample_weight)
         settings = self._settings([column.name for column in columns])
         tasks = [partial(_bin_column, column, rows, s) for column, s in zip(columns, settings, strict=True)]
         found = run(tasks, effective_threads(self.n_jobs))
-        self._store(found, target.classes, target.event_index, rows.totals)
+        self._store(found, labels, rows.totals)
         return [codes for _, _, codes in found]
 
-    def _store(
-        self, found: list[Any], classes: AnyArray, event_index: int, totals: tuple[float, float]
-    ) -> None:
+    def _store(self, found: list[Any], labels: EventLabels, totals: tuple[float, float]) -> None:
         self.bins_: list[Bins] = [bins for bins, _, _ in found]
         self.counts_: list[FloatArray] = [counts for _, counts, _ in found]
-        self.classes_ = classes
-        self.event_ = classes[event_index]
+        self.classes_ = labels.classes
+        self.event_ = labels.event
         self.totals_ = totals
 
     def _check_settings(self) -> None:
@@ -312,7 +306,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def trend_of(self, variable: str | int) -> str:
         """How the event rate moves over the regular bins: "ascending", "descending", "none", or "flat"."""
-        j = position(variable, column_names(self))
+        j = position(variable, feature_names(self))
         bins = self.bins_[j]
         events, nonevents = self.counts_[j][:, : bins.n_regular]
         some = events + nonevents > 0
@@ -325,7 +319,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def is_number(self, variable: str | int) -> bool:
         """Whether a variable was binned as a number."""
-        return isinstance(self.bins_[position(variable, column_names(self))], NumberBins)
+        return isinstance(self.bins_[position(variable, feature_names(self))], NumberBins)
 
     def __sklearn_tags__(self) -> Any:
         return binary_table_tags(super().__sklearn_tags__())
@@ -365,7 +359,7 @@ def fresh_binning(given: Any) -> Binning:
 
 
 def _bin_column(
-    column: Column, rows: Rows, settings: BinSettings, cuts: FloatArray | None = None
+    column: Column, rows: EventRows, settings: BinSettings, cuts: FloatArray | None = None
 ) -> tuple[Bins, FloatArray, IntArray]:
     bins = find_bins(column.take(rows.counted), rows.only_counted, settings, cuts)
     codes = bins.assign(column)

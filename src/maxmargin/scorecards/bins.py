@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from maxmargin.base.columns import Column
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.compute.jit import jit
-from maxmargin.scorecards.column_reader import Column
 
 MISSING = "missing"
 UNSEEN = -1

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.base.columns import Column, columns_of
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.discretize import cuts_between
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
 from maxmargin.scorecards.bins import assign_numbers, count_codes, special_rows
-from maxmargin.scorecards.column_reader import Column, raw_columns, read_target, to_columns
 from maxmargin.scorecards.cuts import nearest_places, width_cuts
-from maxmargin.scorecards.grouping import BinSettings, Rows
+from maxmargin.scorecards.grouping import BinSettings, EventLabels, EventRows, read_events
 from maxmargin.scorecards.sketch import (
     DISTINCT,
     CategorySketch,
@@ -30,31 +30,18 @@ _MOST_LEVELS = 12
 
 
 @dataclass(frozen=True)
-class CompressedTarget:
-    """The two labels, and which of them is the event."""
-
-    classes: AnyArray
-    event_index: int
-
-    @property
-    def event(self) -> Any:
-        return self.classes[self.event_index]
-
-
-@dataclass(frozen=True)
 class Compressed:
     """A column as weighted rows; ``cuts`` are its pre-bins where its values were too many to keep."""
 
     column: Column
-    rows: Rows
+    rows: EventRows
     cuts: FloatArray | None = None
 
 
-def target_of_pieces(pieces: Pieces, positive: Any, who: str) -> CompressedTarget:
-    """The labels of the rows that count: one pass over the targets."""
+def event_of_pieces(estimator: Any, pieces: Pieces, positive: Any) -> EventLabels:
+    """The labels of the rows of positive weight: one pass over the targets."""
     labels, masses = pieces.map_reduce(_labels, combine=_merge_labels)
-    target = read_target(labels, len(labels), positive, masses, who)
-    return CompressedTarget(target.classes, target.event_index)
+    return read_events(estimator, labels, len(labels), positive, masses)[0]
 
 
 def _labels(piece: Piece) -> tuple[AnyArray, FloatArray]:
@@ -72,15 +59,15 @@ def _merge_labels(left: Any, right: Any) -> tuple[AnyArray, FloatArray]:
 
 
 @dataclass(frozen=True)
-class Reader:
-    """Reads the columns of a piece, its events and its weights; rows of weight 0 are not there."""
+class PieceReader:
+    """Reads the columns, events and weights of a piece; rows of weight 0 are left out."""
 
     names: tuple[str, ...]
-    as_category: Collection[Any]
+    categorical: Collection[Any]
     event: Any
 
     def __call__(self, piece: Piece) -> tuple[list[Column], Any, FloatArray]:
-        columns = to_columns(list(self.names), raw_columns(piece.X), piece.X, self.as_category)
+        columns = columns_of(piece.X, self.names, self.categorical)
         event, weight = piece.labels() == self.event, piece.weights()
         if not weight.all():
             keep = weight > 0
@@ -89,7 +76,7 @@ class Reader:
 
 
 def compress(
-    pieces: Pieces, reader: Reader, settings: Sequence[BinSettings], *, limit: int = DISTINCT
+    pieces: Pieces, reader: PieceReader, settings: Sequence[BinSettings], *, limit: int = DISTINCT
 ) -> list[Compressed]:
     """Every column as weighted rows that have the bins of the whole table.
 
@@ -113,7 +100,7 @@ def compress(
 
 def _sketch(
     pieces: Pieces,
-    reader: Reader,
+    reader: PieceReader,
     settings: Sequence[BinSettings],
     within: dict[int, Any],
     limit: int,
@@ -125,7 +112,7 @@ def _sketch(
 
 
 def _sketch_piece(
-    piece: Piece, reader: Reader, settings: Sequence[BinSettings], within: dict[int, Any], limit: int
+    piece: Piece, reader: PieceReader, settings: Sequence[BinSettings], within: dict[int, Any], limit: int
 ) -> dict[int, Sketch]:
     columns, event, weight = reader(piece)
     return {
@@ -168,13 +155,13 @@ def _weighted(name: str, values: AnyArray, counts: FloatArray, *, is_number: boo
     weight = counts.ravel()
     event = np.repeat([True, False], counts.shape[1])
     keep = weight > 0
-    rows = Rows(event[keep], weight[keep], weight[keep])
+    rows = EventRows(event[keep], weight[keep], weight[keep])
     return Compressed(Column(name, np.concatenate([values, values])[keep], is_number), rows)
 
 
 def _cuts_of_large(
     pieces: Pieces,
-    reader: Reader,
+    reader: PieceReader,
     settings: Sequence[BinSettings],
     large: dict[int, NumberSketch],
     limit: int,
@@ -215,7 +202,7 @@ class _Narrowed:
 
 def _quantile_cuts(
     pieces: Pieces,
-    reader: Reader,
+    reader: PieceReader,
     settings: Sequence[BinSettings],
     wanted: dict[int, tuple[NumberSketch, int]],
     limit: int,
@@ -255,7 +242,7 @@ def _regular(column: Column, weight: FloatArray, specials: tuple[Any, ...]) -> t
 
 
 def _weigh_cells(
-    piece: Piece, reader: Reader, settings: Sequence[BinSettings], splitters: dict[int, FloatArray]
+    piece: Piece, reader: PieceReader, settings: Sequence[BinSettings], splitters: dict[int, FloatArray]
 ) -> dict[int, Cells]:
     columns, _, weight = reader(piece)
     return {j: _cells(*_regular(columns[j], weight, settings[j].specials), s) for j, s in splitters.items()}
@@ -318,7 +305,7 @@ def _read_cuts(narrowed: _Narrowed, sketch: NumberSketch, n_bins: int) -> FloatA
 
 
 def _count_prebins(
-    piece: Piece, reader: Reader, settings: Sequence[BinSettings], cuts: dict[int, FloatArray]
+    piece: Piece, reader: PieceReader, settings: Sequence[BinSettings], cuts: dict[int, FloatArray]
 ) -> dict[int, FloatArray]:
     columns, event, weight = reader(piece)
     found = _Sums()

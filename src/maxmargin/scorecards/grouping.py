@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from maxmargin.base.typing import BoolArray, FloatArray, IntArray
+from maxmargin.base.columns import Column
+from maxmargin.base.tables import class_codes, example_weights, positive_index
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.scorecards.bins import (
     Bins,
     CategoryBins,
@@ -19,9 +21,64 @@ from maxmargin.scorecards.bins import (
     missing_rows,
     special_rows,
 )
-from maxmargin.scorecards.column_reader import Column
 from maxmargin.scorecards.cuts import cut_points
 from maxmargin.scorecards.partition import PartitionProblem, optimal_partition
+
+
+@dataclass(frozen=True)
+class EventRows:
+    """Events and weights of the rows. ``given`` is None where every weight is 1 (faster sorts)."""
+
+    event: BoolArray
+    weight: FloatArray
+    given: FloatArray | None
+
+    @cached_property
+    def counted(self) -> BoolArray | None:
+        """Mask of the rows of positive weight, None for all: a row of weight 0 does not count."""
+        return None if self.weight.all() else self.weight > 0
+
+    @cached_property
+    def only_counted(self) -> EventRows:
+        keep = self.counted
+        if keep is None:
+            return self
+        return EventRows(
+            self.event[keep], self.weight[keep], None if self.given is None else self.given[keep]
+        )
+
+    @cached_property
+    def totals(self) -> tuple[float, float]:
+        inside = float(self.weight[self.event].sum())
+        return inside, float(self.weight.sum()) - inside
+
+
+@dataclass(frozen=True)
+class EventLabels:
+    """The two class labels, and which of them is the event."""
+
+    classes: AnyArray
+    index: int
+
+    @property
+    def event(self) -> Any:
+        return self.classes[self.index]
+
+
+def read_events(
+    estimator: Any, y: Any, n_rows: int, positive: Any, sample_weight: Any
+) -> tuple[EventLabels, EventRows]:
+    """A target of two classes; ``positive`` is the event, the second of the sorted labels by default."""
+    classes, codes = class_codes(y, n_rows, estimator)
+    if len(classes) > 2:
+        raise ValueError(
+            "Only binary classification is supported. "
+            f"The type of the target is multiclass: y has {len(classes)} classes."
+        )
+    given = None if sample_weight is None else example_weights(sample_weight, None, classes, codes)
+    labels = EventLabels(classes, positive_index(classes, positive))
+    weight = np.ones(n_rows) if given is None else given
+    return labels, EventRows(codes == labels.index, weight, given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,33 +99,7 @@ class BinSettings:
     edges: Any = None
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Events and weights of the rows. ``given`` is None where all weigh one, which allows quicker sorts."""
-
-    event: BoolArray
-    weight: FloatArray
-    given: FloatArray | None
-
-    @cached_property
-    def counted(self) -> BoolArray | None:
-        """Rows of positive weight, or None for all: a row of weight 0 is not there."""
-        return None if self.weight.all() else self.weight > 0
-
-    @cached_property
-    def only_counted(self) -> Rows:
-        keep = self.counted
-        if keep is None:
-            return self
-        return Rows(self.event[keep], self.weight[keep], None if self.given is None else self.given[keep])
-
-    @cached_property
-    def totals(self) -> tuple[float, float]:
-        inside = float(self.weight[self.event].sum())
-        return inside, float(self.weight.sum()) - inside
-
-
-def find_bins(column: Column, rows: Rows, settings: BinSettings, cuts: FloatArray | None = None) -> Bins:
+def find_bins(column: Column, rows: EventRows, settings: BinSettings, cuts: FloatArray | None = None) -> Bins:
     """Bins of a column: given by hand, intervals of numbers, or groups of categories.
 
     ``cuts`` are the pre-bins of a number where they are known already.
@@ -108,7 +139,9 @@ def _groups_by_hand(column: Column, settings: BinSettings) -> CategoryBins:
     return CategoryBins(name=column.name, groups=groups, specials=settings.specials)
 
 
-def _number_bins(column: Column, rows: Rows, settings: BinSettings, cuts: FloatArray | None) -> NumberBins:
+def _number_bins(
+    column: Column, rows: EventRows, settings: BinSettings, cuts: FloatArray | None
+) -> NumberBins:
     x = column.values
     regular = ~np.isnan(x)
     if settings.specials:
@@ -122,7 +155,7 @@ def _number_bins(column: Column, rows: Rows, settings: BinSettings, cuts: FloatA
     return NumberBins(name=column.name, edges=cuts[ends[:-1] - 1], specials=settings.specials)
 
 
-def _cuts(x: FloatArray, use: BoolArray, rows: Rows, settings: BinSettings) -> FloatArray:
+def _cuts(x: FloatArray, use: BoolArray, rows: EventRows, settings: BinSettings) -> FloatArray:
     """Intervals of the values in use; infinite values lie in the outer ones and place no cut."""
     given = None if rows.given is None else rows.given[use]
     optimal = settings.method == "optimal"
@@ -131,7 +164,7 @@ def _cuts(x: FloatArray, use: BoolArray, rows: Rows, settings: BinSettings) -> F
     return cut_points(method, x[use], rows.event[use], given, n_bins, settings.min_share)
 
 
-def _choose(counts: FloatArray, rows: Rows, settings: BinSettings) -> IntArray:
+def _choose(counts: FloatArray, rows: EventRows, settings: BinSettings) -> IntArray:
     """Ends of the bins: the best partition, or every interval where nothing asks for merging."""
     optimal = settings.method == "optimal"
     problem = _problem(counts, rows, settings)
@@ -141,7 +174,7 @@ def _choose(counts: FloatArray, rows: Rows, settings: BinSettings) -> IntArray:
     return optimal_partition(problem, settings.trend if optimal else "none")
 
 
-def _problem(counts: FloatArray, rows: Rows, settings: BinSettings) -> PartitionProblem:
+def _problem(counts: FloatArray, rows: EventRows, settings: BinSettings) -> PartitionProblem:
     """How ordered pre-bins with these counts of events and non-events are to be put together."""
     all_events, all_nonevents = rows.totals
     return PartitionProblem(
@@ -156,7 +189,7 @@ def _problem(counts: FloatArray, rows: Rows, settings: BinSettings) -> Partition
     )
 
 
-def _category_bins(column: Column, rows: Rows, settings: BinSettings) -> CategoryBins:
+def _category_bins(column: Column, rows: EventRows, settings: BinSettings) -> CategoryBins:
     if settings.specials:
         ordinary = column.values.copy()
         ordinary[special_rows(column, settings.specials)] = None
@@ -183,7 +216,7 @@ def _too_pure(cells: FloatArray, settings: BinSettings) -> bool:
 
 
 def _merge_rare(
-    atoms: list[list[int]], counts: FloatArray, rows: Rows, settings: BinSettings
+    atoms: list[list[int]], counts: FloatArray, rows: EventRows, settings: BinSettings
 ) -> list[list[int]]:
     """Put the categories with too few rows into one atom at the end."""
     total = sum(rows.totals)
@@ -200,7 +233,7 @@ def _merge_rare(
 
 
 def _merge_neighbours(
-    atoms: list[list[int]], counts: FloatArray, rows: Rows, settings: BinSettings
+    atoms: list[list[int]], counts: FloatArray, rows: EventRows, settings: BinSettings
 ) -> list[list[int]]:
     """Exact grouping of categories that are ordered by event rate: their bins are monotone by themselves."""
     cells = np.array([counts[:, atom].sum(axis=1) for atom in atoms]).T

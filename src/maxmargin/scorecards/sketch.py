@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from maxmargin.base.columns import Column
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
 from maxmargin.scorecards.bins import special_rows
-from maxmargin.scorecards.column_reader import Column
 
 DISTINCT = 1 << 16  # distinct numbers of a column that are kept before they are thinned
 

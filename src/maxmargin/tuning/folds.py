@@ -7,13 +7,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, check_cv
-from sklearn.utils import get_tags
 
-from maxmargin.base.tables import checked_labels, checked_numbers, checked_target
-from maxmargin.base.typing import AnyArray, IntArray
+from maxmargin.base.typing import IntArray
 
 Fold = tuple[IntArray, IntArray]
 
@@ -56,29 +53,6 @@ def _makes_folds(cv: Any) -> bool:
     if isinstance(cv, Sequence):
         return len(cv) > 0 and all(isinstance(pair, Sized) and len(pair) == 2 for pair in cv)
     return cv is None or isinstance(cv, (Integral, Iterator)) or hasattr(cv, "split")
-
-
-def as_rows(X: Any) -> Any:
-    """Something that can be cut by rows: tables and strings as they are, sparse as CSR, else an array."""
-    if X is None or isinstance(X, str):
-        raise ValueError(f"X={X!r} is no table: give rows and columns.")
-    if sp.issparse(X):
-        return sp.csr_array(X)
-    if hasattr(X, "columns") or (isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], str)):
-        return X
-    rows = np.asarray(X)
-    if not rows.ndim:
-        raise ValueError(f"X={X!r} is no table: give rows and columns.")
-    return rows
-
-
-def as_targets(estimator: Any, y: Any, n: int) -> AnyArray | None:
-    """Targets of shape (n,), required where the estimator learns from them."""
-    if y is None and not get_tags(estimator).target_tags.required:
-        return None
-    if is_classifier(estimator):
-        return checked_labels(y, n, estimator)
-    return checked_numbers(y, n, estimator) if is_regressor(estimator) else checked_target(y, n, estimator)
 
 
 def n_rows(X: Any) -> int:

@@ -11,9 +11,10 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.base.tables import as_rows, as_targets
 from maxmargin.base.typing import FloatArray
 from maxmargin.tuning.errors import ErrorMeasure
-from maxmargin.tuning.folds import as_rows, as_targets, make_folds, n_rows
+from maxmargin.tuning.folds import make_folds, n_rows
 from maxmargin.tuning.grid import Grid
 from maxmargin.tuning.search import tune
 

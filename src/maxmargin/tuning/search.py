@@ -14,7 +14,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing
 
 from maxmargin.base.parameters import check_flag
-from maxmargin.base.tables import class_codes, row_weights
+from maxmargin.base.tables import as_rows, as_targets, class_codes, row_weights
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import FloatArray
 from maxmargin.machines.svm import OneClassSVM
@@ -25,8 +25,6 @@ from maxmargin.tuning.cells import Answer, FastCell, Targets
 from maxmargin.tuning.errors import ErrorMeasure
 from maxmargin.tuning.folds import (
     Fold,
-    as_rows,
-    as_targets,
     is_leave_one_out,
     make_folds,
     n_rows,

@@ -7,13 +7,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from maxmargin.base.columns import feature_names
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
 from maxmargin.displays.drawing.style import GREY, OKABE_ITO, axes, shortened
 from maxmargin.feature_selection.base import Selector
 from maxmargin.feature_selection.comparison import Comparison
 from maxmargin.feature_selection.rankers import Ranker
 from maxmargin.feature_selection.rfe import RFE
-from maxmargin.feature_selection.table import feature_names
 
 Kind = Literal["bars", "curve", "paths", "matrix"]
 MANY_LABELS = 40  # more names than this cannot be read on a curve

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from maxmargin.base.tables import Classes
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.dual.fold_problems import solve_folds
 from maxmargin.feature_selection.criteria import Subset
 from maxmargin.feature_selection.machine import MAX_STEPS, Machine, warn_not_converged
-from maxmargin.feature_selection.table import Classes
 from maxmargin.kernels import RBF
 from maxmargin.problems.multiclass import binary_tasks, predict_codes
 from maxmargin.solvers.dual.gram.repeated_rows import Merged, RepeatedRows

@@ -31,7 +31,7 @@ class Problem:
 
     @property
     def largest_nu(self) -> float:
-        """The largest feasible nu of a classifier (SPEC.md section 1)."""
+        """The largest feasible nu of a classifier."""
         sides = [self.weight[self.y == sign].sum() for sign in (-1.0, 1.0)]
         return float(2 * min(sides) / sum(sides))
 

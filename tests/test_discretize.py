@@ -1,4 +1,4 @@
-"""Entropies against the worked law of the texts and scipy; the MDL rule against a literal reference."""
+"""Entropies against the worked law of Gómez 2024, section 2.2.3, and scipy; the MDL rule against a literal reference."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from maxmargin.discretize import (
     symmetrical_uncertainty,
 )
 
-# the joint law of SPEC.md: X has two values (rows), Z three (columns)
+# the joint law of Gómez 2024, section 2.2.3: X has two values (rows), Z three (columns)
 X_LABEL = ["a", "a", "a", "b", "b", "b"]
 Z_LABEL = [1, 2, 3, 1, 2, 3]
 LAW = np.array([1 / 6, 1 / 15, 4 / 15, 1 / 6, 4 / 15, 1 / 15])

@@ -1,4 +1,4 @@
-"""The reproductions of the texts' experiments run, and agree with R where R can be known."""
+"""The scripts of examples/reproduce run and agree with R where its random numbers are known."""
 
 from __future__ import annotations
 

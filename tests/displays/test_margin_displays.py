@@ -85,7 +85,7 @@ def test_slacks_end_on_the_margin_of_their_class(moons):
 
 
 def test_one_variable():
-    """The line of the text: boundary at -b/w, margins at (-1 - b)/w and (1 - b)/w."""
+    """On a line: boundary at -b/w, margins at (-1 - b)/w and (1 - b)/w."""
     height = np.array([170, 147, 150, 154, 175, 152, 173, 177, 160, 163, 165, 168.0])
     label = np.array(list("+---+-++-+-+"))
     X = pd.DataFrame({"height": height})

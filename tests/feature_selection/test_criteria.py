@@ -1,4 +1,4 @@
-"""Criteria: worked values of SPEC.md, identities, monotonicity."""
+"""Criteria: worked values, identities, monotonicity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters: worked values of SPEC.md, literal references, conventions."""
+"""Filters: worked values, literal references, conventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recursive elimination: worked values of SPEC.md, literal W^2 differences, scikit-learn's rankings."""
+"""Recursive elimination: worked values, literal W^2 differences, scikit-learn's rankings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mercer's condition, distances in feature space, the explicit polynomial map (SPEC.md section 4)."""
+"""Mercer's condition, distances in feature space, the explicit polynomial map."""
 
 from __future__ import annotations
 

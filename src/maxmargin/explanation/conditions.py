@@ -19,7 +19,7 @@ from maxmargin.machines.svm.fitted_problem import Machine
 def kkt_table(model: Any) -> pd.DataFrame:
     """The Karush-Kuhn-Tucker conditions of every training row of a fitted machine.
 
-    For a classifier, with mu_i = C_i - alpha_i the multiplier of xi_i >= 0 [0, chapter 3]:
+    For a classifier, with mu_i = C_i - alpha_i the multiplier of xi_i >= 0 (Valera, chapter 3):
 
         alpha_i = 0          then  y_i f(x_i) >= 1   (outside the band, xi_i = 0)
         0 < alpha_i < C_i    then  y_i f(x_i)  = 1   (on the margin, xi_i = 0)

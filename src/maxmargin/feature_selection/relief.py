@@ -75,7 +75,7 @@ class Relief(_ReliefBase):
     n_instances : number of rows drawn without replacement, a share in (0, 1), an array of row numbers, or
         None for all rows (then nothing is random).
     distance : "scaled" finds neighbours by the sum of diff; "raw" by the Manhattan distance of the numbers as
-        they are (the worked example of the texts; columns of large numbers dominate).
+        they are (the worked example of Gómez 2024, section 2.2.2; columns of large numbers dominate).
     n_features, threshold : as every ranker.
     categorical : "auto" (by the dtypes of a dataframe), or a list of columns.
     random_state : seed of the draw.

@@ -73,7 +73,7 @@ class Forward(_Sequential):
 
     Notes
     -----
-    p + (p - 1) + ... evaluations, O(p^2) for the whole path. Whitney (1971); algorithm 2 of the text.
+    p + (p - 1) + ... evaluations, O(p^2) for the whole path. Whitney (1971); Gómez 2024, algorithm 2.
 
     Examples
     --------

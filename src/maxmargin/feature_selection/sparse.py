@@ -71,7 +71,7 @@ class SparseSVMSelector(Selector):
     -----
     One fit for each lambda and fold. Bradley and Mangasarian, Feature selection via concave minimization and
     support vector machines (1998); Neumann, Schnoerr and Steidl, Combined SVM-based feature selection and
-    classification (2005); equations (2.14) and (2.16)-(2.20) of the text.
+    classification (2005); Gómez 2024, (2.14) and (2.16)-(2.20).
 
     Examples
     --------

@@ -27,7 +27,7 @@ class SimulatedAnnealing(Search):
     Notes
     -----
     At least m log(T1 / T0) / log(cooling) flips; known subsets are not evaluated again. Kirkpatrick, Gelatt
-    and Vecchi (1983); algorithm 3 of the text.
+    and Vecchi (1983); Gómez 2024, algorithm 3.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Genetic(Search):
     Notes
     -----
     At most N (G + 1) evaluations; known subsets are not evaluated again. Mitchell, An introduction to genetic
-    algorithms (1998); algorithm 4 of the text.
+    algorithms (1998); Gómez 2024, algorithm 4.
 
     Examples
     --------

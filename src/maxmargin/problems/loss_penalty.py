@@ -17,7 +17,7 @@ from maxmargin.problems.penalties import Penalty
 
 @dataclass(frozen=True, kw_only=True)
 class LossPenalty:
-    """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + P(w).                     SPEC section 2, (PRIMAL)
+    """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + P(w).                                     (PRIMAL)
 
     The intercept b is not penalised. The dual has one variable u_i per row, a slope of c_i L:
 

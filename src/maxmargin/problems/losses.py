@@ -1,6 +1,6 @@
 """Losses L(y, f) of a target y and a score f: value, derivatives, conjugate and proximal map in f.
 
-SPEC section 2. Margin losses (y is -1 or +1) are functions of the margin m = y f, regression losses of the
+Margin losses (y is -1 or +1) are functions of the margin m = y f, regression losses of the
 residual r = f - y. For every loss
 
 - ``value(f, y)`` is L;

@@ -1,6 +1,6 @@
 """Penalties P(w): value, conjugate and proximal map.
 
-One class holds every penalty of SPEC section 2, because all are sums of the same three parts:
+One class holds every penalty, because all are sums of the same three parts:
 
     P(w) = l2 / 2 ||w||^2 + l1 ||w||_1 + l0 sum_j (1 - exp(-alpha |w_j|))
 

@@ -1,4 +1,4 @@
-"""Grids of parameters: expansion, and the default grids of the texts."""
+"""Grids of parameters: expansion, and the default grids."""
 
 from __future__ import annotations
 

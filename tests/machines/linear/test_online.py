@@ -26,7 +26,7 @@ def _data(n=80, p=5, seed=0, noise=0.0):
 def _plain(
     rule, X, y, weights, *, eta0=1.0, lam=0.0, C=np.inf, schedule="constant", radius=0.0, decay_bias=False
 ):
-    """The algorithms as the texts print them, rows in order: last iterate, average, mistakes."""
+    """The algorithms as Fuentes prints them, rows in order: last iterate, average, mistakes."""
     w, b, total, mistakes = np.zeros(X.shape[1]), 0.0, np.zeros(X.shape[1] + 1), 0
     for t, (x, label, weight) in enumerate(zip(X, y, weights, strict=True), start=1):
         f = w @ x + b

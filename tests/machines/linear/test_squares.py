@@ -217,7 +217,7 @@ def test_fisher_shrinkage_repairs_a_singular_scatter():
 
 
 def test_fisher_eigenvalues_are_those_of_the_scatters():
-    """SPEC section 8: W^-1 F v = lambda v, with the sums of squares inside and between the classes."""
+    """W^-1 F v = lambda v, with the sums of squares inside and between the classes."""
     rng = np.random.default_rng(3)
     y = np.repeat([0, 1, 2], [20, 30, 25])
     X = rng.normal(size=(75, 4)) + np.array([[0, 0, 0, 0], [2, 1, 0, 0], [0, 2, 2, 0]])[y]

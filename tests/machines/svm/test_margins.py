@@ -1,4 +1,4 @@
-"""Margins, slack, kinds of points, the bias rule, and the worked values of SPEC.md."""
+"""Margins, slack, kinds of points, the bias rule, and worked values."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_worked_leave_one_out_errors(columns: list[int], n_wrong: int) -> None:
 
 
 def test_worked_weights() -> None:
-    """w and b on standardised columns (sample standard deviation), SPEC.md "Worked values"."""
+    """w and b on standardised columns (sample standard deviation)."""
     X = (TABLE - TABLE.mean(axis=0)) / TABLE.std(axis=0, ddof=1)
     model = mm.SVC(C=1.0, kernel=Linear(), tol=1e-9).fit(X, CLASS)
     np.testing.assert_allclose(model.coef_[0], [1.2989, 0.2853, -0.0407], atol=5e-5)

@@ -1,4 +1,4 @@
-"""Losses against the margin, as the texts draw them."""
+"""Losses against the margin, as textbooks draw them."""
 
 from __future__ import annotations
 

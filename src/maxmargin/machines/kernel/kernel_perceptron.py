@@ -67,7 +67,7 @@ def _block_steps(
 class KernelPerceptron(ClassifierMixin, KernelExpansion):
     """The perceptron in feature space: f(x) = sum_i a_i y_i (K(x_i, x) + 1), a_i counting mistakes on row i.
 
-    [1, section 5.1]. The 1 is the intercept. Rows are taken in blocks, whose scores cost one product of
+    Fuentes, section 5.1. The 1 is the intercept. Rows are taken in blocks, whose scores cost one product of
     kernel values with the support vectors; memory is that of the support vectors and one block.
 
     Parameters

@@ -20,9 +20,9 @@ from maxmargin.solvers.least_squares.ridge_path import RidgePath, kernel_path, k
 class KernelRidge(RegressorMixin, KernelExpansion):
     """Kernel ridge regression: a = (K + alpha I)^-1 y and f(x) = sum_i a_i K(x_i, x).
 
-        min over f   sum_i s_i (y_i - f(x_i))^2 + alpha ||f||^2                         [1, section 5.2], [4]
+        min over f   sum_i s_i (y_i - f(x_i))^2 + alpha ||f||^2                         (Fuentes, section 5.2)
 
-    alpha is n lambda in the notation of [1], rho in that of [4], and scikit-learn's alpha. There is no
+    alpha is n lambda in Fuentes' notation, rho in Tobar's (2023), and scikit-learn's alpha. There is no
     intercept; add a constant kernel for one. One alpha costs a Cholesky factorisation and, for the exact
     leave-one-out residuals, its inverse (n^3 together); a path costs one tridiagonal reduction
     (8/3 n^3) and then n^2 for each alpha.

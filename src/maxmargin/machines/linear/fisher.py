@@ -28,7 +28,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
     F is the scatter between the classes' means, W the pooled scatter inside the classes. The axes are the
     eigenvectors of W^-1 F in falling order of their eigenvalues, at most n_classes - 1, scaled to
     v'Wv = n - K so that scores have unit variance inside classes. A row belongs to the class of the
-    nearest centroid in these scores. SPEC section 8; [1, section 6].
+    nearest centroid in these scores. Fuentes, section 6.
 
     Parameters
     ----------

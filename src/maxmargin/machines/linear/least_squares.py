@@ -69,7 +69,7 @@ class _Squares(LinearRegressor):
 class LeastSquares(_Squares):
     """Linear least squares, the shortest solution where it is not unique.
 
-        min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2                                      [1, section 4.1]
+        min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2                                (Fuentes, section 4.1)
 
     Dense tables by singular values (cost n p min(n, p)), CSR ones through the normal equations, of the rows
     where these are fewer than the columns.
@@ -136,9 +136,9 @@ class LeastSquares(_Squares):
 class Ridge(_Squares):
     """Ridge regression, with a path of penalties and exact leave-one-out errors for the price of one fit.
 
-        min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2                      [1, section 4.2]
+        min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2                (Fuentes, section 4.2)
 
-    alpha is n lambda in the notation of [1], and scikit-learn's alpha. The intercept is not penalised.
+    alpha is n lambda in Fuentes' notation, and scikit-learn's alpha. The intercept is not penalised.
     Cost: n p min(n, p) for the factorisation, then n min(n, p) for each alpha.
 
     Parameters
@@ -146,7 +146,7 @@ class Ridge(_Squares):
     alpha : the penalty; not used where ``alphas`` is given.
     alphas : penalties to try; the one with the smallest leave-one-out error is kept as ``alpha_``.
     fit_intercept : whether b is free or 0.
-    solver : "closed", or "sgd" for stochastic gradient descent [1, algorithm 7] on
+    solver : "closed", or "sgd" for stochastic gradient descent (Fuentes, algorithm 7) on
         (1/2)(y - f)^2 + (lambda/2)||w||^2 with lambda = alpha / n and the steps eta0 / (1 + eta0 lambda t).
     eta0 : first step of "sgd", in units of 1 / max ||(x, 1)||^2 for the heaviest row.
     max_iter : passes of "sgd".

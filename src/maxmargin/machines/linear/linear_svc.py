@@ -33,17 +33,17 @@ class LinearSVC(LinearClassifier):
     ========  =====================================================  ==========================
     penalty   P(w)                                                   source
     ========  =====================================================  ==========================
-    "l2"      1/2 ||w||^2                                            [0], [3]
-    "l1"      nu ||w||_1                                             [2 (2.14)]
-    "l0"      nu sum_j (1 - exp(-alpha |w_j|))                       [2 (2.17)-(2.18)], FSV
-    "l1l2"    1/2 ||w||^2 + nu ||w||_1                               [2 (2.19)], C = mu / n
-    "l0l2"    1/2 ||w||^2 + nu sum_j (1 - exp(-alpha |w_j|))         [2 (2.20)], C = mu / n
-    "none"    0                                                      [2 (2.10)] with the hinge
+    "l2"      1/2 ||w||^2                                            Valera, chapter 3
+    "l1"      nu ||w||_1                                             Gómez 2024, (2.14)
+    "l0"      nu sum_j (1 - exp(-alpha |w_j|))                       Gómez 2024, (2.17)-(2.18): FSV
+    "l1l2"    1/2 ||w||^2 + nu ||w||_1                               Gómez 2024, (2.19), C = mu / n
+    "l0l2"    1/2 ||w||^2 + nu sum_j (1 - exp(-alpha |w_j|))         Gómez 2024, (2.20), C = mu / n
+    "none"    0                                                      Gómez 2024, (2.10), with the hinge
     ========  =====================================================  ==========================
 
     Parameters
     ----------
-    C : weight of the losses; SPEC's lambda is 1/C.
+    C : weight of the losses, the inverse of the regularisation parameter lambda.
     loss : "hinge", "squared_hinge" or "logistic".
     penalty : see the table.
     sparsity : the weight nu of the l1 or l0 part.

@@ -34,7 +34,7 @@ class LinearSVR(LinearRegressor):
 
         min over w, b   C sum_i s_i L(<w, x_i> + b - y_i) + P(w)
 
-    with L(r) = max(0, |r| - epsilon) or its square, and the convex penalties of `LinearSVC`. SPEC section 2.
+    with L(r) = max(0, |r| - epsilon) or its square, and the convex penalties of `LinearSVC`.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ class LogisticRegression(LinearClassifier):
     with the penalty gone for ``C=inf``, the default: standard errors, p values and odds ratios are those of
     the likelihood, and a penalty would bias them. The intercept is never penalised. Solved by Newton's method
     (cost n p^2 per iteration, a handful of iterations) until the relative duality gap is below ``tol``.
-    SPEC section 2; [1, section 7].
+    Fuentes, section 7.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class MeanHinge(OnlineClassifier):
             self._heaviest[k] = self._scales[k] * mine.max()
 
     def _bound(self, rho: FloatArray) -> float:
-        """rho^2 (1 + log T)/(2 lambda T) after T steps ([0, theorem 5.14]), the largest of the machines."""
+        """rho^2 (1 + log T)/(2 lambda T) after T steps (Valera, theorem 5.14), the largest of all classes."""
         T = np.array([state.steps for state in self._states])
         return float(np.max(rho**2 * (1.0 + np.log(T)) / (2.0 * self._decay() * T)))
 

@@ -19,8 +19,8 @@ _FIRST_ROWS = 1000  # looked at first: where the data are not separated, one of 
 class Perceptron(OnlineClassifier):
     """Rosenblatt's perceptron, plain or averaged: on y f <= 0, w <- w + eta y x and b <- b + eta y.
 
-    [1, algorithms 1-3]; with ``average=True`` the average of all iterates is returned ([1, algorithm 3]
-    means to). On separable data it makes at most (R / gamma)^2 mistakes (Novikoff 1962), where with an
+    Fuentes, algorithms 1-3. With ``average=True`` the average of all iterates is returned (algorithm 3 means
+    to). On separable data it makes at most (R / gamma)^2 mistakes (Novikoff 1962), where with an
     intercept R and gamma are taken for the points (x, 1). Cost of a pass: n p.
 
     Parameters
@@ -145,7 +145,7 @@ def _smallest_score(X: Any, signs: FloatArray, theta: FloatArray) -> float:
 class PassiveAggressive(OnlineClassifier):
     """Passive-aggressive learning: the smallest change that gives the last row a margin of one, capped.
 
-        step  min(hinge / ||x||^2, C)           "pa1", [1, algorithm 4] with C = 1/lambda
+        step  min(hinge / ||x||^2, C)           "pa1": Fuentes, algorithm 4, with C = 1/lambda
         step  hinge / (||x||^2 + 1/(2C))         "pa2"
 
     With an intercept x is (x, 1). Crammer et al. 2006. Cost of a pass: n p.
@@ -153,7 +153,7 @@ class PassiveAggressive(OnlineClassifier):
     Parameters
     ----------
     C : cap of a step ("pa1") or its softness ("pa2").
-    lam : SPEC's lambda, 1/C; give this or C.
+    lam : lambda = 1/C; give this or C.
     variant : "pa1" or "pa2".
     tol : stop when the mean loss of a pass is not better than the best by this; None for all passes.
     average, fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose, trace :
@@ -238,9 +238,9 @@ class Pegasos(MeanHinge):
 
         min over w, b   lambda/2 (||w||^2 + b^2) + mean_i hinge(y_i (<w, x_i> + b))
 
-    with steps 1/(lambda t) ([1, algorithm 5] prints 1/t), and with ``project`` a projection on the ball of
-    radius 1/sqrt(lambda), which holds the optimum. The bound needs a strongly convex objective, so that the
-    intercept, a column of ones, is penalised with the rest. Cost of a pass: n p.
+    with steps 1/(lambda t) (Fuentes, algorithm 5, prints 1/t), and with ``project`` a projection on the ball
+    of radius 1/sqrt(lambda), which holds the optimum. The bound needs a strongly convex objective, so
+    the intercept, a column of ones, is penalised with the rest. Cost of a pass: n p.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Subgradient descent with the step rules and bounds of the text."""
+"""Subgradient descent with the step rules and bounds of Valera, chapter 5."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SubgradientDescent(MeanHinge):
                                                              bound rho^2 (1 + log T)/(2 lambda T)
 
     T is the number of steps (passes, times n when stochastic), rho a bound on the subgradients, B one on the
-    length of the optimal theta = (w, b). The bounds ([0, theorems 5.9 and 5.14]) hold for the average
+    length of the optimal theta = (w, b). The bounds (Valera, theorems 5.9 and 5.14) hold for the average
     iterate, in expectation when stochastic. Cost of a step: n p in batch mode, p when stochastic.
 
     Parameters

@@ -61,7 +61,7 @@ def parameters(final: Any) -> list[tuple[str, str]]:
 
 
 def _figures(study: Study) -> list[Any]:
-    """What a reader of the texts expects: support vectors by kind, the margin."""
+    """Support vectors by kind, and the margin."""
     final, say = study.subject.final, study.say
     facts = []
     if hasattr(final, "support_vectors_"):

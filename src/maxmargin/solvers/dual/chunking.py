@@ -6,7 +6,7 @@
 4. The next chunk: the support vectors of this one and the worst offenders. Stop when nobody offends.
 
 The chunk grows to hold every support vector, and its matrix with it: that is the method's limit. Vapnik
-(1982); [0, chapter 7].
+(1982); Valera, chapter 7.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Chunking(DualSolver):
 
     Parameters
     ----------
-    size : offenders that join in a round (the text takes 100 to 500).
+    size : offenders that join in a round (Valera suggests 100 to 500).
 
     ``max_iter`` counts rounds. A round computes the matrix of its chunk and the rows of what changed.
 

@@ -6,8 +6,8 @@
 3. Move the gradient of all rows with the kernel rows of what changed, and choose again.
 
 Memory is that of a q x q matrix, however many support vectors there are. Osuna, Freund & Girosi (1997),
-Joachims (1999); [0, chapter 7]. With q = 2 it is SMO; with q = 512, rows in a cache and half of the set kept
-between rounds it is the engine (`WorkingSet`).
+Joachims (1999); Valera, chapter 7. With q = 2 it is SMO; with q = 512, rows in a cache and half of the set
+kept between rounds it is the engine (`WorkingSet`).
 """
 
 from __future__ import annotations

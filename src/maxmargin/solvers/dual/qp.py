@@ -1,6 +1,6 @@
 """Quadratic programming: the whole matrix at once, by an interior-point method (clarabel).
 
-This is how the texts state the problem, and the reference that all other solvers are tested against. It needs
+This is how textbooks state the problem, and the reference that all other solvers are tested against. It needs
 all n^2 kernel values and factorises matrices of that size, O(n^3) per iteration: a few thousand rows at most.
 """
 

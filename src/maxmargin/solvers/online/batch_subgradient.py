@@ -1,6 +1,6 @@
 """Subgradient descent on the primal, with all rows in every step.
 
-    min over w, b   1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i f(x_i)),        steps 1/t, as [0, theorem 5.14]
+    min over w, b   1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i f(x_i)),        steps 1/t (Valera, theorem 5.14)
 
 (and the like for regression and one-class machines). A subgradient of the sum at w is -sum_i u_i y_i x_i with
 u_i = C_i for the rows inside the margin and 0 for those outside. The intercept is not stepped but put where

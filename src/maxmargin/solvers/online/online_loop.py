@@ -1,4 +1,4 @@
-"""One loop behind every online learner: theta <- (1 - eta lambda) theta + eta g x. SPEC section 3."""
+"""One loop behind every online learner: theta <- (1 - eta lambda) theta + eta g x."""
 
 from __future__ import annotations
 

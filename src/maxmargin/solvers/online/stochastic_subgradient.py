@@ -2,7 +2,7 @@
 
     row i with y_i f(x_i) < 1:   w <- (1 - 1/t) w + (1/(lambda t)) y_i x_i,   else   w <- (1 - 1/t) w,
 
-with lambda = 1 / sum_i C_i (Shalev-Shwartz et al. 2011; [0, chapter 5], [1, algorithm 5], which prints 1/t).
+with lambda = 1 / sum_i C_i (Shalev-Shwartz et al. 2011; Valera, chapter 5; Fuentes, algorithm 5, prints 1/t).
 After k passes over all rows w = sum_i a_i y_i x_i with a_i = C_i times the share of the passes in which row i
 made a step: between 0 and C_i, so that it is a point of the dual but for the equality. Scaling the heavier
 class down repairs that, and the duality gap says how good w is.

@@ -28,7 +28,7 @@ _ENDS = {0: Status.CONVERGED, 1: Status.MAX_ITER, 2: Status.UNBOUNDED, 3: Status
 class LinearProgram:
     """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + sum_j l1_j |w_j|   as a linear program, exactly.
 
-    For the hinge (robust linear program [2 (2.10)] without penalty, l1-SVM [2 (2.14)]) and the
+    For the hinge (robust linear program without penalty and l1-SVM: Gómez 2024, (2.10) and (2.14)) and the
     eps-insensitive loss. w = w+ - w- when there is a penalty; one slack per row (two for regression). The
     multipliers of the constraints are the losses' slopes.
 

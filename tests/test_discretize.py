@@ -1,4 +1,4 @@
-"""Entropies against the worked law of Gómez 2024, section 2.2.3, and scipy; the MDL rule against a literal reference."""
+"""Entropies against a worked example (Gómez 2024, section 2.2.3) and scipy; the MDL rule against a literal one."""
 
 from __future__ import annotations
 

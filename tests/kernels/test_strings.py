@@ -40,7 +40,7 @@ def enumerated(s, t, length, decay):
 
 @pytest.mark.parametrize("decay", [0.5, 0.25, 0.1, 0.9])
 def test_worked_values(decay):
-    """"SV" is the one common pair; "SVM" holds SV, VM (span 2) and SM (span 3)."""
+    """The one common pair is "SV"; "SVM" holds SV, VM (span 2) and SM (span 3)."""
     plain = Subsequence(length=2, decay=decay, normalize=False)
     np.testing.assert_allclose(plain(["SVM"], ["SVA"]), [[decay**4]], rtol=1e-15)
     np.testing.assert_allclose(plain.diag(["SVM"]), [2 * decay**4 + decay**6], rtol=1e-15)

@@ -1,4 +1,4 @@
-"""Entropies against a worked example (Gómez 2024, section 2.2.3) and scipy; the MDL rule against a literal one."""
+"""Entropies against a worked example (Gómez 2024, section 2.2.3) and scipy; the MDL rule by brute force."""
 
 from __future__ import annotations
 

@@ -108,8 +108,8 @@ class Backward(_Sequential):
 
     Notes
     -----
-    O(p^2) evaluations for the whole path, of large subsets first. Marill and Green (1963); algorithm 1 of the
-    text.
+    O(p^2) evaluations for the whole path, of large subsets first. Marill and Green (1963); Gómez
+    2024, algorithm 1.
 
     Examples
     --------

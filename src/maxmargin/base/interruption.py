@@ -1,4 +1,4 @@
-"""A fit that fails or is interrupted leaves the estimator as it was."""
+"""A fit replaces the whole model at once or not at all, and a prediction uses one model."""
 
 from __future__ import annotations
 
@@ -8,22 +8,46 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 Estimator = TypeVar("Estimator")
 Options = ParamSpec("Options")
-Fitted = TypeVar("Fitted")
+Result = TypeVar("Result")
+Method = Callable[Concatenate[Estimator, Options], Result]
 
 
-def all_or_nothing(
-    fit: Callable[Concatenate[Estimator, Options], Fitted],
-) -> Callable[Concatenate[Estimator, Options], Fitted]:
-    """A ``fit`` after which the attributes are those of the new fit or, where it raises, those of before."""
+def all_or_nothing(fit: Method[Estimator, Options, Result]) -> Method[Estimator, Options, Result]:
+    """A ``fit`` that works on a copy and then replaces all attributes of the estimator in one assignment.
+
+    Where it raises or is interrupted, the estimator stays as it was. Threads that predict during the fit see
+    the old model: the methods they call are marked with `of_one_fit`.
+    """
 
     @wraps(fit)
-    def whole(self: Estimator, /, *args: Options.args, **options: Options.kwargs) -> Fitted:
+    def whole(self: Estimator, /, *args: Options.args, **options: Options.kwargs) -> Result:
         before = dict(self.__dict__)
-        try:
-            return fit(self, *args, **options)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        twin = _with_state(self, dict(before))
+        result = fit(twin, *args, **options)
+        after = twin.__dict__
+        # attributes that this fit did not touch keep the value they have now: set_params may have come between
+        state = {name: value for name, value in self.__dict__.items() if name in after or name not in before}
+        state |= {
+            name: value for name, value in after.items() if name not in before or before[name] is not value
+        }
+        self.__dict__ = state
+        return self if result is twin else result  # type: ignore[return-value]  # fit returns its estimator
 
     return whole
+
+
+def of_one_fit(method: Method[Estimator, Options, Result]) -> Method[Estimator, Options, Result]:
+    """A method such as ``predict`` that sees the attributes of one fit, even if another thread refits."""
+
+    @wraps(method)
+    def steady(self: Estimator, /, *args: Options.args, **options: Options.kwargs) -> Result:
+        return method(_with_state(self, self.__dict__), *args, **options)
+
+    return steady
+
+
+def _with_state(estimator: Estimator, state: dict[str, object]) -> Estimator:
+    """An object of the same class with these attributes."""
+    twin: Estimator = object.__new__(type(estimator))
+    twin.__dict__ = state
+    return twin

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import maxmargin as mm
 
@@ -64,3 +65,19 @@ def test_equal_rows_are_not_divided_and_strings_are_refused() -> None:
         mm.CellSVC(kernel=mm.kernels.Subsequence()).fit(["a", "b"], [0, 1])
     with pytest.raises(ValueError, match="cell_size=0 must be"):
         mm.CellSVC(cell_size=0).fit(X, np.repeat([0, 1], 50))
+
+
+@pytest.mark.parametrize("cell_size", [20, 300])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sparse_rows_in_many_cells_give_the_dense_model(cell_size: int, dtype: Any) -> None:
+    """With many cells scikit-learn would search them with a tree, which does not take sparse rows."""
+    X, y = waves(400)
+    X = X.astype(dtype)
+    options: dict[str, Any] = {"C": 5.0, "gamma": 0.7, "cell_size": cell_size, "random_state": 0, "tol": 1e-5}
+    dense = mm.CellSVC(**options).fit(X, y)
+    thin = mm.CellSVC(**options).fit(sp.csr_array(X), y)
+    assert len(dense.sizes_) == len(thin.sizes_)
+    assert (len(thin.sizes_) >= 20) == (cell_size == 20)
+    np.testing.assert_allclose(
+        thin.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-3 if dtype is np.float32 else 1e-4
+    )

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import _safe_indexing
@@ -194,7 +195,8 @@ class CellSVC(ClassifierMixin, TakesKernel):
 
 def _nearest(table: Any, centres: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
     """Distances and numbers of the k nearest centres of every row, each of shape (n, k)."""
-    found = NearestNeighbors(n_neighbors=k).fit(centres).kneighbors(table)
+    way = "brute" if sp.issparse(table) else "auto"  # trees take dense rows only
+    found = NearestNeighbors(n_neighbors=k, algorithm=way).fit(centres).kneighbors(table)
     distances: FloatArray = found[0]
     numbers: IntArray = found[1]
     return distances, numbers

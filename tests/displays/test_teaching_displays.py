@@ -13,7 +13,7 @@ import maxmargin as mm
 from maxmargin import displays
 from maxmargin.displays.machines.feature_map_display import plane_in_box
 from maxmargin.kernels import RBF, Linear, Polynomial, Sigmoid, Spectrum
-from maxmargin.machines.svm.stages import solve_in_stages
+from maxmargin.machines.svm.certify import solve_in_stages
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def test_every_machine_of_several_classes(iris: Any) -> None:
     for multiclass in ("ovo", "ovr"):
         model = mm.SVC(multiclass=multiclass, decision_function_shape="ovr").fit(X, y)
         for i in (0, 70, 120):
-            decisions = model._decisions(X.iloc[[i]])[0]
+            decisions = model.binary_decisions(X.iloc[[i]])[0]
             for k in range(3):
                 found = mm.explain(model, X.iloc[i], machine=k)
                 assert found.decision == pytest.approx(decisions[k], abs=1e-9)

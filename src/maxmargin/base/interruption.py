@@ -25,7 +25,7 @@ def all_or_nothing(fit: Method[Estimator, Options, Result]) -> Method[Estimator,
         twin = _with_state(self, dict(before))
         result = fit(twin, *args, **options)
         after = twin.__dict__
-        # attributes that this fit did not touch keep the value they have now: set_params may have come between
+        # what this fit did not touch keeps its present value: another thread may have called set_params
         state = {name: value for name, value in self.__dict__.items() if name in after or name not in before}
         state |= {
             name: value for name, value in after.items() if name not in before or before[name] is not value

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.machines.svm import SVDD
 from maxmargin.machines.svm.base import KernelMachine
-from maxmargin.machines.svm.fitted_problem import Machine
+from maxmargin.machines.svm.fitted_problem import FittedProblem
 
 
 def kkt_table(model: Any) -> pd.DataFrame:
@@ -67,7 +67,7 @@ def kkt_table(model: Any) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def _of_classifier(model: Any, machine: Machine) -> pd.DataFrame:
+def _of_classifier(model: Any, machine: FittedProblem) -> pd.DataFrame:
     y_f = machine.signs * machine.decisions
     squared = getattr(model, "loss", "hinge") == "squared_hinge"
     return pd.DataFrame(
@@ -85,7 +85,7 @@ def _of_classifier(model: Any, machine: Machine) -> pd.DataFrame:
     )
 
 
-def _of_detector(model: Any, machine: Machine) -> pd.DataFrame:
+def _of_detector(model: Any, machine: FittedProblem) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "row": machine.rows,
@@ -99,7 +99,7 @@ def _of_detector(model: Any, machine: Machine) -> pd.DataFrame:
     )
 
 
-def _of_regressor(model: Any, machine: Machine) -> pd.DataFrame:
+def _of_regressor(model: Any, machine: FittedProblem) -> pd.DataFrame:
     n = len(machine.rows)
     mu, residual = _mu(machine), machine.signs - machine.decisions
     squared = getattr(model, "loss", "") == "squared_epsilon_insensitive"
@@ -122,13 +122,13 @@ def _of_regressor(model: Any, machine: Machine) -> pd.DataFrame:
     )
 
 
-def _mu(machine: Machine) -> FloatArray:
+def _mu(machine: FittedProblem) -> FloatArray:
     """The multipliers of xi >= 0: C - alpha; NaN where there is no bound."""
     return np.where(np.isfinite(machine.upper), machine.upper - machine.alpha, np.nan)
 
 
 def _conditions(
-    machine: Machine, what: str, edge: str, *, rising: bool = False, squared: bool = False
+    machine: FittedProblem, what: str, edge: str, *, rising: bool = False, squared: bool = False
 ) -> AnyArray:
     """The condition of each multiplier, by where it stands in [0, C]; ``rising``: outside is above."""
     inside, outside = ("<=", ">=") if rising else (">=", "<=")

@@ -17,7 +17,7 @@ from maxmargin.io.files import ModelFileError, write_whole
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Scaled, Sigmoid
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.machines.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
-from maxmargin.machines.svm.pair_layout import compact_pairs
+from maxmargin.machines.svm.svm_classifier import compact_pairs
 
 _TYPES = {
     "c_svc": SVC,

@@ -2,10 +2,8 @@
 
 from maxmargin.kernels.algebra import Exp, Mapped, Modulated, Normalized, Power, Product, Scaled, Sum
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.explicit_map import polynomial_map
 from maxmargin.kernels.mercer import MercerCheck, distance, mercer_check
-from maxmargin.kernels.names import as_kernel
-from maxmargin.kernels.parsing import KernelExpressionError, parse
+from maxmargin.kernels.parsing import KernelExpressionError, as_kernel, parse
 from maxmargin.kernels.precomputed import Function, Precomputed
 from maxmargin.kernels.spectrum import Spectrum
 from maxmargin.kernels.subsequence import Subsequence
@@ -20,6 +18,7 @@ from maxmargin.kernels.vectors import (
     QuadraticForm,
     Rank1,
     Sigmoid,
+    polynomial_map,
 )
 
 __all__ = [

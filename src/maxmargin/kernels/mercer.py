@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 
 from maxmargin.base.typing import FloatArray
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.names import as_kernel
+from maxmargin.kernels.parsing import as_kernel
 
 
 @dataclass(frozen=True)

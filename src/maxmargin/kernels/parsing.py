@@ -1,6 +1,7 @@
-"""Kernels from text such as ``2*RBF(gamma=0.1) + Linear()``, read by a grammar of their own.
+"""Kernels by name ("rbf"), and from expressions such as ``2*RBF(gamma=0.1) + Linear()``.
 
-Only the nodes of Python's syntax tree that are listed here have a meaning: nothing is evaluated.
+An expression is read through Python's syntax tree, and only the nodes listed here have a meaning: nothing is
+evaluated.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from math import isfinite
 from typing import Any
 
 from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.precomputed import Function, Precomputed
 from maxmargin.kernels.spectrum import Spectrum
 from maxmargin.kernels.subsequence import Subsequence
+from maxmargin.kernels.vector_base import Gamma
 from maxmargin.kernels.vectors import (
     RBF,
     Constant,
@@ -27,6 +30,44 @@ from maxmargin.kernels.vectors import (
     QuadraticForm,
     Sigmoid,
 )
+
+NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "exponential", "precomputed")
+
+
+def as_kernel(kernel: Any, *, gamma: Gamma = "scale", coef0: float = 0.0, degree: int = 3) -> Kernel:
+    """A Kernel from a name, a Kernel or a function; the other arguments belong to the names.
+
+    >>> from maxmargin.kernels import as_kernel
+    >>> as_kernel("poly", gamma=0.5, coef0=1.0, degree=2)
+    Polynomial(gamma=0.5, coef0=1.0, degree=2)
+    """
+    if isinstance(kernel, Kernel):
+        if (gamma, coef0, degree) != ("scale", 0.0, 3):
+            raise ValueError(
+                f"gamma, coef0 and degree belong to kernels given by name: set them on {kernel!r} itself."
+            )
+        return kernel
+    match kernel:
+        case "linear":
+            return Linear()
+        case "poly":
+            return Polynomial(gamma=gamma, coef0=coef0, degree=degree)
+        case "rbf":
+            return RBF(gamma=gamma)
+        case "sigmoid":
+            return Sigmoid(gamma=gamma, coef0=coef0)
+        case "laplacian":
+            return Laplacian(gamma=gamma)
+        case "exponential":
+            return Exponential(gamma=gamma)
+        case "precomputed":
+            return Precomputed()
+    if callable(kernel) and not isinstance(kernel, type):
+        return Function(kernel)
+    raise ValueError(f"kernel={kernel!r} is unknown: use a Kernel, a function or one of {', '.join(NAMES)}.")
+
+
+# -- expressions --------------------------------------------------------------------------------------------
 
 _KINDS: dict[str, Callable[..., Kernel]] = {
     kind.__name__: kind

@@ -36,7 +36,7 @@ def test_estimator(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("name", ["ridge", "perceptron"])
+@pytest.mark.parametrize("name", ["kernel_ridge", "kernel_perceptron"])
 def test_docstring_examples(name):
     result = doctest.testmod(importlib.import_module(f"maxmargin.machines.kernel.{name}"))
     assert result.attempted > 0

@@ -31,7 +31,7 @@ ESTIMATORS = [
     mm.LargeKernelRidge(polish=True),
     mm.CellSVC(cell_size=20),
 ]
-MODULES = ["transformers", "classification", "regression", "ridge", "cells"]
+MODULES = ["transformers", "large_svm", "large_ridge", "cell_svc"]
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:

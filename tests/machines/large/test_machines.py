@@ -13,8 +13,8 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
 import maxmargin as mm
-from maxmargin.machines.large.polish import snapped
-from maxmargin.machines.large.sizing import plan
+from maxmargin.machines.large.approximation import snapped
+from maxmargin.machines.large.mapped_rows import map_size
 
 GAMMA = 0.2
 
@@ -155,7 +155,7 @@ def test_better_maps_save_products_with_the_exact_kernel() -> None:
 def test_features_that_do_not_fit_are_computed_again() -> None:
     X, f, y = curved(4000)
     stored = svc(tol=1e-8).fit(X, y)
-    assert plan(4000, 3, 8, 60, 26).stored is False
+    assert map_size(4000, 3, 8, 60, 26).stored is False
     again = svc(tol=1e-8, memory=26).fit(X, y)
     np.testing.assert_allclose(stored.coef_, again.coef_, atol=1e-9)
     hinge = svc(loss="hinge", memory=26).fit(X, f > 0)
@@ -165,18 +165,18 @@ def test_features_that_do_not_fit_are_computed_again() -> None:
 
 
 def test_sizes_follow_rows_and_memory() -> None:
-    assert plan(100, 5, 8, "auto", 1000).n_components == 100
-    assert plan(10_000, 5, 8, "auto", 1000).n_components == 200
-    assert plan(1_000_000, 5, 4, "auto", 100_000).n_components == 1000
-    assert plan(10**9, 5, 4, "auto", 1000, in_pieces=True).n_components == 1500
-    half = plan(1_000_000, 5, 4, "auto", 3000)  # 4 GB would hold all 1000
+    assert map_size(100, 5, 8, "auto", 1000).n_components == 100
+    assert map_size(10_000, 5, 8, "auto", 1000).n_components == 200
+    assert map_size(1_000_000, 5, 4, "auto", 100_000).n_components == 1000
+    assert map_size(10**9, 5, 4, "auto", 1000, in_pieces=True).n_components == 1500
+    half = map_size(1_000_000, 5, 4, "auto", 3000)  # 4 GB would hold all 1000
     assert half.stored
     assert 500 <= half.n_components < 1000
-    assert plan(1_000_000, 5, 4, "auto", 1000) == plan(1_000_000, 5, 4, 1000, 1000)
+    assert map_size(1_000_000, 5, 4, "auto", 1000) == map_size(1_000_000, 5, 4, 1000, 1000)
     with pytest.raises(MemoryError, match="500 components need"):
-        plan(1000, 5, 8, 500, 10)
+        map_size(1000, 5, 8, 500, 10)
     with pytest.raises(MemoryError, match="raise memory"):
-        plan(10**8, 5, 8, "auto", 100)
+        map_size(10**8, 5, 8, "auto", 100)
 
 
 def test_weights_are_repetitions_and_zero_rows_do_not_count() -> None:
@@ -221,6 +221,6 @@ def test_refusals_and_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
         svc(C=0).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="LargeSVC reached a relative duality gap"):
         svc(max_iter=1, tol=1e-12, C=100.0).fit(X, y)
-    monkeypatch.setattr("maxmargin.machines.large.polish.FEASIBLE", 50)
+    monkeypatch.setattr("maxmargin.machines.large.approximation._POLISHED", 50)
     with pytest.warns(UserWarning, match="grows with the square"):
         svc(polish=True).fit(X, y)

@@ -54,7 +54,7 @@ def test_pieces_give_the_answer_of_memory(k: int) -> None:
 def test_pieces_whose_features_are_many_are_mapped_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     X, _, y = curved()
     inside = mm.LargeSVC(**SETTINGS).fit(X, y)
-    monkeypatch.setattr("maxmargin.machines.large.mapped_design._PIECE_BYTES", 0)
+    monkeypatch.setattr("maxmargin.machines.large.mapped_rows._PIECE_BYTES", 0)
     outside = mm.LargeSVC(**SETTINGS).fit(mm.pieces.from_array(X, y, rows=400))
     same(inside, outside, X)
 

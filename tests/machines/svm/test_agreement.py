@@ -118,7 +118,7 @@ def test_coef(n_classes: int, multiclass: Any, layout: Any) -> None:
         theirs = svm.SVC(kernel="linear", tol=TIGHT).fit(X, y)
         np.testing.assert_allclose(model.coef_, theirs.coef_, **CLOSE)
     decisions = X @ model.coef_.T + model.intercept_
-    np.testing.assert_allclose(model._decisions(layout(X)), decisions, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.binary_decisions(layout(X)), decisions, rtol=1e-9, atol=1e-9)
 
 
 def test_coef_exists_for_the_linear_kernel_only() -> None:

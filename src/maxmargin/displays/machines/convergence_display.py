@@ -11,7 +11,7 @@ import pandas as pd
 from maxmargin.base.typing import FloatArray
 from maxmargin.displays.drawing.style import GREY, OKABE_ITO, axes, legend_below
 from maxmargin.displays.drawing.view import final_step
-from maxmargin.machines.svm.stages import solve_in_stages
+from maxmargin.machines.svm.certify import solve_in_stages
 
 _FLOOR = 1e-16
 

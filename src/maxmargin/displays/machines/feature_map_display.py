@@ -14,7 +14,7 @@ from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.displays.drawing.style import class_colour, class_marker
 from maxmargin.displays.drawing.view import final_step
 from maxmargin.kernels import Polynomial
-from maxmargin.kernels.explicit_map import polynomial_map
+from maxmargin.kernels.vectors import polynomial_map
 from maxmargin.machines.svm import SVC
 
 Map = Callable[[FloatArray], FloatArray]

@@ -20,8 +20,7 @@ from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.compute.jit import jit_sums
 from maxmargin.kernels.kernel_products import kernel_times
-from maxmargin.machines.kernel.base import KernelExpansion
-from maxmargin.machines.kernel.stacked_rows import stack_rows, take_rows
+from maxmargin.machines.kernel_estimator import KernelExpansion, stack_rows, take_rows
 from maxmargin.problems.multiclass import (
     binary_tasks,
     check_strategy,

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 from sklearn.base import RegressorMixin
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_positive, check_positives
 from maxmargin.base.tables import checked_numbers, row_weights
 from maxmargin.base.threads import blas_threads_for, effective_threads
 from maxmargin.base.typing import FloatArray
-from maxmargin.machines.kernel.base import KernelExpansion
+from maxmargin.machines.kernel_estimator import KernelExpansion
 from maxmargin.solvers.least_squares.ridge_path import RidgePath, kernel_path, kernel_ridge
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidge(RegressorMixin, KernelExpansion):
     """Kernel ridge regression: a = (K + alpha I)^-1 y and f(x) = sum_i a_i K(x_i, x).
 
@@ -50,24 +52,8 @@ class KernelRidge(RegressorMixin, KernelExpansion):
     (0.001, True)
     """
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        alphas: Any = None,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.alphas = alphas
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.n_jobs = n_jobs
+    alpha: float = 1.0
+    alphas: Any = field(default=None, kw_only=True)
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
@@ -102,6 +88,7 @@ class KernelRidge(RegressorMixin, KernelExpansion):
                 pass
         return kernel_path(K, y, weights, alphas, overwrite=True, n_threads=n_threads)
 
+    @of_one_fit
     def predict(self, X: Any) -> FloatArray:
         """Predicted values of shape (n_samples,)."""
         return self._sums(X, getattr(self, "dual_coef_", np.empty(0)))

@@ -3,8 +3,7 @@
 from maxmargin.machines.large.approximation import Approximation
 from maxmargin.machines.large.cell_svc import CellSVC
 from maxmargin.machines.large.large_ridge import LargeKernelRidge
-from maxmargin.machines.large.large_svc import LargeSVC
-from maxmargin.machines.large.large_svr import LargeSVR
+from maxmargin.machines.large.large_svm import LargeSVC, LargeSVR
 from maxmargin.machines.large.transformers import LowRank, RandomFourier
 
 __all__ = ["LowRank", "RandomFourier", "LargeSVC", "LargeSVR", "LargeKernelRidge", "CellSVC", "Approximation"]

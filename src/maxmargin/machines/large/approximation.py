@@ -1,7 +1,8 @@
-"""What a low-rank answer is worth for the exact kernel."""
+"""From the low-rank solution to the exact kernel: how far it is, and a start for the exact solver."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any
@@ -17,24 +18,25 @@ from maxmargin.problems.certificate import Certificate
 _PROBES = 256  # support rows at which the missing part of the kernel is evaluated
 _BLOCK = 8192
 _ALL_PAIRS = 3000  # support rows up to which it is evaluated at all of them
+_POLISHED = 100_000  # rows for which the exact solver takes about a minute
 
 
 @dataclass(frozen=True, kw_only=True)
 class Approximation:
-    """The distance between the low-rank problem and the exact one; the certificate says nothing about it.
+    """The distance between the low-rank problem and the exact one, which the certificate does not include.
 
-    Landmarks make a projection, so the answer f is a function of the exact kernel's space with the norm |w|,
-    and its objective is a value of the exact problem. The multipliers u of the low-rank problem are feasible
-    in the exact dual, where they lose 1/2 u'(K - phi phi')u. Together
+    Landmarks define a projection, so the solution f is a function of the exact kernel's space with the norm
+    |w|, and its objective is a value of the exact problem. The multipliers u of the low-rank problem are
+    feasible in the exact dual, where they lose 1/2 u'(K - phi phi')u. Together
 
         objective(f) - optimum of the exact kernel <= gap + 1/2 u'(K - phi phi') u = exact_gap.
 
     Attributes
     ----------
     map : `MapError` of the map.
-    exact_gap : that bound for the machine where it is largest relative to the objective; NaN for random
-        features (no projection) and for rows in pieces.
-    exact_gap_error : its standard error, where it was estimated from 256 rows; 0 where it is exact.
+    exact_gap : this bound for the binary problem where it is largest relative to the objective; NaN for
+        random features (no projection) and for rows in pieces.
+    exact_gap_error : its standard error where it was estimated from 256 rows; 0 where it is exact.
     relative : exact_gap / objective.
     """
 
@@ -54,8 +56,8 @@ class Approximation:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What one machine found: multipliers u of all rows, phi'u, and its certificate."""
+class DualPoint:
+    """The dual solution of one low-rank problem: multipliers u of all rows, phi'u, and the certificate."""
 
     u: FloatArray
     adjoint: FloatArray
@@ -63,46 +65,76 @@ class Answer:
 
 
 def worst_approximation(
-    error: MapError, map_: Any, X: Any, answers: list[Answer], n_threads: int
+    error: MapError, map_: Any, X: Any, found: list[DualPoint], n_threads: int
 ) -> Approximation:
-    """That of the machine with the largest relative gap."""
+    """The approximation of the problem with the largest relative gap."""
     if not isinstance(map_, NystromMap):
         return Approximation(map=error)
-    found = []
-    for answer in answers:
-        energy, spread = missing_energy(map_, X, answer, n_threads)
-        primal = answer.certificate.primal
+    gaps = []
+    for point in found:
+        energy, spread = missing_energy(map_, X, point, n_threads)
+        primal = point.certificate.primal
         # no objective is negative, so the gap never exceeds the objective itself
-        gap = min(max(answer.certificate.gap, 0.0) + 0.5 * energy, primal)
-        found.append((gap / max(primal, 1e-300), gap, 0.5 * spread))
-    relative, gap, spread = max(found)
+        gap = min(max(point.certificate.gap, 0.0) + 0.5 * energy, primal)
+        gaps.append((gap / max(primal, 1e-300), gap, 0.5 * spread))
+    relative, gap, spread = max(gaps)
     return Approximation(map=error, exact_gap=gap, exact_gap_error=spread, relative=relative)
 
 
-def missing_energy(map_: NystromMap, X: Any, answer: Answer, n_threads: int) -> tuple[float, float]:
+def missing_energy(map_: NystromMap, X: Any, point: DualPoint, n_threads: int) -> tuple[float, float]:
     """u'(K - phi phi')u and its standard error: over all rows with u != 0, or rows drawn by |u|."""
-    support = np.flatnonzero(answer.u)
+    support = np.flatnonzero(point.u)
     if not len(support):
         return 0.0, 0.0
-    u = answer.u[support]
+    u = point.u[support]
     if len(support) <= _ALL_PAIRS:
-        return max(float(u @ _missing(map_, X, support, support, answer, n_threads)), 0.0), 0.0
+        return max(float(u @ _missing(map_, X, support, support, point, n_threads)), 0.0), 0.0
     size = np.abs(u)
     total = float(size.sum())
     chosen = np.random.default_rng(0).choice(len(u), size=_PROBES, p=size / total)
-    values = _missing(map_, X, support[chosen], support, answer, n_threads)
+    values = _missing(map_, X, support[chosen], support, point, n_threads)
     values *= total * np.sign(u[chosen])
     return max(float(values.mean()), 0.0), float(values.std(ddof=1) / np.sqrt(_PROBES))
 
 
 def _missing(
-    map_: NystromMap, X: Any, at: IntArray, support: IntArray, answer: Answer, n_threads: int
+    map_: NystromMap, X: Any, at: IntArray, support: IntArray, point: DualPoint, n_threads: int
 ) -> FloatArray:
-    """(K - phi phi')u at some rows; the support rows are looked at block by block."""
+    """(K - phi phi')u at some rows; the support rows are read block by block."""
     left = map_.points(_safe_indexing(X, at))
-    out = -(map_.of_points(left).astype(np.float64) @ answer.adjoint)
+    out = -(map_.of_points(left).astype(np.float64) @ point.adjoint)
     for part in blocks(len(support), _BLOCK):
         rows = support[part]
         right = map_.points(_safe_indexing(X, rows))
-        out += kernel_times(map_.kernel, left, right, answer.u[rows], n_threads=n_threads)
+        out += kernel_times(map_.kernel, left, right, point.u[rows], n_threads=n_threads)
     return np.asarray(out)
+
+
+# -- polish: the exact problem, started from the low-rank solution ------------------------------------------
+
+
+def warn_if_long(n: int, name: str) -> None:
+    if n > _POLISHED:
+        warnings.warn(
+            f"{name}(polish=True) on {n} rows solves the exact problem, whose cost grows with the square of "
+            f"the rows (about a minute for {_POLISHED}): expect hours, or use polish=False.",
+            UserWarning,
+            stacklevel=6,
+        )
+
+
+def snapped(beta: FloatArray, c: FloatArray) -> FloatArray:
+    """Coefficients moved to the nearer of 0 and their bound, then balanced by changing the least certain.
+
+    For losses with bounds c. A low-rank solution tells well which rows are at which bound, and badly where
+    the others lie: the exact solver is faster from the bounds (5.0 s instead of 7.8 s on 50 000 rows).
+    """
+    size = np.abs(beta)
+    near = np.where(size > 0.5 * c, np.sign(beta) * c, 0.0)
+    excess = float(near.sum())
+    heavy = np.flatnonzero(near * np.sign(excess) > 0)
+    heavy = heavy[np.argsort(size[heavy] / c[heavy], kind="stable")]
+    before = np.concatenate([[0.0], np.cumsum(np.abs(near[heavy]))[:-1]])
+    taken = np.clip(abs(excess) - before, 0.0, np.abs(near[heavy]))
+    near[heavy] -= np.sign(near[heavy]) * taken
+    return near

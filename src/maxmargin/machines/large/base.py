@@ -1,13 +1,14 @@
-"""What the large machines share: a map learned from a sample, features in blocks, one linear problem each."""
+"""Base class of the large machines: a map learned from a sample, features in blocks, a linear problem."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_count, check_flags, check_positive
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import FloatArray
@@ -25,12 +26,24 @@ from maxmargin.kernels.feature_maps import (
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.kernels.landmarks import METHODS
 from maxmargin.machines.kernel_estimator import TakesKernel
-from maxmargin.machines.large.approximation import Answer, Approximation, worst_approximation
-from maxmargin.machines.large.mapped_design import MappedDesign, piece_design
-from maxmargin.machines.large.mapped_rows import Rows, feature_map, generator, opened, sample_numbers
-from maxmargin.machines.large.polish import warn_if_long
-from maxmargin.machines.large.sizing import plan
+from maxmargin.machines.large.approximation import (
+    Approximation,
+    DualPoint,
+    warn_if_long,
+    worst_approximation,
+)
+from maxmargin.machines.large.mapped_rows import (
+    MappedDesign,
+    TableRows,
+    feature_map,
+    generator,
+    map_size,
+    opened,
+    piece_design,
+    sample_numbers,
+)
 from maxmargin.pieces.collection import Pieces
+from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.survey import Survey
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved
@@ -45,10 +58,10 @@ _PREDICTED_ROWS = 8192  # rows that are prepared at a time
 
 
 @dataclass(frozen=True)
-class Mapped:
+class MappedRows:
     """The training rows after the map."""
 
-    rows: Rows
+    rows: TableRows
     map: FeatureMap
     design: Design
     error: MapError
@@ -64,26 +77,43 @@ class MappedPieces:
     error: MapError
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LargeMachine(TakesKernel):
-    """Common base of the large machines. Subclasses list their own constructor arguments."""
+    """Base class of the large machines; `LargeSVC` documents the parameters."""
 
-    n_components: Any
-    method: str
-    sample: int | None
-    memory: float | None
-    polish: bool
-    tol: float
-    max_iter: int
-    random_state: Any
-    verbose: int
+    n_components: int | Literal["auto"] = "auto"
+    method: str = "pivoted_cholesky"
+    memory: float | None = None
+    polish: bool = False
+    sample: int | None = None
+    tol: float = 1e-4
+    max_iter: int = 200
+    random_state: Any = None
+    verbose: int = 0
 
-    map_: FeatureMap
-    coef_: FloatArray
-    intercept_: Any
-    certificate_: Certificate
-    approximation_: Approximation
+    # the linear problem behind the map
+    fit_intercept = True
+    penalty = "l2"
+    solver = "auto"
 
     # -- fit -----------------------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to X of shape (n_samples, n_features) and y of shape (n_samples,), or to `Pieces`."""
+        self.check_parameters()
+        pieces = as_pieces(X, y, sample_weight)
+        if pieces is None:
+            self._fit_memory(X, y, sample_weight)
+        else:
+            self._fit_pieces(pieces)
+        return self
+
+    def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> None:
+        raise NotImplementedError
+
+    def _fit_pieces(self, pieces: Pieces) -> None:
+        raise NotImplementedError
 
     def check_parameters(self) -> None:
         check_positive("tol", self.tol)
@@ -91,20 +121,20 @@ class LargeMachine(TakesKernel):
         check_flags(self, "polish")
         check_choice("method", self.method, (*METHODS, "fourier"))
 
-    def _mapped(self, rows: Rows) -> Mapped:
+    def _mapped(self, rows: TableRows) -> MappedRows:
         """Learn the map from a sample and apply it to all rows, within ``memory``."""
         threads = effective_threads(self.n_jobs)
-        sizes = plan(rows.n, _width(rows.X), rows.dtype.itemsize, self.n_components, self.memory)
-        seen = rows.drawn(self.sample, sizes.n_components, generator(self.random_state))
-        map_ = self._learn(seen.X, sizes.n_components)
+        size = map_size(rows.n, _width(rows.X), rows.dtype.itemsize, self.n_components, self.memory)
+        seen = rows.drawn(self.sample, size.n_components, generator(self.random_state))
+        map_ = self._learn(seen.X, size.n_components)
         error = measure(map_, seen.X, seen.n, complete=seen.n == rows.n)
-        if not sizes.stored:
-            return Mapped(rows, map_, MappedDesign(map_, rows.X, rows.n, threads), error)
+        if not size.stored:
+            return MappedRows(rows, map_, MappedDesign(map_, rows.X, rows.n, threads), error)
         missing = np.zeros(rows.n) if isinstance(map_, NystromMap) else None
         features = transform(map_, rows.X, rows.n, rows.dtype, n_threads=threads, missing=missing)
         if missing is not None:
             error = error.over_all(squared_norms(features), missing)
-        return Mapped(rows, map_, design(features, self.n_jobs), error)
+        return MappedRows(rows, map_, design(features, self.n_jobs), error)
 
     def _learn(self, X: Any, m: int) -> FeatureMap:
         rng, threads = generator(self.random_state), effective_threads(self.n_jobs)
@@ -114,8 +144,8 @@ class LargeMachine(TakesKernel):
         """As `_mapped` for rows in pieces: the same sample for the same number of rows, so the same map."""
         if self.polish:
             raise ValueError("polish=True needs all rows in memory: use polish=False for data in pieces.")
-        sizes = plan(seen.n_rows, seen.n_features, 8, self.n_components, self.memory, in_pieces=True)
-        m = sizes.n_components
+        size = map_size(seen.n_rows, seen.n_features, 8, self.n_components, self.memory, in_pieces=True)
+        m = size.n_components
         numbers = sample_numbers(seen.n_rows, self.sample, m, generator(self.random_state))
         X = pieces.rows_at(numbers).X
         map_ = self._learn(X, m)
@@ -141,17 +171,13 @@ class LargeMachine(TakesKernel):
         solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
         return solve_pieces(problem, solver, callback=self._callback)[:2]
 
-    def _near(self, mapped: Mapped, answers: list[Answer]) -> Approximation:
-        """What the answers are worth for the exact kernel."""
+    def _near(self, mapped: MappedRows, found: list[DualPoint]) -> Approximation:
+        """How far the solutions are from those of the exact kernel."""
         threads = effective_threads(self.n_jobs)
-        return worst_approximation(mapped.error, mapped.map, mapped.rows.X, answers, threads)
+        return worst_approximation(mapped.error, mapped.map, mapped.rows.X, found, threads)
 
-    def _warn_unsolved(self, certificate: Certificate) -> None:
-        remedy = f"raise max_iter={self.max_iter}, lower C or scale X"
-        warn_unsolved(certificate, self.tol, type(self).__name__, remedy)
-
-    def _exact_settings(self, mapped: Mapped) -> dict[str, Any]:
-        """Settings of the machine that polishes the answer with the exact kernel."""
+    def _exact_settings(self, mapped: MappedRows) -> dict[str, Any]:
+        """Settings of the estimator that polishes the solution with the exact kernel."""
         warn_if_long(mapped.rows.n, type(self).__name__)
         return {
             "kernel": mapped.map.kernel,
@@ -162,14 +188,20 @@ class LargeMachine(TakesKernel):
         }
 
     def _problem(
-        self, X: Design, y: FloatArray, c: FloatArray, loss: Loss, *, l2: float = 1.0, intercept: bool = True
+        self, X: Design, y: FloatArray, c: FloatArray, loss: Loss, *, l2: float = 1.0
     ) -> LossPenalty:
-        return LossPenalty(X=X, y=y, c=c, loss=loss, penalty=Penalty(l2=l2), fit_intercept=intercept)
+        penalty = Penalty(l2=l2)
+        return LossPenalty(X=X, y=y, c=c, loss=loss, penalty=penalty, fit_intercept=self.fit_intercept)
 
-    def _store_map(self, map_: FeatureMap) -> None:
+    def _store_map(
+        self, map_: FeatureMap, certificate: Certificate, near: Approximation, remedy: str
+    ) -> None:
         self.map_ = map_
         self.kernel_ = map_.kernel
         self.n_components_ = map_.n_components
+        self.low_rank_certificate_ = self.certificate_ = certificate
+        self.approximation_ = near
+        warn_unsolved(certificate, self.tol, type(self).__name__, remedy)
 
     def _report(self, iteration: int, value: float) -> None:
         print(f"{type(self).__name__}: iteration {iteration}, objective {value:.10g}", flush=True)
@@ -177,7 +209,7 @@ class LargeMachine(TakesKernel):
     # -- prediction ----------------------------------------------------------------------------------
 
     def _decisions(self, X: Any) -> FloatArray:
-        """<w, phi(x)> + b of shape (n_samples, n_machines), by blocks; with landmarks m p per row."""
+        """<w, phi(x)> + b of shape (n_samples, n_problems), by blocks; with landmarks m p per row."""
         check_is_fitted(self)
         rows = opened(self, X, reset=False)
         coefficients = np.atleast_2d(self.coef_).T

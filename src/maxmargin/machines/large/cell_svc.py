@@ -1,8 +1,8 @@
-"""Support vector classification by cells: many small exact machines instead of one large one."""
+"""Support vector classification by cells: many small exact models instead of one large one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice, check_count, check_not_negative, check_positive
 from maxmargin.base.tables import class_codes, example_weights
 from maxmargin.base.threads import effective_threads, run
@@ -29,12 +29,12 @@ _SAMPLE = 20_000  # rows that place the first centres
 _ROUNDS = 20  # of splitting cells that are too large
 _ROOM = 1.5  # more centres than n / cell_size: cells are not equally full
 _BLOCK = 8192
-_NEIGHBOURS = 8  # cells that may have a say in one decision
+_NEIGHBOURS = 8  # cells that one decision may combine
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The machines of one cell, one for each class (one for two); a number where one side is empty."""
+    """The models of one cell, one for each class (one for two); a constant where one side is empty."""
 
     machines: tuple[SVC | float, ...]
 
@@ -51,30 +51,32 @@ class Cell:
         return [machine.certificate_ for machine in self.machines if isinstance(machine, SVC)]
 
 
+@dataclass(eq=False, repr=False)
 class CellSVC(ClassifierMixin, TakesKernel):
     """Exact support vector machines on cells of space, blended across their boundaries.
 
     Centres of k-means divide the rows into Voronoi cells of at most ``cell_size`` rows; every cell has an
-    exact `SVC` (one against the rest for more than two classes). A row between cells has the mean of their
-    decisions: a cell whose centre is at distance d, where the nearest one is at d1, has a weight proportional
-    to max(0, 1 - (d - d1) / (softness (d + d1))), so decisions do not jump from one cell to the next. At most
-    the eight nearest cells take part. Thomann, Blaschzyk, Meister & Steinwart (2017) study such cells.
+    exact `SVC` (one against the rest for more than two classes). A row between cells gets a weighted mean of
+    their decisions: the weight of a cell whose centre is at distance d, where the nearest one is at d1, is
+    proportional to max(0, 1 - (d - d1) / (softness (d + d1))), so decisions do not jump from one cell to the
+    next. At most the eight nearest cells take part. Thomann, Blaschzyk, Meister & Steinwart (2017) study such
+    cells.
 
-    Cost n cell_size p for all machines together, instead of n^2 p. Where the boundary is local this is more
-    accurate than a low-rank kernel of the same price; where every row says something about every other, less.
+    Cost n cell_size p for all cells together, instead of n^2 p. Where the boundary is local this is more
+    accurate than a low-rank kernel of the same cost; where distant rows matter, less.
 
     Parameters
     ----------
     C, kernel, gamma, coef0, degree, loss, class_weight, tol : as in `SVC`; kernels of numbers.
-    cell_size : rows of a cell at most (equal rows are never divided).
+    cell_size : largest number of rows of a cell (equal rows are never divided).
     softness : width of the zone in which cells are blended; 0 for hard boundaries.
-    random_state, n_jobs : seed of k-means; threads, which work on different cells.
+    random_state : seed of k-means. n_jobs : number of threads, which work on different cells.
     verbose : 1 prints a line for every cell.
 
     Attributes
     ----------
-    centres_ : of shape (n_cells, n_features). sizes_ : rows of the cells. cells_ : their machines.
-    certificate_ : the worst of all machines; None where every cell holds one class.
+    centres_ : of shape (n_cells, n_features). sizes_ : number of rows of each cell. cells_ : their models.
+    certificate_ : the worst of all cells; None where every cell holds one class.
     classes_, kernel_ : as in `SVC`.
 
     Examples
@@ -87,36 +89,14 @@ class CellSVC(ClassifierMixin, TakesKernel):
     (True, True, True)
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
-        class_weight: Any = None,
-        cell_size: int = 2000,
-        softness: float = 0.1,
-        tol: float = 1e-3,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.loss = loss
-        self.class_weight = class_weight
-        self.cell_size = cell_size
-        self.softness = softness
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    C: float = 1.0
+    loss: Literal["hinge", "squared_hinge"] = field(default="hinge", kw_only=True)
+    class_weight: Any = field(default=None, kw_only=True)
+    cell_size: int = field(default=2000, kw_only=True)
+    softness: float = field(default=0.1, kw_only=True)
+    tol: float = field(default=1e-3, kw_only=True)
+    random_state: Any = field(default=None, kw_only=True)
+    verbose: int = field(default=0, kw_only=True)
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CellSVC:
@@ -131,7 +111,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
         weights = example_weights(sample_weight, self.class_weight, self.classes_, codes)
         kernel = self.make_kernel()
         if kernel.whole or self.kernel == "precomputed":
-            raise ValueError(f"CellSVC divides rows of numbers into cells, and {kernel!r} has none: use SVC.")
+            raise ValueError(f"CellSVC divides rows of numbers into cells, not those of {kernel!r}: use SVC.")
         table = validated_columns(rows.X, None)
         self.kernel_ = kernel.bind(rows.X)
         self.centres_, home = _divide(table, size, generator(self.random_state))
@@ -161,6 +141,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
 
     # -- prediction ----------------------------------------------------------------------------------
 
+    @of_one_fit
     def decision_function(self, X: Any) -> FloatArray:
         """Blended decisions: of shape (n_samples,) for two classes, else (n_samples, n_classes)."""
         check_is_fitted(self)
@@ -180,12 +161,12 @@ class CellSVC(ClassifierMixin, TakesKernel):
             out[row] += share[row, side][:, None] * scores
         return out
 
+    @of_one_fit
     def predict(self, X: Any) -> AnyArray:
         """Class labels of shape (n_samples,)."""
         scores = self.decision_function(X)
         codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: AnyArray = self.classes_[codes]
-        return labels
+        return self.classes_[codes]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -196,9 +177,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
 def _nearest(table: Any, centres: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
     """Distances and numbers of the k nearest centres of every row, each of shape (n, k)."""
     way = "brute" if sp.issparse(table) else "auto"  # trees take dense rows only
-    found = NearestNeighbors(n_neighbors=k, algorithm=way).fit(centres).kneighbors(table)
-    distances: FloatArray = found[0]
-    numbers: IntArray = found[1]
+    distances, numbers = NearestNeighbors(n_neighbors=k, algorithm=way).fit(centres).kneighbors(table)
     return distances, numbers
 
 

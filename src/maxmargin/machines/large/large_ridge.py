@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import of_one_fit
 from maxmargin.base.parameters import check_positive
 from maxmargin.base.tables import checked_numbers, row_weights
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.tables.design import Design
 from maxmargin.kernels.kernel_products import kernel_times
-from maxmargin.machines.large.approximation import Answer, Approximation
-from maxmargin.machines.large.base import LargeMachine, Mapped
+from maxmargin.machines.large.approximation import Approximation, DualPoint, warn_if_long
+from maxmargin.machines.large.base import LargeMachine, MappedRows
 from maxmargin.machines.large.mapped_rows import opened
-from maxmargin.machines.large.polish import warn_if_long
 from maxmargin.machines.linear.linear_pieces import number_problem, survey_numbers
 from maxmargin.pieces.collection import Pieces
-from maxmargin.pieces.given import as_pieces
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.kernel_system import KernelRidgeProblem
 from maxmargin.problems.loss_penalty import warn_unsolved
@@ -32,6 +31,7 @@ from maxmargin.solvers.least_squares.preconditioned import PreconditionedGradien
 from maxmargin.solvers.primal.newton import solve_symmetric
 
 
+@dataclass(eq=False, repr=False)
 class LargeKernelRidge(RegressorMixin, LargeMachine):
     """Kernel ridge regression with a low-rank kernel, for 10^5 rows and far more.
 
@@ -42,12 +42,13 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
 
     Parameters
     ----------
-    alpha : the penalty. kernel, gamma, coef0, degree, n_components, method, memory, sample, random_state,
-        n_jobs, verbose : as in `LargeSVC`.
+    alpha : regularisation parameter.
+    kernel, gamma, coef0, degree, n_components, method, memory, sample, random_state, n_jobs, verbose : as in
+        `LargeSVC`.
     polish : solve the exact problem (K + alpha S^-1) a = y by conjugate gradients, with the low-rank kernel
-        as preconditioner: n^2 p for each of a few dozen products, and the matrix is never stored.
+        as preconditioner: a few dozen products of cost n^2 p, without storing the matrix.
     tol : relative residual of the polished system; relative duality gap otherwise.
-    max_iter : products with the exact kernel at most; Newton steps, for rows in pieces.
+    max_iter : largest number of products with the exact kernel; for rows in pieces, of Newton steps.
 
     Attributes
     ----------
@@ -65,56 +66,14 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
     True
     """
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        n_components: int | Literal["auto"] = "auto",
-        method: str = "pivoted_cholesky",
-        memory: float | None = None,
-        polish: bool = False,
-        sample: int | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.n_components = n_components
-        self.method = method
-        self.memory = memory
-        self.polish = polish
-        self.sample = sample
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    alpha: float = 1.0
 
     fit_intercept = False
     intercept_ = 0.0
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LargeKernelRidge:
-        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
+    def check_parameters(self) -> None:
         check_positive("alpha", self.alpha)
-        self.check_parameters()
-        self.dual_coef_: FloatArray | None = None
-        pieces = as_pieces(X, y, sample_weight)
-        if pieces is None:
-            self._fit_memory(X, y, sample_weight)
-        else:
-            self._fit_pieces(pieces)
-        return self
+        super().check_parameters()
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = opened(self, X)
@@ -125,13 +84,13 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         H = features.gram(weights)
         H[np.diag_indices_from(H)] += self.alpha
         w = solve_symmetric(H, features.adjoint(weights * target))
-        problem = self._problem(features, target, weights, Squared(), l2=2.0 * self.alpha, intercept=False)
+        problem = self._problem(features, target, weights, Squared(), l2=2.0 * self.alpha)
         certificate = problem.certify(np.append(w, 0.0))
         u = 2.0 * weights * (features.scores(w) - target)
         # the penalty is l2 / 2 |w|^2 with l2 = 2 alpha, so the dual's quadratic form is divided by it
         scaled = u / np.sqrt(2.0 * self.alpha)
-        answer = Answer(scaled, features.adjoint(scaled), certificate)
-        self._store(mapped.map, w, certificate, self._near(mapped, [answer]), 1)
+        found = DualPoint(scaled, features.adjoint(scaled), certificate)
+        self._store(mapped.map, w, certificate, self._near(mapped, [found]), 1)
         if self.polish:
             self._polish(mapped, target, weights)
 
@@ -143,8 +102,8 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         near = Approximation(map=mapped.error)
         self._store(mapped.map, solution.x[:-1], certificate, near, solution.n_iter)
 
-    def _polish(self, mapped: Mapped, y: FloatArray, weights: FloatArray) -> None:
-        """The exact system on the rows that count."""
+    def _polish(self, mapped: MappedRows, y: FloatArray, weights: FloatArray) -> None:
+        """Solve the exact system on the rows of positive weight."""
         warn_if_long(mapped.rows.n, "LargeKernelRidge")
         used = np.flatnonzero(weights > 0)
         everything = len(used) == mapped.rows.n
@@ -161,21 +120,20 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         features = mapped.design if everything else mapped.design.take(used)
         solution = solver.solve(problem, features, callback=self._callback)
         self._points = points
-        self.dual_coef_ = solution.x
-        self.n_iter_ = 1 + solution.n_iter  # the preconditioner alone is the first answer
+        self.dual_coef_: FloatArray | None = solution.x
+        self.n_iter_ = 1 + solution.n_iter  # the preconditioner alone is the first solution
         self.certificate_ = problem.certify(solution.x)
         warn_unsolved(self.certificate_, self.tol, "LargeKernelRidge", f"raise max_iter={self.max_iter}")
 
     def _store(
         self, map_: Any, w: FloatArray, certificate: Certificate, near: Approximation, n_iter: int
     ) -> None:
-        self._store_map(map_)
         self.coef_ = w
         self.n_iter_ = n_iter
-        self.low_rank_certificate_ = self.certificate_ = certificate
-        self.approximation_ = near
-        warn_unsolved(certificate, self.tol, type(self).__name__, "raise alpha or scale X")
+        self.dual_coef_ = None
+        self._store_map(map_, certificate, near, "raise alpha or scale X")
 
+    @of_one_fit
     def predict(self, X: Any) -> FloatArray:
         """Predicted values of shape (n_samples,)."""
         check_is_fitted(self)

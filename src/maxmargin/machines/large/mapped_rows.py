@@ -1,8 +1,11 @@
-"""Rows in memory as the large machines see them: counted, drawn from, never copied as a whole."""
+"""Rows behind a feature map: counted, sampled, mapped within a bound on memory, never copied as a whole."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -10,20 +13,32 @@ import scipy.sparse as sp
 from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.validation import _num_samples
 
-from maxmargin.base.parameters import check_count
+from maxmargin.base.memory import cache_bytes
+from maxmargin.base.parameters import check_count, check_positive
 from maxmargin.base.tables import known_columns
-from maxmargin.base.typing import IntArray
+from maxmargin.base.threads import run, single_threaded_blas
+from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.compute.tables.design import DenseDesign, Design, weighted_gram
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.feature_maps import FeatureMap, nystrom_map
+from maxmargin.kernels.feature_maps import FeatureMap, block_rows, blocks, cut, nystrom_map
 from maxmargin.kernels.precomputed import Precomputed
 from maxmargin.kernels.random_fourier import FourierMap
 
 _SAMPLE = 10_000
 _SAMPLE_PER_COMPONENT = 20
+_MEGABYTE = 1 << 20
+_FEWEST = 200
+_MOST = 1500  # up to here the primal engine forms its Hessian
+_VECTORS = 10  # float64 vectors of length n in a solve
+_MATRICES = 4  # float64 matrices of the size of the Hessian
+_BLOCKS = 24 * _MEGABYTE  # features, kernel values and rows of the blocks in work
+_PIECE_BYTES = 1 << 26  # a piece with at most so many bytes of features computes them once per pass
+
+Work = Callable[[slice, FloatArray], Any]
 
 
 @dataclass(frozen=True)
-class Rows:
+class TableRows:
     """A table, array, CSR matrix or list of n rows; ``numbers`` are their positions in the whole."""
 
     X: Any
@@ -31,12 +46,12 @@ class Rows:
     dtype: Any
     numbers: IntArray
 
-    def drawn(self, sample: int | None, m: int, rng: np.random.Generator) -> Rows:
+    def drawn(self, sample: int | None, m: int, rng: np.random.Generator) -> TableRows:
         """The rows that a map is learned from: all, or a sample without replacement in their order."""
         chosen = sample_numbers(self.n, sample, m, rng)
         if len(chosen) == self.n:
             return self
-        return Rows(_safe_indexing(self.X, chosen), len(chosen), self.dtype, chosen)
+        return TableRows(_safe_indexing(self.X, chosen), len(chosen), self.dtype, chosen)
 
 
 def sample_size(n: int, sample: int | None, m: int) -> int:
@@ -51,7 +66,7 @@ def sample_numbers(n: int, sample: int | None, m: int, rng: np.random.Generator)
     return np.arange(n) if size == n else np.sort(rng.choice(n, size=size, replace=False))
 
 
-def opened(estimator: Any, X: Any, *, reset: bool = True) -> Rows:
+def opened(estimator: Any, X: Any, *, reset: bool = True) -> TableRows:
     """The rows of X after the checks that need no pass over them; values are checked block by block."""
     if isinstance(X, np.ndarray) and X.ndim != 2 and X.dtype.kind in "fiubc":
         check_array(X)  # scikit-learn's own advice to reshape it
@@ -64,7 +79,7 @@ def opened(estimator: Any, X: Any, *, reset: bool = True) -> Rows:
     if n < 1:
         check_array(X)
         raise ValueError("Found array with 0 sample(s): X has no rows.")
-    return Rows(X, n, precision(X), np.arange(n))
+    return TableRows(X, n, precision(X), np.arange(n))
 
 
 def _texts(X: Any) -> bool:
@@ -101,3 +116,158 @@ def feature_map(
     points = bound.prepare(X)
     bound.check_values(points)
     return nystrom_map(bound, X, points, m, method, rng, n_threads)
+
+
+# -- sizes --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MapSize:
+    """n_components and whether the features of all rows are stored; otherwise each pass maps rows again."""
+
+    n_components: int
+    stored: bool
+
+
+def map_size(
+    n: int, p: int, itemsize: int, n_components: Any, memory: float | None, *, in_pieces: bool = False
+) -> MapSize:
+    """Sizes for n rows of p columns within ``memory`` MB (None: half of what is free).
+
+    A fit holds, beside X: features n m (if stored), ten vectors of length n, four matrices m x m, landmarks
+    m p and the blocks in work. "auto" wants m = max(200, sqrt(n)), at most 1500 (about sqrt(n)
+    landmarks keep the rates of kernel ridge regression: Rudi, Camoriano & Rosasco 2015, theorem 1). It stores
+    fewer where memory allows at least half of that, and otherwise does not store them. Rows in pieces are
+    never stored.
+    """
+    limit = memory_bytes(memory)
+    vectors = 0 if in_pieces else 8 * _VECTORS * n
+
+    def needed(m: int, stored: bool) -> int:
+        features = itemsize * n * m if stored else 0
+        return features + vectors + 8 * _MATRICES * (m + 1) ** 2 + 8 * m * p + _BLOCKS
+
+    if n_components != "auto":
+        m = min(n, check_count("n_components", n_components))
+        _refuse_beyond(needed(m, False), limit, m)
+        return MapSize(m, not in_pieces and needed(m, True) <= limit)
+    wanted = min(n, _MOST, max(_FEWEST, ceil(sqrt(n))))
+    storable = 0 if in_pieces else _largest(lambda m: needed(m, True) <= limit, wanted)
+    if 2 * storable >= wanted:
+        return MapSize(storable, True)
+    m = _largest(lambda m: needed(m, False) <= limit, wanted)
+    _refuse_beyond(needed(max(m, min(wanted, 10)), False), limit, min(wanted, 10))
+    return MapSize(m, False)
+
+
+def memory_bytes(memory: float | None) -> int:
+    if memory is not None:
+        check_positive("memory", memory)
+    return cache_bytes(memory)
+
+
+def _refuse_beyond(needed: int, limit: int, m: int) -> None:
+    if needed > limit:
+        raise MemoryError(
+            f"{m} components need {needed / _MEGABYTE:.0f} MB, but memory={limit / _MEGABYTE:.3g} MB: "
+            "raise memory, lower n_components, or give the rows in pieces."
+        )
+
+
+def _largest(fits: Any, most: int) -> int:
+    """The largest m <= most that fits, 0 where none does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+# -- mapped rows as a linear map ----------------------------------------------------------------------------
+
+
+class MappedDesign:
+    """phi(X) of n rows as a `Design`; memory is that of the blocks in work."""
+
+    density = 1.0
+
+    def __init__(self, map_: FeatureMap, X: Any, n: int, threads: int) -> None:
+        self.map = map_
+        self.X = X
+        self.threads = threads
+        self.shape: tuple[int, int] = (n, map_.n_components)
+
+    def _each(self, work: Work, shape: Any = None) -> FloatArray:
+        """The sum of ``work(rows, features)`` over blocks; without a shape only the work is done."""
+        parts = list(blocks(self.shape[0], block_rows(self.map)))
+
+        def share(first: int) -> FloatArray:
+            total = np.zeros(shape or 1)
+            for rows in parts[first :: self.threads]:
+                features = self.map.of_points(self.map.points(cut(self.X, rows)))
+                result = work(rows, features.astype(np.float64, copy=False))
+                if shape is not None:
+                    total += result
+            return total
+
+        with single_threaded_blas():
+            totals = run(
+                [partial(share, first) for first in range(min(self.threads, len(parts)))], self.threads
+            )
+        return np.asarray(sum(totals[1:], start=totals[0]))
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        out = np.empty(self.shape[0])
+
+        def work(rows: slice, features: FloatArray) -> None:
+            np.dot(features, w, out=out[rows])
+
+        self._each(work)
+        return out
+
+    def adjoint(self, u: FloatArray) -> FloatArray:
+        shape = (*u.shape[:-1], self.shape[1])
+        return self._each(lambda rows, features: u[..., rows] @ features, shape)
+
+    def gram(self, d: FloatArray) -> FloatArray:
+        def work(rows: slice, features: FloatArray) -> FloatArray:
+            return weighted_gram(features, d[rows])
+
+        return self._each(work, (self.shape[1], self.shape[1]))
+
+    def hessian_product(self, d: FloatArray, v: FloatArray, bias: float) -> tuple[FloatArray, float]:
+        def work(rows: slice, features: FloatArray) -> FloatArray:
+            u = d[rows] * (features @ v + bias)
+            return np.append(u @ features, u.sum())
+
+        total = self._each(work, self.shape[1] + 1)
+        return total[:-1], float(total[-1])
+
+    def take(self, rows: IntArray) -> MappedDesign:
+        return MappedDesign(self.map, _safe_indexing(self.X, rows), len(rows), self.threads)
+
+    def columns(self, chosen: IntArray) -> Any:
+        raise NotImplementedError("no solver with an l2 penalty asks for columns")
+
+    def squared_norms(self) -> FloatArray:
+        out = np.empty(self.shape[0])
+
+        def work(rows: slice, features: FloatArray) -> None:
+            out[rows] = np.einsum("ij,ij->i", features, features)
+
+        self._each(work)
+        return out
+
+    def dense(self) -> FloatArray:
+        raise MemoryError(
+            f"this solver needs all {self.shape[0]} x {self.shape[1]} features at once, and `memory` "
+            "does not hold them: use a squared loss, fewer components or more memory."
+        )
+
+
+def piece_design(X: Any, map_: FeatureMap) -> Design:
+    """phi of the rows of a piece, on one thread: kept while the piece is in work where they are not many."""
+    n = int(X.shape[0])
+    if 8 * n * map_.n_components > _PIECE_BYTES:
+        return MappedDesign(map_, X, n, 1)
+    return DenseDesign(map_.of_points(map_.points(X)) if n else np.empty((0, map_.n_components)), 1)

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_count
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.tables.inner_products import squared_norms
-from maxmargin.kernels.feature_maps import FeatureMap, MapError, NystromMap, measure, transform
+from maxmargin.kernels.feature_maps import NystromMap, measure, transform
 from maxmargin.machines.kernel_estimator import TakesKernel
-from maxmargin.machines.large.mapped_rows import Rows, feature_map, generator, opened
+from maxmargin.machines.large.mapped_rows import TableRows, feature_map, generator, opened
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesKernel):
     """Fit a map on a sample of the rows, apply it in blocks."""
 
-    n_components: int
-    sample: int | None
-    random_state: Any
-    map_: FeatureMap
-    error_: MapError
+    kernel: Any = field(default="rbf", kw_only=False)
+    n_components: int = field(default=100, kw_only=False)
+    sample: int | None = None
+    random_state: Any = None
 
     def _method(self) -> str:
-        raise NotImplementedError  # LowRank and RandomFourier say which
+        raise NotImplementedError
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -39,7 +40,7 @@ class _MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesKe
         self._learn(rows, seen, m)
         return self
 
-    def _learn(self, rows: Rows, seen: Rows, m: int) -> None:
+    def _learn(self, rows: TableRows, seen: TableRows, m: int) -> None:
         rng = generator(self.random_state)
         threads = effective_threads(self.n_jobs)
         self.map_ = feature_map(self.make_kernel(), seen.X, m, self._method(), rng, threads)
@@ -51,6 +52,7 @@ class _MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesKe
     def _n_features_out(self) -> int:
         return self.n_components_
 
+    @of_one_fit
     def transform(self, X: Any) -> FloatArray:
         """phi(X) of shape (n_samples, n_components_), in the precision of X."""
         check_is_fitted(self)
@@ -63,36 +65,37 @@ class _MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesKe
         return tags
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LowRank(_MapTransformer):
     """The Nystrom approximation of any kernel: phi(x) with <phi(x), phi(z)> close to K(x, z).
 
         phi(x) = S^-1/2 U' k(x),   k(x)_j = K(z_j, x),   K(Z, Z) = U S U'
 
     over landmarks z_1 ... z_m. The approximation is the projection onto the span of the landmarks in feature
-    space: K(x, x) - |phi(x)|^2 is the squared distance that it ignores, and a linear machine on phi is the
-    kernel machine restricted to that span. Components come by falling eigenvalue.
+    space: K(x, x) - |phi(x)|^2 is the squared distance that it ignores, and a linear model on phi is the
+    kernel model restricted to that span. Components are sorted by falling eigenvalue.
 
     Parameters
     ----------
-    kernel, gamma, coef0, degree : as in `SVC`; strings too. "precomputed" is refused: the matrix is there.
+    kernel, gamma, coef0, degree : as in `SVC`, string kernels included, but not "precomputed".
     n_components : number m of landmarks.
     method : how landmarks are chosen.
-        "pivoted_cholesky" : in proportion to what the chosen ones leave unexplained (Chen, Epperly, Tropp &
-        Webber 2025; in blocks with rejection, Epperly, Tropp & Webber 2024).
+        "pivoted_cholesky" : in proportion to the part of a row that the chosen ones do not explain (Chen,
+        Epperly, Tropp & Webber 2025; in blocks with rejection, Epperly, Tropp & Webber 2024).
         "leverage" : in proportion to recursive ridge leverage scores (Musco & Musco 2017, algorithm 3).
         "kmeans" : centres of k-means (Zhang, Tsang & Kwok 2008); for rows of numbers.
         "uniform" : at random (Williams & Seeger 2001).
-    sample : rows among which landmarks are chosen, and from which gamma="scale" is taken; None for
-        max(10 000, 20 m). Where there are no more rows, all are used.
+    sample : number of rows among which landmarks are chosen, and from which gamma="scale" is computed; None
+        for max(10 000, 20 m). Where there are no more rows, all are used.
     random_state : seed.
-    n_jobs : threads.
+    n_jobs : number of threads.
 
     Attributes
     ----------
     error_ : `MapError`: trace residual (exact when ``error_.complete``) and error of single values.
     n_components_ : components kept; fewer than m where landmarks repeat each other up to rounding.
     landmark_indices_ : positions of the landmarks among the training rows; None for "kmeans".
-    kernel_ : the kernel with its numbers. map_ : the map, which other processes can use alone.
+    kernel_ : the kernel with its parameters as numbers. map_ : the map alone, which can be pickled.
 
     Notes
     -----
@@ -110,33 +113,12 @@ class LowRank(_MapTransformer):
     (True, True)
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        n_components: int = 100,
-        *,
-        method: Literal["pivoted_cholesky", "leverage", "kmeans", "uniform"] = "pivoted_cholesky",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        sample: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.method = method
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.sample = sample
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    method: Literal["pivoted_cholesky", "leverage", "kmeans", "uniform"] = "pivoted_cholesky"
 
     def _method(self) -> str:
         return self.method
 
-    def _learn(self, rows: Rows, seen: Rows, m: int) -> None:
+    def _learn(self, rows: TableRows, seen: TableRows, m: int) -> None:
         super()._learn(rows, seen, m)
         chosen = self.map_.rows if isinstance(self.map_, NystromMap) else None
         self.landmark_indices_ = None if chosen is None else seen.numbers[chosen]
@@ -152,6 +134,7 @@ class LowRank(_MapTransformer):
         return features
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RandomFourier(_MapTransformer):
     """Random Fourier features of kernels of differences: <phi(x), phi(z)> is K(x, z) in the mean.
 
@@ -160,16 +143,16 @@ class RandomFourier(_MapTransformer):
     Rahimi & Recht (2007); pairs of cosine and sine as in Sutherland & Schneider (2015). RBF draws normal
     frequencies, Laplacian Cauchy ones, Exponential multivariate Cauchy ones; sums share the components in
     proportion to their weights, products add independent frequencies, so any sum and product of these (with
-    their own ``features``) will do. Unlike landmarks the frequencies do not look at the data: the error falls
-    like 1 / sqrt(m) whatever the spectrum, so `LowRank` needs fewer components on most data; this map is
-    cheaper per component (m p, without m^2) and needs no landmarks in memory.
+    their own ``features``) is allowed. Unlike landmarks the frequencies do not depend on the data: the error
+    falls like 1 / sqrt(m) for any spectrum, so `LowRank` needs fewer components on most data; this map is
+    cheaper per component (m p, without m^2) and keeps no landmarks in memory.
 
     Parameters
     ----------
     kernel, gamma : as in `SVC`: RBF, Laplacian, Exponential, constants, their sums, products, powers and
         multiples; others are refused.
-    n_components : columns of phi, at most: pairs for every term, and one for a constant.
-    sample : rows from which gamma="scale" and ``error_`` are taken; None for 10 000.
+    n_components : largest number of columns of phi: pairs for every term, and one for a constant.
+    sample : number of rows from which gamma="scale" and ``error_`` are computed; None for 10 000.
     random_state, n_jobs : as in `LowRank`.
 
     Attributes
@@ -187,25 +170,9 @@ class RandomFourier(_MapTransformer):
     ((500, 2000), True)
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        n_components: int = 100,
-        *,
-        gamma: Any = "scale",
-        sample: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.gamma = gamma
-        self.sample = sample
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    coef0 = 0.0
-    degree = 3
+    # this map has no use for these parameters of a kernel
+    coef0: ClassVar[float] = 0.0  # type: ignore[misc]
+    degree: ClassVar[int] = 3  # type: ignore[misc]
 
     def _method(self) -> str:
         return "fourier"

@@ -2,9 +2,8 @@
 
 from maxmargin.machines.svm.certify import certify
 from maxmargin.machines.svm.hard_margin import NotSeparableError
-from maxmargin.machines.svm.nu_svc import NuSVC
 from maxmargin.machines.svm.outliers import SVDD, OneClassSVM
-from maxmargin.machines.svm.svc import SVC, HardMarginSVC
+from maxmargin.machines.svm.svc import SVC, HardMarginSVC, NuSVC
 from maxmargin.machines.svm.svr import SVR, NuSVR
 
 __all__ = [

@@ -1,15 +1,16 @@
-"""What all support vector machines share: kernel, solver, validation, prediction."""
+"""Base classes of the support vector machines: parameters, training data, the expansion, prediction."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.base.interruption import of_one_fit
 from maxmargin.base.memory import cache_bytes
 from maxmargin.base.parameters import (
     check_choice,
@@ -18,54 +19,53 @@ from maxmargin.base.parameters import (
     check_positive,
     check_time_limit,
 )
+from maxmargin.base.tables import row_weights
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.kernels.precomputed import Tabulated
-from maxmargin.machines.kernel_estimator import TakesKernel
-from maxmargin.machines.svm.fitted_problem import Machine
+from maxmargin.machines.kernel_estimator import TakesKernel, parameters_of, take_rows
+from maxmargin.machines.svm.fitted_problem import FittedProblem, fit_problem, progress_printer
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate, worst
+from maxmargin.problems.formulations import Formulation
 from maxmargin.solvers.by_name import as_solver
 from maxmargin.solvers.certified import certify_fully
 from maxmargin.solvers.settings import DualSolver
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelMachine(TakesKernel):
-    """Common base of the kernel machines. Subclasses list their own constructor arguments."""
+    """Base class of the support vector machines; `SVC` documents the parameters."""
 
-    tol: float
-    certify: str
-    max_iter: int
-    time_limit: float | None
-    solver: Any
-    cache_size: float | None
-    shrinking: bool
-    warm_start: bool = False  # a parameter of those machines that can start from their last fit
-    verbose: int
-    trace: bool
-    machines_: list[Machine]
+    tol: float = 1e-3
+    certify: Literal["auto", "full"] = "auto"
+    max_iter: int = -1
+    time_limit: float | None = None
+    solver: Any = "working_set"
+    cache_size: float | None = None
+    shrinking: bool = True
+    verbose: int = 0
+    trace: bool = False
 
     # -- parameters ----------------------------------------------------------------------------------
+
+    def formulation(self) -> Formulation:
+        """The dual problem that this estimator solves."""
+        raise NotImplementedError
 
     def check_parameters(self) -> None:
         check_positive("tol", self.tol)
         check_choice("certify", self.certify, ("auto", "full"))
-        check_flags(self, "shrinking", "warm_start", "trace")
+        check_flags(self, "shrinking", "trace")
         check_max_iter(self.max_iter)
         check_time_limit(self.time_limit)
-        if self.warm_start and not as_solver(self.solver).warm_starts:
-            raise ValueError(f"solver={self.solver!r} cannot start from the last fit: use warm_start=False.")
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; options of a solver given as an object as ``solver__selection``."""
-        inner = {
-            name.removeprefix("solver__"): params.pop(name)
-            for name in list(params)
-            if name.startswith("solver__")
-        }
+        """Set parameters; options of a solver that is an object as ``solver__selection``."""
+        inner = parameters_of("solver", params)
         super().set_params(**params)
         if inner:
             self.solver = as_solver(self.solver).with_params(**inner)
@@ -85,9 +85,9 @@ class KernelMachine(TakesKernel):
     # -- data ----------------------------------------------------------------------------------------
 
     def _for_training(self, kernel: Kernel, points: Any) -> tuple[Kernel, Any]:
-        """What the solver sees: the kernel itself or, where values are dear and fit, their whole matrix.
+        """The kernel itself or, where kernel values are expensive and their matrix fits, a table of them.
 
-        Solver, check of precision, certificate and all binary machines then share one computation.
+        Solver, check of precision, certificate and all binary problems then share one computation.
         """
         n = len(points)
         if not kernel.whole or 8 * n * n > cache_bytes(self.cache_size):
@@ -106,25 +106,35 @@ class KernelMachine(TakesKernel):
             (len(points), self.n_features_in_) if hasattr(self, "n_features_in_") else (len(points),)
         )
         self.support_points_ = points.take(support)
-        self.support_vectors_ = rows_of(X, support, precomputed=self.kernel == "precomputed")
+        self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else _as_given(X, support)
 
-    def _per_row(self, values: FloatArray, machine: Machine) -> FloatArray:
-        """Values of the rows of a machine spread over all training rows, 0 for the others."""
+    def _store_problems(self, problems: list[FittedProblem]) -> None:
+        """Keep the fitted problems and, with ``trace=True``, one table of the steps of all solvers."""
+        self.machines_ = problems
+        self.intercept_ = np.array([problem.intercept for problem in problems])
+        self.certificate_ = worst([problem.certificate for problem in problems])
+        if self.trace:
+            steps = [problem.trace(k) for k, problem in enumerate(problems)]
+            self.trace_ = pd.concat(steps, ignore_index=True)
+
+    def _per_row(self, values: FloatArray, problem: FittedProblem) -> FloatArray:
+        """Values at the rows of a problem, spread over all training rows with 0 elsewhere."""
         full = np.zeros(self.shape_fit_[0])
-        full[machine.rows] = values
+        full[problem.rows] = values
         return full
 
     @property
     def coef_(self) -> AnyArray:
-        """Weights of the columns, for the linear kernel, of shape (n_machines, n_features)."""
+        """Weights of the columns, for the linear kernel, of shape (n_problems, n_features)."""
         check_is_fitted(self)
         if not (isinstance(self.kernel_, Linear) and self.kernel_.features is None):
             raise AttributeError("coef_ exists for the linear kernel on all columns only.")
-        coefficients: AnyArray = self._linear_coefficients()
-        return coefficients
+        product = self._coefficients() @ self.support_points_.X
+        return np.asarray(product.todense() if sp.issparse(product) else product)
 
-    def _linear_coefficients(self) -> AnyArray:
-        return columns_of(self.dual_coef_ @ self.support_points_.X)
+    def _coefficients(self) -> FloatArray:
+        """Coefficients of the support vectors, of shape (n_problems, n_SV)."""
+        return self.dual_coef_
 
     # -- prediction ----------------------------------------------------------------------------------
 
@@ -142,46 +152,124 @@ class KernelMachine(TakesKernel):
             n_threads=effective_threads(self.n_jobs),
         )
 
-    def _store_traces(self, machines: list[Machine]) -> None:
-        """``trace_`` where one was asked for: the steps of all machines, with their training rows."""
-        if self.trace:
-            self.trace_ = pd.concat(
-                [machine.trace(k) for k, machine in enumerate(machines)], ignore_index=True
-            )
+    # -- the problems again --------------------------------------------------------------------------
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[BoxQP]:
-        raise NotImplementedError  # every machine says how its problems are built again
+    def rebuilt_problems(self, X: Any, y: Any = None, sample_weight: Any = None) -> list[BoxQP]:
+        """The dual problems of the fit, built again from the training data."""
+        raise NotImplementedError
 
-    def _certificates(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
-        pairs = zip(self._problems(X, y, sample_weight), self.machines_, strict=True)
+    def full_certificate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+        """The certificate of the worst problem, over all rows of the training data."""
+        problems = self.rebuilt_problems(X, y, sample_weight)
+        solver = self.dual_solver()
         return worst(
-            [certify_fully(problem, machine.solution, self.dual_solver()) for problem, machine in pairs]
+            [
+                certify_fully(problem, fitted.solution, solver)
+                for problem, fitted in zip(problems, self.machines_, strict=True)
+            ]
         )
 
 
-def not_the_training_rows(given: int, fitted: int) -> str:
-    """Why a problem cannot be built again from these rows."""
-    return (
-        f"these are not the rows that the model was fitted on ({fitted} of positive weight, here {given}): "
-        "pass the X, y and sample_weight of fit."
-    )
+def check_training_rows(given: IntArray, fitted: IntArray) -> None:
+    """Refuse data other than those of the fit."""
+    if not np.array_equal(given, fitted):
+        raise ValueError(
+            f"these are not the rows that the model was fitted on ({len(fitted)} of positive weight, here "
+            f"{len(given)}): pass the X, y and sample_weight of fit."
+        )
 
 
-def columns_of(product: Any) -> AnyArray:
-    """A product with dense or sparse rows as an array."""
-    return np.asarray(product.todense() if sp.issparse(product) else product)
+def check_warm_start(estimator: Any) -> None:
+    check_flags(estimator, "warm_start")
+    if estimator.warm_start and not as_solver(estimator.solver).warm_starts:
+        raise ValueError(f"solver={estimator.solver!r} cannot start from the last fit: use warm_start=False.")
 
 
-def rows_of(X: Any, rows: IntArray, *, precomputed: bool) -> Any:
-    """Rows of what the user gave: numbers as an array or sparse matrix, other tables as they are."""
-    if precomputed:
-        return np.empty((0, 0))
-    if sp.issparse(X):
-        return sp.csr_array(X)[rows]
+def scaled_start(alpha: FloatArray, upper: FloatArray) -> FloatArray:
+    """Multipliers of an earlier fit, scaled into new bounds."""
+    used = alpha > 0
+    return alpha * float(np.min(upper[used] / alpha[used], initial=1.0))
+
+
+def _as_given(X: Any, rows: IntArray) -> Any:
+    """Rows of the user's table: numbers as an array or sparse matrix, other tables unchanged."""
+    if isinstance(X, (list, tuple)) and not (len(X) and isinstance(X[0], str)):
+        X = np.asarray(X)
+    chosen = take_rows(X, rows)
     if hasattr(X, "columns"):
-        chosen = _safe_indexing(X, rows)
         array = np.asarray(chosen)
         return array if array.dtype.kind in "fiub" else chosen
-    if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], str):
-        return [X[i] for i in rows]
-    return np.asarray(X)[rows]
+    return chosen
+
+
+class SingleMachine(KernelMachine):
+    """Base class of the estimators with one problem over all rows: regression and outlier detection."""
+
+    def _target(self, y: Any, n: int) -> FloatArray:
+        """The validated target of n rows."""
+        raise NotImplementedError
+
+    def _fit_single(
+        self, X: Any, y: Any, sample_weight: Any, coefficients: FloatArray | None = None
+    ) -> FittedProblem:
+        """Validate, solve (from given coefficients of the rows or a warm start), store."""
+        self.check_parameters()
+        kernel, points = self.prepare_rows(X)
+        values = self._target(y, len(points))
+        weight = row_weights(sample_weight, len(points))
+        rows = np.flatnonzero(weight > 0)
+        seen, known = self._for_training(kernel, points)
+        problem = fit_problem(
+            self.formulation(),
+            seen,
+            known if len(rows) == len(points) else known.take(rows),
+            values[rows],
+            weight[rows],
+            self.dual_solver(),
+            rows=rows,
+            full=self.certify == "full",
+            start=self._start(rows, weight[rows]) if coefficients is None else _two_sided(coefficients[rows]),
+            callback=progress_printer(self.verbose, type(self).__name__),
+        )
+        self._store_problems([problem])
+        support = rows[problem.beta != 0]
+        self._store_expansion(kernel, points, X, support, problem.beta[problem.beta != 0].reshape(1, -1))
+        self.n_support_ = np.array([len(support)], dtype=np.int32)
+        self.n_iter_ = problem.solution.n_iter
+        self.solution_ = problem.solution
+        return problem
+
+    def _start(self, rows: IntArray, weight: FloatArray) -> FloatArray | None:
+        return None
+
+    @property
+    def _problem(self) -> FittedProblem:
+        check_is_fitted(self)
+        return self.machines_[0]
+
+    @property
+    def alpha_(self) -> FloatArray:
+        """Multipliers of the training rows, of shape (n_samples,); in regression up minus down."""
+        problem = self._problem
+        two_sided = len(problem.alpha) != len(problem.rows)
+        return self._per_row(problem.beta if two_sided else problem.alpha, problem)
+
+    @of_one_fit
+    def single_decision(self, X: Any) -> FloatArray:
+        """f(x) of shape (n_samples,)."""
+        points = self.points_of(X)
+        sums = self._sums(points, slice(0, len(self.support_)), self.dual_coef_[0])
+        return sums + self.intercept_[0]
+
+    def rebuilt_problems(self, X: Any, y: Any = None, sample_weight: Any = None) -> list[BoxQP]:
+        points = self.kernel_.prepare(X)
+        weight = row_weights(sample_weight, len(points))
+        rows = np.flatnonzero(weight > 0)
+        target = self._target(y, len(points))
+        check_training_rows(rows, self._problem.rows)
+        return [self.formulation().build(self.kernel_, points.take(rows), target[rows], weight[rows])]
+
+
+def _two_sided(beta: FloatArray) -> FloatArray:
+    """Multipliers of both sides of the tube from the coefficients of the rows."""
+    return np.concatenate([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])

@@ -1,4 +1,4 @@
-"""One fitted dual problem: what every support vector machine is made of."""
+"""One fitted dual problem. Every support vector machine consists of one or several of them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from maxmargin.solvers.stopping import Callback, Progress
 
 
 @dataclass(frozen=True)
-class Machine:
-    """The answer to one dual problem on the training rows ``rows``.
+class FittedProblem:
+    """The solution of one dual problem on the training rows ``rows``.
 
     Attributes
     ----------
-    rows : training rows of the problem; signs : their y (or target) of the same shape.
+    rows : training rows of the problem; signs : their y (or target), of the same shape.
     alpha : multipliers (twice as many in regression); beta : coefficients of the rows.
     decisions : f at the rows, as the solver left them.
     bounded : which multipliers are at their upper bound; upper : these bounds.
-    violations : by how much each multiplier breaks its condition, as the solver saw it.
+    violations : by how much each multiplier violates its optimality condition, as the solver saw it.
     """
 
     rows: IntArray
@@ -60,13 +60,13 @@ class Machine:
         return 1.0 / self.norm if self.norm > 0 else float("inf")
 
     def trace(self, number: int) -> pd.DataFrame:
-        """The steps of the solver, with training rows in place of the problem's own points."""
+        """The steps of the solver, with the numbers of the training rows."""
         steps: pd.DataFrame = self.solution.trace
         rows = [self.rows[points] for points in steps["rows"]]
         return steps.assign(machine=number, rows=rows)[["machine", *steps.columns]]
 
 
-def fit_machine(
+def fit_problem(
     form: Formulation,
     kernel: Kernel,
     points: Any,
@@ -78,8 +78,8 @@ def fit_machine(
     full: bool = False,
     start: FloatArray | None = None,
     callback: Callback | None = None,
-) -> Machine:
-    """Build the problem, solve it, certify the answer and read it back."""
+) -> FittedProblem:
+    """Build the problem, solve it, certify the solution and read the model from it."""
     problem = form.build(kernel, points, target, weight)
     extra = 0
     if isinstance(form, Classification) and np.isinf(form.C) and form.loss == "hinge":
@@ -87,12 +87,12 @@ def fit_machine(
     solution, certificate = solve_certified(problem, solver, full=full, start=start, callback=callback)
     _warn_if_loose(certificate, solution, solver)
     gradient = solution.gradient
-    assert gradient is not None  # every solver of the dual leaves it
+    assert gradient is not None  # every dual solver returns it
     expansion: Expansion = form.recover(problem, solution)
     sums = _kernel_sums(problem, solution.x, gradient) / expansion.scale
     if extra:
         solution = replace(solution, n_iter=solution.n_iter + extra)
-    return Machine(
+    return FittedProblem(
         rows=rows,
         signs=target,
         alpha=expansion.alpha,
@@ -110,11 +110,10 @@ def fit_machine(
 
 
 def _kernel_sums(problem: Any, a: FloatArray, gradient: FloatArray) -> FloatArray:
-    """sum_j beta_j K(x_j, x_i) at the rows, out of the signed gradient that the solver kept."""
+    """sum_j beta_j K(x_j, x_i) at the rows, from the signed gradient of the solver."""
     n = len(problem.Q.points)
     plain = problem.s[:n] * gradient[:n] - problem.d[:n] * a[:n] - problem.p[:n]
-    sums: FloatArray = plain / problem.Q.sign[:n]
-    return sums
+    return np.asarray(plain / problem.Q.sign[:n])
 
 
 def _warn_if_loose(certificate: Certificate, solution: Solution, solver: DualSolver) -> None:

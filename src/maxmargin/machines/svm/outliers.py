@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_positive, check_share
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.machines.svm.single_problem import SingleMachine
+from maxmargin.machines.svm.base import SingleMachine
 from maxmargin.problems.formulations import Formulation, OneClass, Sphere
 
 
@@ -29,6 +30,7 @@ class _Detector(OutlierMixin, SingleMachine):
         """f(x) of shape (n_samples,): >= 0 inside the region."""
         return self.single_decision(X)
 
+    @of_one_fit
     def score_samples(self, X: Any) -> FloatArray:
         """f(x) without its offset."""
         return self.decision_function(X) + self.offset_[0]
@@ -38,10 +40,12 @@ class _Detector(OutlierMixin, SingleMachine):
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
 
+@dataclass(eq=False, repr=False)
 class OneClassSVM(_Detector):
     """The hyperplane furthest from the origin in feature space with at most a share nu of the rows behind it.
 
-    Parameters as in `SVC`, with ``nu`` in (0, 1]. f(x) = sum_i a_i K(x_i, x) - rho.
+    Parameters as in `SVC`, with ``nu`` in (0, 1] and without those of a classifier.
+    f(x) = sum_i a_i K(x_i, x) - rho.
 
     Examples
     --------
@@ -51,40 +55,7 @@ class OneClassSVM(_Detector):
     [1, -1]
     """
 
-    def __init__(
-        self,
-        nu: float = 0.5,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        tol: float = 1e-3,
-        certify: Literal["auto", "full"] = "auto",
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        solver: Any = "working_set",
-        cache_size: float | None = None,
-        shrinking: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        trace: bool = False,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.tol = tol
-        self.certify = certify
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.solver = solver
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.trace = trace
+    nu: float = 0.5
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -94,6 +65,7 @@ class OneClassSVM(_Detector):
         return OneClass(nu=float(self.nu))
 
 
+@dataclass(eq=False, repr=False)
 class SVDD(_Detector):
     """The smallest ball around the rows in feature space; rows outside it cost C times their distance.
 
@@ -105,40 +77,7 @@ class SVDD(_Detector):
     radius_ : R; the rest as in `OneClassSVM`.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        tol: float = 1e-3,
-        certify: Literal["auto", "full"] = "auto",
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        solver: Any = "working_set",
-        cache_size: float | None = None,
-        shrinking: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        trace: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.tol = tol
-        self.certify = certify
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.solver = solver
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.trace = trace
+    C: float = 1.0
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -152,12 +91,12 @@ class SVDD(_Detector):
     @property
     def radius_(self) -> float:
         """Radius of the ball: R^2 = a'Ka + intercept."""
-        machine = self._machine
-        centre = 0.25 * float(machine.beta @ (machine.decisions - machine.intercept))
-        return float(np.sqrt(max(centre + machine.intercept, 0.0)))
+        problem = self._problem
+        centre = 0.25 * float(problem.beta @ (problem.decisions - problem.intercept))
+        return float(np.sqrt(max(centre + problem.intercept, 0.0)))
 
+    @of_one_fit
     def single_decision(self, X: Any) -> FloatArray:
         points = self.points_of(X)
         sums = self._sums(points, slice(0, len(self.support_)), self.dual_coef_[0])
-        decisions: FloatArray = sums - self.kernel_.diagonal(points) + self.intercept_[0]
-        return decisions
+        return sums - self.kernel_.diagonal(points) + self.intercept_[0]

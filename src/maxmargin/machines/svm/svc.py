@@ -1,19 +1,22 @@
-"""Support vector classification with a price of slack: SVC, HardMarginSVC."""
+"""Support vector classification: SVC, HardMarginSVC, NuSVC."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from maxmargin.base.parameters import check_choice, check_positive
+from maxmargin.base.parameters import check_choice, check_positive, check_share
 from maxmargin.base.typing import BoolArray, FloatArray
-from maxmargin.machines.svm.fitted_problem import Machine
+from maxmargin.machines.svm.base import check_warm_start, scaled_start
+from maxmargin.machines.svm.fitted_problem import FittedProblem
 from maxmargin.machines.svm.svm_classifier import Classifier
-from maxmargin.problems.formulations import Classification, Formulation
+from maxmargin.problems.formulations import Classification, Formulation, NuClassification
 from maxmargin.problems.multiclass import BinaryTask
 
 
+@dataclass(eq=False, repr=False)
 class SVC(Classifier):
     """Support vector classification, exact and certified.
 
@@ -24,38 +27,40 @@ class SVC(Classifier):
 
     Parameters
     ----------
-    C : price of slack, > 0; inf for the hard margin.
+    C : regularisation parameter (cost of slack), > 0; inf for the hard margin.
     kernel : name ("rbf", "linear", "poly", "sigmoid", "laplacian", "exponential", "precomputed"), Kernel, or
         function of two sets of rows.
-    gamma, coef0, degree : of kernels given by name.
+    gamma, coef0, degree : kernel parameters, used when ``kernel`` is a name.
     loss : "hinge" or "squared_hinge".
     multiclass : "ovo" (every pair of classes) or "ovr" (every class against the rest).
     class_weight : None, "balanced" or a dict of factors on C.
-    tol : largest KKT violation allowed; certify : "auto" checks a sample of rows when all would cost as
-        much as the fit, "full" always all.
-    max_iter : steps at most (-1: no limit), as the solver counts them; time_limit : seconds at most.
-    solver : "working_set" (the engine), or a rung of the ladder in docs/classroom.md: "qp", "chunking",
-        "decomposition", "smo", and for the linear kernel "subgradient" and "pegasos"; or an object of
-        `maxmargin.solvers` with options of its own.
+    tol : largest KKT violation allowed.
+    certify : "auto" checks a sample of rows when checking all would cost as much as the fit, "full" always
+        checks all.
+    max_iter : largest number of steps (-1: no limit), as the solver counts them.
+    time_limit : largest number of seconds.
+    solver : "working_set" (the engine), or one of the textbook methods of docs/classroom.md: "qp",
+        "chunking", "decomposition", "smo", and for the linear kernel "subgradient" and "pegasos"; or an
+        object of `maxmargin.solvers` with its own options.
     break_ties, decision_function_shape : as in scikit-learn's SVC.
     probability : if True, predict_proba through cross-validated decisions (five more fits).
     cache_size : MB for kernel rows; None chooses from free memory.
-    shrinking : set variables aside that cannot move.
+    shrinking : leave out variables that are not expected to change.
     warm_start : start from the multipliers of the last fit on the same rows.
-    n_jobs : threads; None uses all cores, but one inside a joblib worker.
+    n_jobs : number of threads; None uses all cores, but one inside a joblib worker.
     verbose : 1 prints progress.
-    trace : record what every step did, in ``trace_``.
+    trace : record every step in ``trace_``.
 
     Attributes
     ----------
     support_, support_vectors_, dual_coef_, intercept_, coef_ (linear kernel), n_support_, classes_, n_iter_ :
         as in scikit-learn's SVC.
-    certificate_ : the proof of the fit (of the worst binary machine).
-    machines_ : the binary machines.
-    solution_, alpha_, margin_, slack_, point_kinds_ : of binary machines.
+    certificate_ : the certificate of the fit (of the worst binary problem).
+    machines_ : the fitted binary problems.
+    solution_, alpha_, margin_, slack_, point_kinds_ : for two classes.
     trace_ : table of the steps, with ``trace=True``: machine, step, chosen variables and their rows,
         multipliers before and after, objective, gap, violation, n_active, kernel_values, cache_hits.
-        `maxmargin.replay` makes the multipliers from it again.
+        `maxmargin.replay` computes the multipliers from it again.
 
     Examples
     --------
@@ -72,57 +77,13 @@ class SVC(Classifier):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
-        multiclass: Literal["ovo", "ovr"] = "ovo",
-        class_weight: Any = None,
-        tol: float = 1e-3,
-        certify: Literal["auto", "full"] = "auto",
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        solver: Any = "working_set",
-        break_ties: bool = False,
-        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
-        probability: bool = False,
-        cache_size: float | None = None,
-        shrinking: bool = True,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        trace: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.loss = loss
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.tol = tol
-        self.certify = certify
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.solver = solver
-        self.break_ties = break_ties
-        self.decision_function_shape = decision_function_shape
-        self.probability = probability
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.trace = trace
+    C: float = 1.0
+    loss: Literal["hinge", "squared_hinge"] = field(default="hinge", kw_only=True)
+    warm_start: bool = field(default=False, kw_only=True)
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        check_warm_start(self)
         check_positive("C", self.C, infinite=True)
         check_choice("loss", self.loss, ("hinge", "squared_hinge"))
         if float(self.C) == np.inf and self.loss == "squared_hinge":
@@ -131,66 +92,60 @@ class SVC(Classifier):
     def formulation(self) -> Formulation:
         return Classification(C=float(self.C), loss=self.loss)
 
-    def _start(self, machine: Machine, task: BinaryTask, weight: FloatArray) -> FloatArray | None:
-        if not np.array_equal(machine.rows, task.rows) or float(self.C) == np.inf:
+    def _starts(self, tasks: list[BinaryTask], weight: FloatArray) -> list[FloatArray | None]:
+        old = getattr(self, "machines_", None)
+        if not self.warm_start or old is None or len(old) != len(tasks) or float(self.C) == np.inf:
+            return [None] * len(tasks)
+        return [self._start(last, task, weight[task.rows]) for last, task in zip(old, tasks, strict=True)]
+
+    def _start(self, last: FittedProblem, task: BinaryTask, weight: FloatArray) -> FloatArray | None:
+        if not np.array_equal(last.rows, task.rows):
             return None
-        alpha = machine.alpha
+        return last.alpha if self.loss == "squared_hinge" else scaled_start(last.alpha, self.C * weight)
+
+    def _beyond_margin(self, problem: FittedProblem) -> BoolArray:
         if self.loss == "squared_hinge":
-            return alpha
-        used = alpha > 0
-        factor = float(np.min(self.C * weight[used] / alpha[used], initial=1.0))
-        return alpha * factor
-
-    def _beyond_margin(self, machine: Machine) -> BoolArray:
-        if self.loss == "squared_hinge":
-            beyond: BoolArray = machine.signs * machine.decisions < 1 - self.tol
-            return beyond
-        return super()._beyond_margin(machine)
+            return problem.signs * problem.decisions < 1 - self.tol
+        return super()._beyond_margin(problem)
 
 
+@dataclass(eq=False, repr=False)
 class HardMarginSVC(SVC):
-    """The hard margin, SVC(C=inf). Data that no hyperplane separates raise NotSeparableError with a proof."""
+    """The hard margin, SVC(C=inf). Data that no hyperplane separates raise NotSeparableError with a proof.
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        multiclass: Literal["ovo", "ovr"] = "ovo",
-        tol: float = 1e-3,
-        certify: Literal["auto", "full"] = "auto",
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        solver: Any = "working_set",
-        break_ties: bool = False,
-        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
-        cache_size: float | None = None,
-        shrinking: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        trace: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.multiclass = multiclass
-        self.tol = tol
-        self.certify = certify
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.solver = solver
-        self.break_ties = break_ties
-        self.decision_function_shape = decision_function_shape
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.trace = trace
+    Parameters as in `SVC`, without C, loss, class_weight, probability and warm_start.
+    """
 
-    C = float("inf")
-    loss = "hinge"
-    class_weight = None
-    probability = False
+    # these parameters of SVC have a fixed value here
+    C: ClassVar[float] = float("inf")  # type: ignore[misc]
+    loss: ClassVar[Literal["hinge"]] = "hinge"  # type: ignore[misc]
+    class_weight: ClassVar[Any] = None  # type: ignore[misc]
+    probability: ClassVar[bool] = False  # type: ignore[misc]
+    warm_start: ClassVar[bool] = False  # type: ignore[misc]
+
+
+@dataclass(eq=False, repr=False)
+class NuSVC(Classifier):
+    """Support vector classification with nu in place of C.
+
+    nu is an upper bound on the share of margin errors and a lower bound on the share of support vectors.
+    It must not exceed twice the share of the smaller class. Parameters as in `SVC`, without C, loss and
+    warm_start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> mm.NuSVC(nu=0.5).fit(X, [1, 1, 2, 2]).predict([[-0.8, -1.0]]).tolist()
+    [1]
+    """
+
+    nu: float = 0.5
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_share("nu", self.nu)
+
+    def formulation(self) -> Formulation:
+        return NuClassification(nu=float(self.nu))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,16 +11,22 @@ from sklearn.base import RegressorMixin
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_not_negative, check_positive, check_share
 from maxmargin.base.tables import checked_numbers
-from maxmargin.base.typing import FloatArray
-from maxmargin.machines.svm.single_problem import SingleMachine
+from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.machines.svm.base import SingleMachine, check_warm_start, scaled_start
 from maxmargin.problems.formulations import Formulation, NuRegression, Regression
 
 
 class _Regressor(RegressorMixin, SingleMachine):
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine to rows ``X`` and targets ``y`` of shape (n_samples,)."""
+        """Fit the model to rows ``X`` and targets ``y`` of shape (n_samples,)."""
         self.epsilon_ = self._fit_single(X, y, sample_weight).epsilon
+        return self
+
+    @all_or_nothing
+    def fit_from(self, X: Any, y: Any, sample_weight: Any, coefficients: FloatArray) -> Self:
+        """As `fit`, starting from coefficients of shape (n_samples,)."""
+        self.epsilon_ = self._fit_single(X, y, sample_weight, coefficients).epsilon
         return self
 
     def _target(self, y: Any, n: int) -> FloatArray:
@@ -32,16 +39,17 @@ class _Regressor(RegressorMixin, SingleMachine):
     @property
     def margin_(self) -> float:
         """1 / ||w||: how flat the function is."""
-        return self._machine.margin
+        return self._problem.margin
 
     @property
     def slack_(self) -> FloatArray:
         """max(0, |y - f(x)| - epsilon) of the training rows, of shape (n_samples,)."""
-        machine = self._machine
-        residuals = np.abs(machine.signs - machine.decisions)
-        return self._per_row(np.maximum(0.0, residuals - self.epsilon_), machine)
+        problem = self._problem
+        residuals = np.abs(problem.signs - problem.decisions)
+        return self._per_row(np.maximum(0.0, residuals - self.epsilon_), problem)
 
 
+@dataclass(eq=False, repr=False)
 class SVR(_Regressor):
     """Support vector regression, exact and certified.
 
@@ -60,49 +68,16 @@ class SVR(_Regressor):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        epsilon: float = 0.1,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
-        tol: float = 1e-3,
-        certify: Literal["auto", "full"] = "auto",
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        solver: Any = "working_set",
-        cache_size: float | None = None,
-        shrinking: bool = True,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        trace: bool = False,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.loss = loss
-        self.tol = tol
-        self.certify = certify
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.solver = solver
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.trace = trace
+    C: float = 1.0
+    epsilon: float = field(default=0.1, kw_only=True)
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = field(
+        default="epsilon_insensitive", kw_only=True
+    )
+    warm_start: bool = field(default=False, kw_only=True)
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        check_warm_start(self)
         check_positive("C", self.C)
         check_not_negative("epsilon", self.epsilon)
         check_choice("loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"))
@@ -110,60 +85,24 @@ class SVR(_Regressor):
     def formulation(self) -> Formulation:
         return Regression(C=float(self.C), epsilon=float(self.epsilon), loss=self.loss)
 
-    def _start(self, rows: Any, weight: FloatArray) -> FloatArray | None:
-        machine = getattr(self, "machines_", [None])[0]
-        if not self.warm_start or machine is None or not np.array_equal(machine.rows, rows):
+    def _start(self, rows: IntArray, weight: FloatArray) -> FloatArray | None:
+        last = getattr(self, "machines_", [None])[0]
+        if not self.warm_start or last is None or not np.array_equal(last.rows, rows):
             return None
-        alpha: FloatArray = machine.alpha
-        if self.loss == "squared_epsilon_insensitive":
-            return alpha
-        used = alpha > 0
-        upper = np.tile(self.C * weight, 2)
-        return alpha * float(np.min(upper[used] / alpha[used], initial=1.0))
+        squared = self.loss == "squared_epsilon_insensitive"
+        return last.alpha if squared else scaled_start(last.alpha, np.tile(self.C * weight, 2))
 
 
+@dataclass(eq=False, repr=False)
 class NuSVR(_Regressor):
     """Support vector regression that finds epsilon: at most a share nu of the rows lies outside the tube.
 
-    Parameters as in `SVR`, with ``nu`` in place of ``epsilon``; ``epsilon_`` is what was found.
+    Parameters as in `SVR`, with ``nu`` in place of ``epsilon`` and without loss and warm_start; ``epsilon_``
+    is the width that was found.
     """
 
-    def __init__(
-        self,
-        nu: float = 0.5,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        tol: float = 1e-3,
-        certify: Literal["auto", "full"] = "auto",
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        solver: Any = "working_set",
-        cache_size: float | None = None,
-        shrinking: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        trace: bool = False,
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.tol = tol
-        self.certify = certify
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.solver = solver
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.trace = trace
+    nu: float = 0.5
+    C: float = 1.0
 
     def check_parameters(self) -> None:
         super().check_parameters()

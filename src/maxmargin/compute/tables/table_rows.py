@@ -59,8 +59,9 @@ def row_norm(data: FloatArray, indices: Any, indptr: Any, p: int, i: int) -> flo
     """||x_i||^2."""
     total = 0.0
     if indices is None:
-        for k in range(i * p, i * p + p):
-            total += data[k] * data[k]
+        start = i * p
+        for j in range(p):
+            total += data[start + j] * data[start + j]
     else:
         for k in range(indptr[i], indptr[i + 1]):
             total += data[k] * data[k]

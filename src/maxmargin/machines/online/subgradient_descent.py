@@ -130,18 +130,18 @@ class SubgradientDescent(MeanHinge):
         losses = []
         for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
             rows, share = rows_of_task(X, task), weights[task.rows] / weights[task.rows].sum()
-            f = np.asarray(rows @ state.v).ravel() + state.state[2]
+            f = np.asarray(rows @ state.v).ravel() + state.b
             m = task.signs * f
             self._last_mistakes[k] = np.count_nonzero((m <= 0) & (share > 0))
             losses.append(float(share @ np.maximum(0.0, 1.0 - m)))
             u = np.where(m < 1.0, share * task.signs, 0.0)
-            t = state.state[4] = state.state[4] + 1.0
+            t = state.steps = state.steps + 1.0
             decay = self._decay()
             eta = 1.0 / (decay * t) if decay else state.eta
             state.v = (1.0 - eta * decay) * state.v + eta * np.asarray(rows.T @ u).ravel()
-            state.state[2] = (1.0 - eta * decay) * state.state[2] + eta * u.sum() * self.fit_intercept
+            state.b = (1.0 - eta * decay) * state.b + eta * u.sum() * self.fit_intercept
             state.z += state.v  # with tau = 0 the sum of the iterates is z
-            state.state[3] += state.state[2]
+            state.sum_b += state.b
             if self.trace:
                 self._record_batch(k, task, u, losses[-1], 1.0 - eta * decay, eta, X.shape[0])
         total = int(self._last_mistakes.sum())
@@ -155,7 +155,7 @@ class SubgradientDescent(MeanHinge):
         slopes = np.zeros(n)
         slopes[task.rows] = u
         step = {"slopes": [slopes], "loss": loss, "keep": keep, "change": change, "shrink": 1.0}
-        self._record(k, pd.DataFrame({**step, "intercept": self._states[k].state[2]}), task)
+        self._record(k, pd.DataFrame({**step, "intercept": self._states[k].b}), task)
 
     def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
         if self.step == "constant":

@@ -3,134 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, log
+from math import inf
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.intrinsics.prefetch import prefetch
-from maxmargin.compute.jit import jit_sums
-from maxmargin.compute.tables.shuffle import shuffle
-from maxmargin.compute.tables.table_rows import ask_for_row, row_add, row_dot, rows_of
+from maxmargin.base.typing import FloatArray
+from maxmargin.compute.primal.dual_descent import DescentPoint, RowLoss, descent_pass
+from maxmargin.compute.tables.table_rows import rows_of
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.losses import (
     EpsilonInsensitive,
     Hinge,
     Logistic,
+    Loss,
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
 from maxmargin.problems.solution import Solution, Status
 
-_HINGE, _SQUARED_HINGE, _EPSILON, _SQUARED_EPSILON, _LOGISTIC = range(5)
-_AHEAD = 3  # rows that are asked for before they are needed
-_KINDS: list[tuple[type, int]] = [
-    (Hinge, _HINGE),
-    (SquaredHinge, _SQUARED_HINGE),
-    (EpsilonInsensitive, _EPSILON),
-    (SquaredEpsilonInsensitive, _SQUARED_EPSILON),
-    (Logistic, _LOGISTIC),
-]
-
-
-@jit_sums
-def _minimise_one(kind: int, f: float, y: float, a: float, q: float, c: float, epsilon: float) -> float:
-    """The best value of one dual variable a (w = sum a_i x_i), the others fixed; f is the score now."""
-    if kind == _HINGE:
-        return y * min(max(y * a - (y * f - 1.0) / q, 0.0), c)
-    if kind == _SQUARED_HINGE:
-        extra = 0.5 / c
-        return y * max(y * a - (y * f - 1.0 + y * a * extra) / (q + extra), 0.0)
-    if kind == _LOGISTIC:
-        return y * _minimise_logistic(y * f, y * a, q, c)
-    extra = 0.0 if kind == _EPSILON else 0.5 / c
-    centre = (q * a - (f - y)) / (q + extra)
-    width = epsilon / (q + extra)
-    moved = centre - width if centre > width else (centre + width if centre < -width else 0.0)
-    return moved if kind == _SQUARED_EPSILON else min(max(moved, -c), c)
-
-
-@jit_sums
-def _minimise_logistic(m: float, a: float, q: float, c: float) -> float:
-    """Root in z of q (z - a) + m + log(z / (c - z)), increasing in z, by bracketed Newton steps."""
-    low, high = 0.0, c
-    z = min(max(a, 1e-12 * c), (1.0 - 1e-12) * c)
-    for _ in range(60):
-        residual = q * (z - a) + m + log(z / (c - z))
-        if abs(residual) <= 1e-8:
-            break
-        if residual > 0:
-            high = z
-        else:
-            low = z
-        step = z - residual / (q + c / (z * (c - z)))
-        z = step if low < step < high else 0.5 * (low + high)
-        if z <= 1e-15 * c or c - z <= 1e-15 * c:
-            break
-    return z
-
-
-@jit_sums
-def _passes(
-    kind: int,
-    data: FloatArray,
-    indices: Any,
-    indptr: Any,
-    p: int,
-    facts: FloatArray,
-    epsilon: float,
-    inverse_l2: float,
-    bias_step: float,
-    w: FloatArray,
-    state: FloatArray,
-    active: IntArray,
-    n_active: int,
-    seed: int,
-    n_passes: int,
-) -> int:
-    """``n_passes`` passes over the active rows; returns how many rows are still active.
-
-    ``facts`` holds y_i, c_i, ||x_i||^2 and the dual variable a_i side by side, since rows come in random
-    order; state is (b, largest violation of the last pass, shrinking threshold). A row whose variable is at a
-    bound and whose condition holds with room to spare is put to sleep (Hsieh et al. 2008, section 3.2).
-    """
-    for number in range(n_passes):
-        largest = 0.0
-        threshold = state[2]
-        b = state[0]
-        shuffle(active[:n_active], seed * n_passes + number)
-        k = 0
-        while k < n_active:
-            i = active[k]
-            if k + 2 * _AHEAD < n_active:
-                soon = active[k + _AHEAD]
-                prefetch(facts, 4 * np.intp(soon))
-                ask_for_row(data, indices, indptr, p, soon, active[k + 2 * _AHEAD])
-            f = row_dot(data, indices, indptr, p, i, w) + b
-            start = 4 * np.intp(i)
-            y, c, q, before = facts[start], facts[start + 1], facts[start + 2], facts[start + 3]
-            if kind <= _SQUARED_HINGE:
-                g = y * f - 1.0
-                asleep = before == 0.0 and g > threshold
-                asleep = asleep or (kind == _HINGE and y * before == c and g < -threshold)
-                if asleep:
-                    n_active -= 1
-                    active[k], active[n_active] = active[n_active], active[k]
-                    continue
-            after = _minimise_one(kind, f, y, before, q, c, epsilon)
-            k += 1
-            change = after - before
-            if change != 0.0:
-                facts[start + 3] = after
-                row_add(data, indices, indptr, p, i, change * inverse_l2, w)
-                b += bias_step * change
-                largest = max(largest, abs(change) * q)
-        state[0] = b
-        state[1] = largest
-        state[2] = largest if largest > 0.0 else np.inf
-    return n_active
+_KNOWN: dict[type[Loss], RowLoss] = {
+    Hinge: RowLoss(margin=True, squared=False, logistic=False, epsilon=0.0),
+    SquaredHinge: RowLoss(margin=True, squared=True, logistic=False, epsilon=0.0),
+    EpsilonInsensitive: RowLoss(margin=False, squared=False, logistic=False, epsilon=0.0),
+    SquaredEpsilonInsensitive: RowLoss(margin=False, squared=True, logistic=False, epsilon=0.0),
+    Logistic: RowLoss(margin=False, squared=False, logistic=True, epsilon=0.0),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,8 +54,7 @@ class DualCoordinateDescent:
     random_state: int = 0
 
     def can_solve(self, problem: LossPenalty) -> bool:
-        known = any(type(problem.loss) is cls for cls, _ in _KINDS)
-        return known and problem.penalty.smooth and problem.penalty.l2 > 0
+        return type(problem.loss) in _KNOWN and problem.penalty.smooth and problem.penalty.l2 > 0
 
     def solve(
         self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
@@ -191,7 +89,8 @@ class _Sweep:
     """The state of the descent: dual variables a, w, b, and the active rows."""
 
     def __init__(self, problem: LossPenalty, seed: int) -> None:
-        self.kind = next(kind for cls, kind in _KINDS if type(problem.loss) is cls)
+        epsilon = float(getattr(problem.loss, "epsilon", 0.0))
+        self.loss = _KNOWN[type(problem.loss)]._replace(epsilon=epsilon)
         self.problem, self.seed = problem, seed
         self.rows = rows_of(problem.X.X)
         n, p = problem.X.shape
@@ -213,22 +112,14 @@ class _Sweep:
         self.active, self.n_active = self.used.copy(), len(self.used)
 
     def run(self, n_passes: int) -> None:
-        problem = self.problem
         self.seed += 1
-        self.n_active = _passes(
-            self.kind,
-            *self.rows,
-            self.facts,
-            float(getattr(problem.loss, "epsilon", 0.0)),
-            1.0 / problem.penalty.l2,
-            self.bias_step,
-            self.w,
-            self.state,
-            self.active,
-            self.n_active,
-            self.seed,
-            n_passes,
-        )
+        point = DescentPoint(self.facts, self.w, self.state, self.active)
+        inverse_l2 = 1.0 / self.problem.penalty.l2
+        for number in range(n_passes):
+            seed = self.seed * n_passes + number
+            self.n_active = descent_pass(
+                self.loss, self.rows, point, self.n_active, inverse_l2, self.bias_step, seed
+            )
         self.state[0] += self.bias_step * float(self.a.sum())
 
     def theta(self) -> FloatArray:

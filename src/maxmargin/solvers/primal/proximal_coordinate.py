@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.jit import jit_sums
+from maxmargin.compute.primal.proximal_descent import proximal_descent
 from maxmargin.problems.loss_penalty import LossPenalty, closed
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Solution, Status
@@ -27,45 +27,16 @@ from maxmargin.solvers.primal.newton import (
 _ROUNDS = 20  # of guesses at the signs of a model's minimiser
 
 
-@jit_sums
-def _descend(
-    H: FloatArray, g: FloatArray, w: FloatArray, l1: FloatArray, l2: float, z: FloatArray, tol: float
-) -> None:
-    """min over z   1/2 (z - w)'H(z - w) + g'z + sum_j l1_j |z_j| + l2 / 2 ||z||^2,   one column at a time.
-
-    H and g are the model of the losses at w; z, which starts at w, is changed in place.
-    """
-    p = len(w)
-    gradient = g.copy()
-    for _ in range(1000):
-        largest = 0.0
-        for j in range(p):
-            curvature = H[j, j] + l2
-            if curvature <= 0.0:
-                continue
-            target = H[j, j] * z[j] - gradient[j]
-            after = max(abs(target) - l1[j], 0.0) / curvature
-            after = after if target > 0 else -after
-            change = after - z[j]
-            if change != 0.0:
-                z[j] = after
-                for k in range(p):
-                    gradient[k] += change * H[j, k]
-                largest = max(largest, change * change * curvature)
-        if largest <= tol:
-            break
-
-
 def _minimiser(
     H: FloatArray, g: FloatArray, w: FloatArray, l1: FloatArray, l2: float, rough: float
 ) -> FloatArray:
-    """The minimiser of the model of `_descend`: coordinate descent finds the signs, linear algebra the rest.
+    """The minimiser of the model of `proximal_descent`: descent finds the signs, linear algebra the rest.
 
     Columns whose sign turns out wrong become zero, zeros that should move get a sign, and the system of the
     others is solved again. Where that does not end soon, coordinate descent goes on as far as float64 goes.
     """
     z = w.copy()
-    _descend(H, g, w, l1, l2, z, rough)
+    proximal_descent(H, g, w, l1, l2, z, rough)
     signs = np.sign(z)
     right = H @ w - g
     for _ in range(_ROUNDS):
@@ -81,7 +52,7 @@ def _minimiser(
         if not wrong.any() and not late.any():
             return exact
         signs = np.where(wrong, 0.0, np.where(late, np.sign(pull), signs))
-    _descend(H, g, w, l1, l2, z, 1e-15 * rough)
+    proximal_descent(H, g, w, l1, l2, z, 1e-15 * rough)
     return z
 
 

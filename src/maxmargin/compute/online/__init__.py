@@ -1,0 +1,1 @@
+"""Jitted passes of the online learners."""

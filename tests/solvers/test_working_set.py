@@ -15,7 +15,7 @@ from maxmargin.problems.formulations import Classification
 from maxmargin.solvers.certified import solve_certified
 from maxmargin.solvers.dual import working_set
 from maxmargin.solvers.dual.working_set import WorkingSet
-from maxmargin.solvers.stopping import Budget, Progress
+from maxmargin.solvers.stopping import Budget, SolverProgress
 from tests.strategies import make_problem
 
 
@@ -95,13 +95,13 @@ def test_a_solution_is_its_own_start() -> None:
 
 def test_progress_is_told_and_interruption_gets_through() -> None:
     problem = problem_of(200)
-    seen: list[Progress] = []
+    seen: list[SolverProgress] = []
     WorkingSet(tol=1e-6).solve(problem, callback=seen.append)
     assert seen[-1].violation <= 1e-6
     assert "violation" in str(seen[0])
     assert [step.n_iter for step in seen] == sorted(step.n_iter for step in seen)
 
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: SolverProgress) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -16,8 +16,8 @@ _HOMES: dict[str, str] = {
     "Decomposition": "maxmargin.solvers.dual.decomposition",
     "SMO": "maxmargin.solvers.dual.smo",
     "WorkingSet": "maxmargin.solvers.dual.working_set",
-    "Subgradient": "maxmargin.solvers.online.batch_subgradient",
-    "Pegasos": "maxmargin.solvers.online.stochastic_subgradient",
+    "BatchSubgradient": "maxmargin.solvers.online.batch_subgradient",
+    "StochasticSubgradient": "maxmargin.solvers.online.stochastic_subgradient",
 }
 
 __all__ = list(_HOMES)

@@ -14,8 +14,8 @@ NAMES = {
     "chunking": "Chunking",
     "decomposition": "Decomposition",
     "smo": "SMO",
-    "subgradient": "Subgradient",
-    "pegasos": "Pegasos",
+    "subgradient": "BatchSubgradient",
+    "pegasos": "StochasticSubgradient",
 }
 
 

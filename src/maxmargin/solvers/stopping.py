@@ -12,7 +12,7 @@ from maxmargin.problems.solution import Status
 
 
 @dataclass(frozen=True)
-class Progress:
+class SolverProgress:
     """One line of a solver's story. ``measure`` says what ``violation`` is."""
 
     n_iter: int
@@ -28,7 +28,7 @@ class Progress:
         )
 
 
-Callback = Callable[[Progress], object]
+Callback = Callable[[SolverProgress], object]
 
 SAFETY = 0.9  # solvers aim below tol, so that rounding does not lift the checked value above it
 _PATIENCE = 1_000_000  # pair steps without progress after which a solver gives up
@@ -80,7 +80,7 @@ class Referee:
         A great many pair steps that have not lowered the violation say that rounding is all that is left.
         """
         if self._callback is not None:
-            self._callback(Progress(n_iter, violation, n_active, self._budget.seconds))
+            self._callback(SolverProgress(n_iter, violation, n_active, self._budget.seconds))
         if violation <= self._target:
             return Status.CONVERGED
         if (status := self._budget.exhausted(n_iter)) is not None:

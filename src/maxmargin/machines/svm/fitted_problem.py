@@ -18,7 +18,7 @@ from maxmargin.problems.formulations import Classification, Expansion, Formulati
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.certified import solve_certified
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import Callback, Progress
+from maxmargin.solvers.stopping import Callback, SolverProgress
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def progress_printer(verbose: int, name: str) -> Callback | None:
         return None
     last = [-1.0]
 
-    def show(progress: Progress) -> None:
+    def show(progress: SolverProgress) -> None:
         if progress.seconds - last[0] >= 0.5:
             last[0] = progress.seconds
             print(f"[{name}] {progress}", flush=True)

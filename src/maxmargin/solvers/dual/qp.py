@@ -17,7 +17,7 @@ from maxmargin.base.typing import BoolArray, FloatArray
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import Budget, Callback, Progress
+from maxmargin.solvers.stopping import Budget, Callback, SolverProgress
 from maxmargin.solvers.trace import Tracer, Work
 
 _STATUS = {
@@ -69,7 +69,7 @@ class QP(DualSolver):
         v = K @ problem.Q.weights(a)
         g = problem.signed_gradient(a, v[problem.Q.row])
         if callback is not None:
-            callback(Progress(answer.iterations, problem.violation(g, a), len(v), budget.seconds))
+            callback(SolverProgress(answer.iterations, problem.violation(g, a), len(v), budget.seconds))
         return Solution(
             x=a,
             multipliers=problem.multipliers(g, a),

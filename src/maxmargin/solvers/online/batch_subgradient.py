@@ -40,7 +40,7 @@ _LOOK_EVERY = 10
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Subgradient(PrimalSolver):
+class BatchSubgradient(PrimalSolver):
     """Subgradient descent with steps 1/t and averaging; for linear kernels and bounded multipliers.
 
     ``tol`` bounds the relative duality gap, ``max_iter`` counts steps (2000 where it sets no limit). A step

@@ -31,7 +31,7 @@ _LONGEST_BIAS_STEP = 0.1  # on the scale of f, whose margin is 1
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Pegasos(PrimalSolver):
+class StochasticSubgradient(PrimalSolver):
     """Stochastic subgradients, one row a step; for `SVC` with the linear kernel and the hinge.
 
     The multipliers are averaged over the passes since the last power of two. ``tol`` bounds the relative

@@ -113,7 +113,7 @@ class AugmentedLagrangian:
         state = first_state(problem, terms, start)
         if start is not None:
             terms = envelope(problem, problem.loss.slope(state.f, problem.y), self.warm_sigma)
-        run = Run(problem, terms, state)
+        run = OuterState(problem, terms, state)
         self._outer(run, max(self.tol, _ROUGH), callback)
         rows = run.awake() if problem.penalty.smooth else np.arange(len(problem.y))
         if run.gap.relative > self.tol and 2 * len(rows) < len(problem.y):
@@ -130,7 +130,7 @@ class AugmentedLagrangian:
             seconds=perf_counter() - began,
         )
 
-    def _outer(self, run: Run, tol: float, callback: Any) -> None:
+    def _outer(self, run: OuterState, tol: float, callback: Any) -> None:
         """Outer steps until the gap is below ``tol``, stays where it is, or ``max_iter`` is reached."""
         smallest, waited = run.gap.relative, 0
         while run.iteration < self.max_iter and run.gap.relative > tol and waited < _PATIENCE:
@@ -165,7 +165,7 @@ class AugmentedLagrangian:
         return min(sigma * (self.leap if sigma <= self.sigma else self.growth), 1e6)
 
 
-class Run:
+class OuterState:
     """Where the method stands on a problem: the next envelope, the point, the best gap."""
 
     def __init__(self, problem: LossPenalty, terms: Envelope, state: NewtonState, iteration: int = 0) -> None:
@@ -178,16 +178,16 @@ class Run:
         flat = (loss.slope(f - _NEAR, y) == 0) & (loss.slope(f + _NEAR, y) == 0)
         return np.flatnonzero(~flat | (self.terms.v != 0))
 
-    def only(self, rows: IntArray) -> Run:
+    def only(self, rows: IntArray) -> OuterState:
         """The same on some of the rows. Rows left out have the multiplier 0, so that every dual point of the
         part is one of the whole, with the same value."""
         whole = self.problem
         problem = replace(whole, X=whole.X.take(rows), y=whole.y[rows], c=whole.c[rows])
         terms = envelope(problem, self.terms.v[rows], self.terms.sigma)
         state = NewtonState(self.state.theta, self.state.f[rows], self.state.value, self.state.u[rows])
-        return Run(problem, terms, state, self.iteration)
+        return OuterState(problem, terms, state, self.iteration)
 
-    def take_over(self, part: Run, rows: IntArray) -> None:
+    def take_over(self, part: OuterState, rows: IntArray) -> None:
         """Go on with all rows from where the part arrived; the gap is that of all rows."""
         self.iteration = part.iteration
         v, u = np.zeros(len(self.problem.y)), np.zeros(len(self.problem.y))

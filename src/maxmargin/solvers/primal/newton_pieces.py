@@ -74,7 +74,7 @@ class PiecesNewton:
 
 
 @dataclass(frozen=True)
-class Step:
+class NewtonStep:
     """Where a Newton step led: the point, the sums over rows there, and the slopes that balance the step."""
 
     theta: FloatArray
@@ -85,7 +85,7 @@ class Step:
     moved: bool
 
 
-def newton_steps(problem: LossPenaltyPieces, start: FloatArray | None) -> Iterator[Step]:
+def newton_steps(problem: LossPenaltyPieces, start: FloatArray | None) -> Iterator[NewtonStep]:
     """Newton steps without end; once no decrease is possible the point stays."""
     theta = np.zeros(problem.n_features + 1) if start is None else start
     explicit = problem.n_features <= _EXPLICIT_COLUMNS
@@ -102,7 +102,7 @@ def newton_steps(problem: LossPenaltyPieces, start: FloatArray | None) -> Iterat
             moved = trial <= value + 1e-14 * abs(value)
             if moved:
                 theta, sums, value = theta + t * step, reached, trial
-        yield Step(theta, sums, value, slopes, -0.5 * descent, moved)
+        yield NewtonStep(theta, sums, value, slopes, -0.5 * descent, moved)
 
 
 def solve_pieces(

@@ -13,7 +13,7 @@ from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import Budget, Callback, Progress
+from maxmargin.solvers.stopping import Budget, Callback, SolverProgress
 from maxmargin.solvers.trace import Tracer
 
 
@@ -52,7 +52,7 @@ class PrimalSolver(DualSolver):
         """Report progress; the reason to stop, or None to go on."""
         gap, dual = gap_of(problem, a, v)
         if callback is not None:
-            callback(Progress(t, gap, len(v), budget.seconds, "gap"))
+            callback(SolverProgress(t, gap, len(v), budget.seconds, "gap"))
         if gap <= self.tol * abs(dual):
             return Status.CONVERGED
         return budget.exhausted(t)

@@ -19,7 +19,7 @@ Solve = Callable[[LossPenalty, FloatArray | None], Solution]
 
 
 @dataclass(frozen=True)
-class Run:
+class Descent:
     """One descent: the objective by iteration and the answer."""
 
     objectives: list[float]
@@ -58,7 +58,7 @@ class SuccessiveLinearisation:
         self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
     ) -> Solution:
         began = perf_counter()
-        runs: list[Run] = []
+        runs: list[Descent] = []
         for w in self._starts(problem, start):
             if not (left := self._left(runs)):
                 break
@@ -76,10 +76,10 @@ class SuccessiveLinearisation:
             trace=[run.objectives for run in runs],
         )
 
-    def _left(self, runs: list[Run]) -> int:
+    def _left(self, runs: list[Descent]) -> int:
         return self.max_iter - sum(len(run.objectives) for run in runs)
 
-    def descend(self, problem: LossPenalty, w: FloatArray, left: int) -> Run:
+    def descend(self, problem: LossPenalty, w: FloatArray, left: int) -> Descent:
         """The successive linearisation algorithm from the weights w, with ``left`` steps at most."""
         objectives: list[float] = []
         theta: FloatArray | None = None
@@ -93,8 +93,8 @@ class SuccessiveLinearisation:
             # what the tangent turned is what the first-order condition still lacks
             moved = np.max(np.maximum(np.abs(w - before), np.abs(tangent - touched)), initial=0.0)
             if moved <= 0.1 * self.tol:
-                return Run(objectives, solution, True)
-        return Run(objectives, solution, False)
+                return Descent(objectives, solution, True)
+        return Descent(objectives, solution, False)
 
     def _tangent_problem(
         self, problem: LossPenalty, weights: FloatArray, theta: FloatArray | None
@@ -115,7 +115,7 @@ class SuccessiveLinearisation:
         for _ in range(self.n_random):
             yield rng.exponential(1.0 / problem.penalty.alpha, size=p)
 
-    def _without_columns(self, problem: LossPenalty, best: Run, runs: list[Run]) -> Run:
+    def _without_columns(self, problem: LossPenalty, best: Descent, runs: list[Descent]) -> Descent:
         """Restart without each of the columns in use, weakest first, while the objective falls."""
         for _ in range(20):
             w = best.solution.x[:-1]

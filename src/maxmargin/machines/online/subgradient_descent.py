@@ -110,10 +110,9 @@ class SubgradientDescent(MeanHinge):
         return self.lam if self.step == "strongly_convex" else 0.0
 
     def _loop(self) -> OnlineLoop:
-        kind = "strongly_convex" if self.step == "strongly_convex" else "constant"
         return OnlineLoop(
             rule="hinge",
-            schedule=Schedule(kind),
+            schedule=Schedule(self.step),
             decay=self._decay(),
             fit_intercept=self.fit_intercept,
             decay_bias=True,

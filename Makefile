@@ -1,17 +1,21 @@
 PYTHON ?= python3
 VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
 BIN := $(VENV)/bin
+endif
 
-.PHONY: demo test lint bench docs house clean
+.PHONY: demo test lint bench docs house coverage hooks clean
 
-# each command installs the extras it needs, once
+# Each command installs the extras it needs, once.
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --upgrade pip
 	touch $@
 
 $(VENV)/.with-%: pyproject.toml $(VENV)/.made
-	$(BIN)/pip install --quiet -e ".[$*]"
+	$(BIN)/python -m pip install --quiet -e ".[$*]"
 	touch $@
 
 demo: $(VENV)/.with-cli
@@ -32,10 +36,19 @@ docs: $(VENV)/.with-docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
-# figures that keep the source tree in order; fails where a bound is broken
+# Prints the figures of the source tree; fails where a bound is broken.
 house: $(VENV)/.with-cli
 	$(BIN)/python tools/house.py
 
+# The test suite with coverage; jitted functions run as machine code and are left out.
+coverage: $(VENV)/.with-test
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html
+	@echo "The coverage report is in htmlcov/index.html"
+
+# Runs ruff and mypy before every commit.
+hooks: $(VENV)/.with-lint
+	$(BIN)/pre-commit install
+
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache docs/_build docs/auto_examples
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov docs/_build docs/auto_examples
 	rm -rf docs/reference/generated docs/reference/backreferences docs/reference/api.md docs/sg_execution_times.rst

@@ -5,8 +5,11 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +69,29 @@ def test_the_machines_have_examples() -> None:
     import maxmargin.machines.svm.svc as module
 
     assert doctest.testmod(module).attempted >= 5
+
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_the_version_is_written_in_one_place() -> None:
+    assert "version" not in PROJECT["project"]
+    assert PROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "maxmargin.__version__"}
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert maxmargin.__version__.removesuffix(".dev0") == newest[1]
+
+
+def test_every_file_of_the_package_is_shipped() -> None:
+    """Files that are not Python, such as templates, are named in package-data."""
+    package = ROOT / "src" / "maxmargin"
+    patterns = PROJECT["tool"]["setuptools"]["package-data"]["maxmargin"]
+    shipped = {path for pattern in patterns for path in package.glob(pattern)}
+    others = {
+        path
+        for path in package.rglob("*")
+        if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
+    }
+    assert others - {path for path in others if path.suffix == ".md"} <= shipped
+    assert all(list(package.glob(pattern)) for pattern in patterns)

@@ -67,6 +67,34 @@ def test_a_fold_without_a_class_keeps_the_names():
     assert result.confusion.names == ("ve", "vi")
 
 
+def test_a_weight_of_two_counts_a_row_twice(cancer):
+    model, X, y = cancer
+    weight = 1 + np.arange(len(y)) % 3
+    weighted = mm.evaluate(model, X, y, positive=0, sample_weight=weight)
+    repeated = mm.evaluate(model, np.repeat(X, weight, axis=0), np.repeat(y, weight), positive=0)
+    np.testing.assert_allclose(weighted.table()["value"], repeated.table()["value"], atol=1e-12)
+    assert np.isnan(weighted.table()[["low", "high"]]).all(axis=None)
+    np.testing.assert_allclose(weighted.ranking.gains, repeated.ranking.gains, atol=1e-12)
+    np.testing.assert_allclose(
+        weighted.ranking.calibration.iloc[:, :4], repeated.ranking.calibration.iloc[:, :4], atol=1e-12
+    )
+    assert np.isnan(weighted.ranking.ks.p_value)
+    assert "nan" not in str(weighted).lower()
+    with pytest.raises(ValueError, match="sample_weight holds negative numbers"):
+        mm.evaluate(model, X, y, sample_weight=-np.ones(len(y)))
+
+
+def test_pictures_of_a_weighted_evaluation_are_weighted(cancer):
+    model, X, y = cancer
+    weight = 1.0 + (y == 1) * np.arange(len(y)) % 3
+    result = mm.evaluate(model, X, y, sample_weight=weight)
+    roc, ks, *_ = result.display().panels
+    assert roc.auc.value == pytest.approx(result.ranking.roc.auc)
+    assert roc.ax_.get_legend_handles_labels()[1][0] == f"AUC {result.ranking.auc.value:.3f}"
+    assert ks.ks.value == result.ranking.ks.value
+    assert ks.positive_weights.sum() == pytest.approx(weight[y == 1].sum())
+
+
 def test_errors(cancer):
     model, X, y = cancer
     with pytest.raises(ValueError, match="does not know"):

@@ -29,9 +29,7 @@ def scored(draw):
     return y, score
 
 
-@pytest.mark.parametrize(
-    "name", ["calibration", "confusion", "curves", "delong", "evaluation", "kolmogorov", "lifts"]
-)
+@pytest.mark.parametrize("name", ["confusion", "delong", "evaluation", "ranking"])
 def test_examples(name):
     module = importlib.import_module(f"maxmargin.metrics.{name}")
     result = doctest.testmod(module)
@@ -153,6 +151,16 @@ def test_weight_two_is_a_row_twice(data):
     assert weighted.value == pytest.approx(mm.ks_statistic(yy, ss).value)
     assert np.isnan(weighted.p_value)
     np.testing.assert_allclose(mm.gains(y, score, sample_weight=weight), mm.gains(yy, ss), atol=1e-12)
+    area = mm.auc(y, score, sample_weight=weight)
+    assert area.value == pytest.approx(mm.auc(yy, ss).value)
+    assert np.isnan([area.standard_error, *area.interval]).all()
+    p = (score + 4) / 8
+    groups, repeated = (
+        mm.calibration_table(y, p, sample_weight=weight),
+        mm.calibration_table(yy, (ss + 4) / 8),
+    )
+    np.testing.assert_allclose(groups.iloc[:, :4], repeated.iloc[:, :4], atol=1e-12)
+    assert np.isnan(groups[["low", "high"]]).all(axis=None)
     table = mm.confusion_table(y, score > 0, sample_weight=weight)
     np.testing.assert_array_equal(table.counts, mm.confusion_table(yy, ss > 0).counts)
     assert np.isnan(table.measures()["low"]).all()
@@ -165,8 +173,32 @@ def test_gains_of_distinct_scores_are_counts():
     table = mm.gains(y, score)
     np.testing.assert_allclose(table["events"], ordered, atol=1e-9)
     np.testing.assert_allclose(table["captured"], np.cumsum(ordered) / y.sum())
+    np.testing.assert_allclose(table["nonevents"], 10 - ordered, atol=1e-9)
+    np.testing.assert_allclose(table["cumulative_events"], np.cumsum(ordered))
+    np.testing.assert_allclose(table["cumulative_nonevents"], np.cumsum(10 - ordered))
+    gap = np.cumsum(ordered) / y.sum() - np.cumsum(10 - ordered) / (100 - y.sum())
+    np.testing.assert_allclose(table["ks"], gap, atol=1e-12)
+    np.testing.assert_allclose(table["event_rate"], ordered / 10)
+    np.testing.assert_allclose(table["lift"], ordered / 10 / y.mean())
     assert mm.lift(y, score, share=0.2) == pytest.approx(ordered[:2].sum() / 20 / y.mean())
     assert mm.lift(y, score, share=1.0) == pytest.approx(1.0)
+
+
+@quiet
+@given(scored())
+def test_gains_add_up_and_their_ks_never_passes_the_statistic(data):
+    y, score = data
+    table = mm.gains(y, score, n_groups=7)
+    np.testing.assert_allclose(table["events"] + table["nonevents"], table["rows"], atol=1e-9)
+    np.testing.assert_allclose(table["cumulative_events"].iloc[-1], y.sum())
+    np.testing.assert_allclose(table["cumulative_nonevents"].iloc[-1], (1 - y).sum())
+    assert table["ks"].iloc[-1] == pytest.approx(0.0, abs=1e-12)
+    assert table["ks"].abs().max() <= mm.ks_statistic(y, score).value + 1e-12
+
+
+def test_ks_of_gains_reaches_the_statistic_where_a_cut_is_the_best_threshold():
+    y, score = np.array([1, 1, 0, 1, 0, 0, 0, 0]), np.arange(8.0)[::-1]
+    assert mm.gains(y, score, n_groups=8)["ks"].max() == pytest.approx(mm.ks_statistic(y, score).value)
 
 
 @pytest.mark.parametrize("measure", [mm.gini, mm.lift])
@@ -233,6 +265,12 @@ def test_tables_say_which_class_is_positive():
         mm.calibration_table(y, p, positive="b", names=["bad", "good"]),
     ):
         assert table.attrs == {"positive": "bad", "negative": "good"}
+
+
+@pytest.mark.parametrize(("n", "n_groups", "sizes"), [(12, 3, [4, 4, 4]), (7, 2, [4, 3]), (3, 5, [1, 1, 1])])
+def test_calibration_groups_are_as_equal_as_distinct_values_allow(n, n_groups, sizes):
+    table = mm.calibration_table(np.arange(n) % 2, np.arange(n) / n, n_groups=n_groups)
+    assert table["rows"].tolist() == sizes
 
 
 def test_calibration_groups():

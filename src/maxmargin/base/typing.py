@@ -38,6 +38,9 @@ TargetLike: TypeAlias = npt.ArrayLike | pd.Series
 WeightLike: TypeAlias = npt.ArrayLike | pd.Series
 """sample_weight: one number >= 0 per row."""
 
+LabelLike: TypeAlias = str | float | bool | np.generic
+"""A class label, such as ``positive``."""
+
 ClassWeightLike: TypeAlias = Mapping[Any, float] | Literal["balanced"]
 """class_weight: a factor per class label, or "balanced" for weights that give every class the same sum."""
 
@@ -70,6 +73,7 @@ __all__ = [
     "FoldsLike",
     "GammaLike",
     "IntArray",
+    "LabelLike",
     "RandomStateLike",
     "Splitter",
     "TableLike",

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.columns import feature_names
 from maxmargin.base.parameters import count_or_share
+from maxmargin.base.table_columns import feature_names
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 
 

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
-from maxmargin.base.columns import feature_names
 from maxmargin.base.parameters import check_count
+from maxmargin.base.table_columns import feature_names
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.feature_selection.base import Selector, how_many
 from maxmargin.feature_selection.criteria import CFSMerit

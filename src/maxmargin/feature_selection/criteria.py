@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
-from maxmargin.base.columns import Categorical, coded_table
 from maxmargin.base.parameters import check_choice, check_fraction
+from maxmargin.base.table_columns import Categorical, coded_table
 from maxmargin.base.tables import read_classes
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.columns.column_entropy import uncertainty_with_all

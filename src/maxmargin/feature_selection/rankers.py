@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 
-from maxmargin.base.columns import Categorical, CodedTable, coded_table, feature_names
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice
+from maxmargin.base.table_columns import Categorical, CodedTable, coded_table, feature_names
 from maxmargin.base.tables import Classes, read_classes, row_weights
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.discretize import discretize_column, information_gain, symmetrical_uncertainty

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from maxmargin.base.columns import Categorical, CodedTable, coded_table
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_count, count_or_share
+from maxmargin.base.table_columns import Categorical, CodedTable, coded_table
 from maxmargin.base.tables import Classes, read_classes
 from maxmargin.base.threads import effective_threads, run, split
 from maxmargin.base.typing import FloatArray, IntArray

@@ -13,9 +13,9 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from maxmargin.base.columns import feature_names
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import as_number
+from maxmargin.base.table_columns import feature_names
 from maxmargin.base.tables import read_classes
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import FloatArray, IntArray

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from sklearn.preprocessing import StandardScaler
 
-from maxmargin.base.columns import feature_names
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import (
     check_choice,
@@ -19,6 +18,7 @@ from maxmargin.base.parameters import (
     check_positive,
     check_positives,
 )
+from maxmargin.base.table_columns import feature_names
 from maxmargin.base.tables import Classes, class_factors, fitted_table, read_classes
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
 from maxmargin.feature_selection.base import Selector, how_many

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from maxmargin.base.columns import feature_names
 from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.table_columns import feature_names
 from maxmargin.base.tables import checked_target, fitted_table, known_columns
 from maxmargin.feature_selection.base import Selector
 from maxmargin.feature_selection.criteria import Criterion, Subset

@@ -4,14 +4,20 @@ Every function takes ``positive`` (which label counts as positive) and ``names``
 and its result says which is positive.
 """
 
-from maxmargin.metrics.calibration import calibration_table
 from maxmargin.metrics.confusion import ConfusionTable, confusion_table, wilson_interval
-from maxmargin.metrics.curves import RocCurve, gini, roc
 from maxmargin.metrics.delong import AucComparison, AucResult, auc, compare_auc
 from maxmargin.metrics.evaluation import Evaluation, RankingEvaluation, evaluate
-from maxmargin.metrics.kolmogorov import KsResult, ks_statistic
 from maxmargin.metrics.labels import Measure
-from maxmargin.metrics.lifts import gains, lift
+from maxmargin.metrics.ranking import (
+    KsResult,
+    RocCurve,
+    calibration_table,
+    gains,
+    gini,
+    ks_statistic,
+    lift,
+    roc,
+)
 
 __all__ = [
     "confusion_table",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan, sqrt
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +12,9 @@ from scipy import stats
 from sklearn.metrics import confusion_matrix
 from sklearn.utils import check_consistent_length
 
-from maxmargin.base.parameters import check_count
+from maxmargin.base.parameters import as_number, check_count
 from maxmargin.base.tables import positive_index, row_weights
-from maxmargin.base.typing import FloatArray
-from maxmargin.metrics.delong import check_confidence
+from maxmargin.base.typing import FloatArray, LabelLike, TargetLike, WeightLike
 from maxmargin.metrics.labels import class_names, known_labels, sorted_classes
 
 
@@ -157,6 +155,11 @@ class ConfusionTable:
         return f"Prediction by truth{positive}\n{self.frame().to_string()}"
 
 
+def check_confidence(confidence: float) -> None:
+    if not 0.0 < as_number(confidence) < 1.0:
+        raise ValueError(f"confidence={confidence!r} must lie between 0 and 1, for example 0.95.")
+
+
 def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson's (1927) score interval of a proportion.
 
@@ -181,12 +184,12 @@ def _ratios(parts: FloatArray, wholes: FloatArray) -> FloatArray:
 
 
 def confusion_table(
-    y_true: Any,
-    y_pred: Any,
+    y_true: TargetLike,
+    y_pred: TargetLike,
     *,
-    positive: Any = None,
+    positive: LabelLike | None = None,
     names: Sequence[str] | None = None,
-    sample_weight: Any = None,
+    sample_weight: WeightLike | None = None,
 ) -> ConfusionTable:
     """Count predictions by truth.
 

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
-from typing import Any
+from math import inf, nan, sqrt
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
-from maxmargin.base.parameters import as_number
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, LabelLike, TargetLike, WeightLike
+from maxmargin.metrics.confusion import check_confidence
 from maxmargin.metrics.labels import BinaryTarget, scored_target
+from maxmargin.metrics.ranking import roc_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class AucResult:
-    """An area under the ROC curve with its DeLong interval."""
+    """An area under the ROC curve with its DeLong standard error and interval; both NaN for weighted rows."""
 
     value: float
     standard_error: float
@@ -34,10 +35,8 @@ class AucResult:
 
     def __str__(self) -> str:
         low, high = self.interval
-        return (
-            f"AUC {self.value:.4f}, {100 * self.confidence:g} % interval {low:.4f} to {high:.4f} "
-            f"({self.positive} against {self.negative})"
-        )
+        known = f", {100 * self.confidence:g} % interval {low:.4f} to {high:.4f}" if low <= high else ""
+        return f"AUC {self.value:.4f}{known} ({self.positive} against {self.negative})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,27 +88,24 @@ def _summarise(target: BinaryTarget, parts: tuple[FloatArray, FloatArray], confi
     )
 
 
-def check_confidence(confidence: float) -> None:
-    if not 0.0 < as_number(confidence) < 1.0:
-        raise ValueError(f"confidence={confidence!r} must lie between 0 and 1, for example 0.95.")
-
-
 def auc(
-    y: Any,
-    score: Any,
+    y: TargetLike,
+    score: npt.ArrayLike,
     *,
-    positive: Any = None,
+    positive: LabelLike | None = None,
     names: Sequence[str] | None = None,
     confidence: float = 0.95,
+    sample_weight: WeightLike | None = None,
 ) -> AucResult:
     """Area under the ROC curve with DeLong's standard error and interval.
 
     The interval is value -+ z standard errors, cut to [0, 1]. It has no width where the classes are
     separated by the score (the estimated variance is then zero) and is [0, 1] where a class has one row.
+    DeLong's variance counts rows, so weighted rows have no standard error and no interval (NaN).
 
     Parameters
     ----------
-    y, score, positive, names : as in `roc`.
+    y, score, positive, names, sample_weight : as in `roc`.
     confidence : level of the interval.
 
     Examples
@@ -118,17 +114,31 @@ def auc(
     >>> print(auc([0, 0, 1, 1, 1], [0.1, 0.4, 0.35, 0.8, 0.9]))
     AUC 0.8333, 95 % interval 0.3714 to 1.0000 (1 against 0)
     """
+    target, values = scored_target(y, score, positive=positive, names=names, sample_weight=sample_weight)
+    return auc_of(target, values, confidence)
+
+
+def auc_of(target: BinaryTarget, score: FloatArray, confidence: float = 0.95) -> AucResult:
+    """`auc` of a target that has been read."""
     check_confidence(confidence)
-    target, values = scored_target(y, score, positive=positive, names=names)
-    return _summarise(target, _placements(target, values), confidence)
+    if target.weight is None:
+        return _summarise(target, _placements(target, score), confidence)
+    return AucResult(
+        value=roc_of(target, score).auc,
+        standard_error=nan,
+        interval=(nan, nan),
+        confidence=confidence,
+        positive=target.positive,
+        negative=target.negative,
+    )
 
 
 def compare_auc(
-    y: Any,
-    first: Any,
-    second: Any,
+    y: TargetLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
     *,
-    positive: Any = None,
+    positive: LabelLike | None = None,
     names: Sequence[str] | None = None,
     confidence: float = 0.95,
 ) -> AucComparison:

@@ -14,14 +14,11 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 from maxmargin.base.parameters import as_number
 from maxmargin.base.tables import positive_index
-from maxmargin.base.typing import AnyArray, FloatArray
-from maxmargin.metrics.calibration import calibration_table
+from maxmargin.base.typing import AnyArray, FloatArray, LabelLike, TableLike, TargetLike, WeightLike
 from maxmargin.metrics.confusion import ConfusionTable, confusion_table
-from maxmargin.metrics.curves import RocCurve, roc
-from maxmargin.metrics.delong import AucResult, auc
-from maxmargin.metrics.kolmogorov import KsResult, ks_statistic
+from maxmargin.metrics.delong import AucResult, auc_of
 from maxmargin.metrics.labels import BinaryTarget, class_names, known_labels, scored_target
-from maxmargin.metrics.lifts import gains
+from maxmargin.metrics.ranking import KsResult, RocCurve, calibration_of, gains_of, ks_of, roc_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,14 +103,15 @@ _RESPONSES = ("auto", "predict_proba", "decision_function")
 
 def evaluate(
     model: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: TargetLike,
     *,
-    positive: Any = None,
+    positive: LabelLike | None = None,
     names: Sequence[str] | None = None,
     threshold: float | None = None,
     response_method: str = "auto",
     confidence: float = 0.95,
+    sample_weight: WeightLike | None = None,
 ) -> Evaluation:
     """Evaluate a fitted classifier on rows with known classes.
 
@@ -129,6 +127,8 @@ def evaluate(
         ``predict`` by default.
     response_method : "predict_proba", "decision_function", or "auto" for the first that the model has.
     confidence : level of the intervals.
+    sample_weight : of shape (n_samples,), optional. All counts become sums of weights, and no measure has an
+        interval or a p value, since both count rows.
 
     Examples
     --------
@@ -141,36 +141,36 @@ def evaluate(
     >>> result.confusion.positive, round(result.ranking.auc.value, 2)
     ('malignant', 0.97)
     """
+    _check_is_classifier(model)
+    truth, classes = known_labels(y), np.asarray(model.classes_)
+    shown = _shown(classes, truth, names)
+    k = None if positive is None and len(classes) > 2 else positive_index(classes, positive)
+    score, response = _score(model, X, k, response_method)
+    predicted = model.predict(X) if threshold is None else _cut(classes, k, score, threshold)
+    label = None if k is None else classes[k]
+    named = [shown[name] for name in np.unique(np.concatenate([truth, predicted]))]
+    ranking = None
+    if label is not None and score is not None:
+        pair = [shown[name] for name in np.unique(truth)]
+        read = scored_target(truth, score, positive=label, names=pair, sample_weight=sample_weight)
+        ranking = _rank(*read, response, confidence)
+    return Evaluation(
+        model=type(model).__name__,
+        n_samples=len(truth),
+        confusion=confusion_table(truth, predicted, positive=label, names=named, sample_weight=sample_weight),
+        ranking=ranking,
+        threshold=threshold,
+        confidence=confidence,
+    )
+
+
+def _check_is_classifier(model: Any) -> None:
     for needed in ("classes_", "predict"):
         if not hasattr(model, needed):
             raise TypeError(
                 f"evaluate takes a fitted classifier, and {type(model).__name__} has no {needed}: fit it "
                 "first, or use model.score for a regression."
             )
-    truth = known_labels(y)
-    classes = np.asarray(model.classes_)
-    shown = _shown(classes, truth, names)
-    k = None if positive is None and len(classes) > 2 else positive_index(classes, positive)
-    score, response = _score(model, X, k, response_method)
-    predicted = model.predict(X) if threshold is None else _cut(classes, k, score, threshold)
-    confusion = confusion_table(
-        truth,
-        predicted,
-        positive=None if k is None else classes[k],
-        names=[shown[label] for label in np.unique(np.concatenate([truth, predicted]))],
-    )
-    ranking = None
-    if k is not None and score is not None:
-        one_or_rest = [shown[label] for label in np.unique(truth)]
-        ranking = _rank(truth, score, classes[k], one_or_rest, response, confidence)
-    return Evaluation(
-        model=type(model).__name__,
-        n_samples=len(truth),
-        confusion=confusion,
-        ranking=ranking,
-        threshold=threshold,
-        confidence=confidence,
-    )
 
 
 def _shown(classes: AnyArray, truth: AnyArray, names: Sequence[str] | None) -> dict[Any, str]:
@@ -220,23 +220,19 @@ def _cut(classes: AnyArray, k: int | None, score: FloatArray | None, threshold: 
     return chosen
 
 
-def _rank(
-    truth: AnyArray, score: FloatArray, positive: Any, names: list[str], response: str, confidence: float
-) -> RankingEvaluation:
-    target, score = scored_target(truth, score, positive=positive, names=names)
-    common: dict[str, Any] = {"positive": positive, "names": names}
-    is_probability = response == "predict_proba"
+def _rank(target: BinaryTarget, score: FloatArray, response: str, confidence: float) -> RankingEvaluation:
+    losses: dict[str, Any] = {"calibration": None, "brier": None, "log_loss": None}
+    if response == "predict_proba":
+        losses["calibration"] = calibration_of(target, score, confidence)
+        losses["brier"] = float(brier_score_loss(target.is_positive, score, sample_weight=target.weight))
+        losses["log_loss"] = float(log_loss(target.is_positive, score, sample_weight=target.weight))
     return RankingEvaluation(
         target=target,
         score=score,
         response=response,
-        roc=roc(truth, score, **common),
-        auc=auc(truth, score, confidence=confidence, **common),
-        ks=ks_statistic(truth, score, **common),
-        gains=gains(truth, score, **common),
-        calibration=calibration_table(truth, score, confidence=confidence, **common)
-        if is_probability
-        else None,
-        brier=float(brier_score_loss(target.is_positive, score)) if is_probability else None,
-        log_loss=float(log_loss(target.is_positive, score)) if is_probability else None,
+        roc=roc_of(target, score),
+        auc=auc_of(target, score, confidence),
+        ks=ks_of(target, score),
+        gains=gains_of(target, score),
+        **losses,
     )

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from maxmargin.base.tables import example_weights, positive_index
-from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, LabelLike, TargetLike, WeightLike
 
 REST = "rest"
 
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryTarget:
-    """A target read as "positive or not", with the names that tables and pictures show."""
+    """A target read as "positive or not", with the names that tables and pictures show.
+
+    ``weight`` holds the weights of the rows, of shape (n_samples,); None where every row counts once.
+    """
 
     is_positive: BoolArray
     positive: str
     negative: str
+    weight: FloatArray | None = None
 
     @property
     def n_positive(self) -> int:
@@ -31,6 +35,24 @@ class BinaryTarget:
     @property
     def n_negative(self) -> int:
         return len(self.is_positive) - self.n_positive
+
+    @property
+    def weights(self) -> FloatArray:
+        """``weight``, or ones."""
+        return np.ones(len(self.is_positive)) if self.weight is None else self.weight
+
+    @property
+    def total(self) -> float:
+        """Number of rows, or the sum of their weights."""
+        return float(self.weights.sum())
+
+    @property
+    def total_positive(self) -> float:
+        return float(self.weights[self.is_positive].sum())
+
+    @property
+    def total_negative(self) -> float:
+        return self.total - self.total_positive
 
     def require_both(self) -> None:
         """Raise where one of the two classes has no row, since no rate of it exists."""
@@ -59,7 +81,7 @@ class Measure(float):
         return f"{float(self):.4f} ({self.positive} against {self.negative})"
 
 
-def known_labels(y: Any, name: str = "y") -> AnyArray:
+def known_labels(y: TargetLike, name: str = "y") -> AnyArray:
     """Labels of shape (n_samples,), at least one of them and none missing."""
     labels: AnyArray = column_or_1d(y)
     if not len(labels):
@@ -98,41 +120,41 @@ def class_names(classes: AnyArray, names: Sequence[str] | None) -> list[str]:
     return [str(name) for name in names]
 
 
-def binary_target(y: Any, *, positive: Any = None, names: Sequence[str] | None = None) -> BinaryTarget:
-    """Read a target as positive or not; more than two classes become "positive" against the rest."""
+def scored_target(
+    y: TargetLike,
+    score: npt.ArrayLike,
+    *,
+    positive: LabelLike | None = None,
+    names: Sequence[str] | None = None,
+    sample_weight: WeightLike | None = None,
+) -> tuple[BinaryTarget, FloatArray]:
+    """The target as positive or not, with both classes present, and its float64 scores, one per row.
+
+    More than two classes become "positive" against the rest.
+    """
     labels = known_labels(y)
     classes = sorted_classes(labels)
     shown = class_names(classes, names)
     k = positive_index(classes, positive)
     others = [name for i, name in enumerate(shown) if i != k]
     negative = others[0] if len(others) == 1 else REST
-    return BinaryTarget(is_positive=labels == classes[k], positive=shown[k], negative=negative)
-
-
-def scored_target(
-    y: Any, score: Any, *, positive: Any = None, names: Sequence[str] | None = None
-) -> tuple[BinaryTarget, FloatArray]:
-    """The target and its finite float64 scores, one per row, with both classes present."""
-    target = binary_target(y, positive=positive, names=names)
+    is_positive = labels == classes[k]
+    target = BinaryTarget(is_positive=is_positive, positive=shown[k], negative=negative)
     values = _numbers(score)
-    check_consistent_length(target.is_positive, values)
+    check_consistent_length(is_positive, values)
     if np.isnan(values).any():
         raise ValueError(f"{np.isnan(values).sum()} scores are NaN: every row needs a score.")
     target.require_both()
-    return target, values
+    if sample_weight is None:
+        return target, values
+    both = np.array([negative, shown[k]])
+    weight = example_weights(sample_weight, None, both, is_positive.astype(np.int64))
+    return replace(target, weight=weight), values
 
 
-def _numbers(score: Any) -> FloatArray:
+def _numbers(score: npt.ArrayLike) -> FloatArray:
     try:
         return np.asarray(column_or_1d(score), dtype=np.float64)
     except (TypeError, ValueError) as refused:
         reason = str(refused).splitlines()[0].rstrip(".")
         raise ValueError(f"the score must be one number for each row: {reason}.") from None
-
-
-def target_weights(sample_weight: Any, target: BinaryTarget) -> FloatArray | None:
-    """Weights of the rows, of shape (n_samples,), some of both classes > 0; None where none are given."""
-    if sample_weight is None:
-        return None
-    names = np.array([target.negative, target.positive])
-    return example_weights(sample_weight, None, names, target.is_positive.astype(np.int64))

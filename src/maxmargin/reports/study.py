@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.base.columns import feature_names
+from maxmargin.base.table_columns import feature_names
 from maxmargin.base.typing import AnyArray
 from maxmargin.metrics import Evaluation, evaluate
 from maxmargin.reports.study_rows import Rows
@@ -70,12 +70,10 @@ class Study:
     @cached_property
     def evaluation(self) -> Evaluation:
         """Of a classifier on the evaluated rows."""
+        y = self.evaluated.y
+        assert y is not None  # a classifier has a target
         return evaluate(
-            self.subject.model,
-            self.evaluated.X,
-            self.evaluated.y,
-            positive=self.positive,
-            names=self.class_names,
+            self.subject.model, self.evaluated.X, y, positive=self.positive, names=self.class_names
         )
 
     @property

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.columns import Column, feature_names, position, read_columns
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_count, check_not_negative
+from maxmargin.base.table_columns import Column, feature_names, position, read_columns
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.pieces.collection import Pieces

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.base.columns import Column, columns_of
+from maxmargin.base.table_columns import Column, columns_of
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.discretize import cuts_between
 from maxmargin.pieces.collection import Pieces

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from maxmargin.base.columns import Column
+from maxmargin.base.table_columns import Column
 from maxmargin.base.tables import class_codes, example_weights, positive_index
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.scorecards.bins import (

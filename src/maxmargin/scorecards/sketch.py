@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from maxmargin.base.columns import Column
+from maxmargin.base.table_columns import Column
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
 from maxmargin.scorecards.bins import special_rows
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import column_or_1d
 
-from maxmargin.base.columns import Column, as_column
 from maxmargin.base.parameters import check_count
+from maxmargin.base.table_columns import Column, as_column
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.scorecards.binning import binning_of
 from maxmargin.scorecards.bins import Bins, CategoryBins, NumberBins, missing_rows

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from maxmargin.base.columns import feature_names
+from maxmargin.base.table_columns import feature_names
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
 from maxmargin.displays.drawing.style import GREY, OKABE_ITO, axes, shortened
 from maxmargin.feature_selection.base import Selector

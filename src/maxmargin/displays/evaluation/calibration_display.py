@@ -11,8 +11,8 @@ from maxmargin.base.typing import FloatArray
 from maxmargin.displays.drawing.roles import NEUTRAL, POSITIVE
 from maxmargin.displays.drawing.scored import ScoredDisplay
 from maxmargin.displays.drawing.style import axes
-from maxmargin.metrics import calibration_table
 from maxmargin.metrics.labels import BinaryTarget
+from maxmargin.metrics.ranking import calibration_of
 
 
 @dataclass
@@ -31,7 +31,7 @@ class CalibrationDisplay(ScoredDisplay):
 
     @classmethod
     def _of(cls, target: BinaryTarget, score: FloatArray, what: str) -> Self:
-        return cls(table=calibration_table(target.is_positive, score), positive=target.positive)
+        return cls(table=calibration_of(target, score), positive=target.positive)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""

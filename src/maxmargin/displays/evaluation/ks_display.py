@@ -11,8 +11,9 @@ from maxmargin.base.typing import FloatArray
 from maxmargin.displays.drawing.roles import NEGATIVE, POSITIVE
 from maxmargin.displays.drawing.scored import ScoredDisplay
 from maxmargin.displays.drawing.style import axes
-from maxmargin.metrics import KsResult, ks_statistic
+from maxmargin.metrics import KsResult
 from maxmargin.metrics.labels import BinaryTarget
+from maxmargin.metrics.ranking import ks_of
 
 
 @dataclass
@@ -30,22 +31,35 @@ class KsDisplay(ScoredDisplay):
     negative_scores: FloatArray
     ks: KsResult
     what: str
+    positive_weights: FloatArray | None = None
+    negative_weights: FloatArray | None = None
 
     @classmethod
     def _of(cls, target: BinaryTarget, score: FloatArray, what: str) -> Self:
-        names = [target.negative, target.positive]
+        order = np.argsort(score, kind="stable")
+        inside = target.is_positive[order]
+        positives, negatives = order[inside], order[~inside]
+        weight = target.weight
         return cls(
-            positive_scores=np.sort(score[target.is_positive]),
-            negative_scores=np.sort(score[~target.is_positive]),
-            ks=ks_statistic(target.is_positive, score, names=names),
+            positive_scores=score[positives],
+            negative_scores=score[negatives],
+            ks=ks_of(target, score),
             what=what,
+            positive_weights=None if weight is None else weight[positives],
+            negative_weights=None if weight is None else weight[negatives],
         )
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
         ax = axes(ax)
-        ax.ecdf(self.negative_scores, color=NEGATIVE, label=self.ks.negative)
-        ax.ecdf(self.positive_scores, color=POSITIVE, linestyle="-.", label=self.ks.positive)
+        ax.ecdf(self.negative_scores, self.negative_weights, color=NEGATIVE, label=self.ks.negative)
+        ax.ecdf(
+            self.positive_scores,
+            self.positive_weights,
+            color=POSITIVE,
+            linestyle="-.",
+            label=self.ks.positive,
+        )
         at = self.ks.threshold
         if np.isfinite(at):
             ends = [1 - self.ks.tpr, 1 - self.ks.fpr]

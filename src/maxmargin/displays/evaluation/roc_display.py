@@ -9,8 +9,10 @@ from maxmargin.base.typing import FloatArray
 from maxmargin.displays.drawing.roles import NEUTRAL, POSITIVE
 from maxmargin.displays.drawing.scored import ScoredDisplay
 from maxmargin.displays.drawing.style import axes
-from maxmargin.metrics import AucResult, KsResult, RocCurve, auc, ks_statistic, roc
+from maxmargin.metrics import AucResult, KsResult, RocCurve
+from maxmargin.metrics.delong import auc_of
 from maxmargin.metrics.labels import BinaryTarget
+from maxmargin.metrics.ranking import ks_of, roc_of
 
 
 @dataclass
@@ -31,19 +33,14 @@ class RocDisplay(ScoredDisplay):
 
     @classmethod
     def _of(cls, target: BinaryTarget, score: FloatArray, what: str) -> Self:
-        names = [target.negative, target.positive]
-        y = target.is_positive
-        return cls(
-            curve=roc(y, score, names=names),
-            auc=auc(y, score, names=names),
-            ks=ks_statistic(y, score, names=names),
-        )
+        return cls(curve=roc_of(target, score), auc=auc_of(target, score), ks=ks_of(target, score))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
         ax = axes(ax)
         low, high = self.auc.interval
-        text = f"AUC {self.auc.value:.3f} ({low:.3f} to {high:.3f})"
+        span = f" ({low:.3f} to {high:.3f})" if low <= high else ""  # weighted rows have no interval
+        text = f"AUC {self.auc.value:.3f}{span}"
         ax.plot(self.curve.fpr, self.curve.tpr, color=POSITIVE, label=text)
         ax.plot([0, 1], [0, 1], color=NEUTRAL, linestyle=":", linewidth=1)
         at = self.ks.fpr

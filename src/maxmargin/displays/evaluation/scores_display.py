@@ -31,15 +31,20 @@ class ScoreDisplay(ScoredDisplay):
     positive: str
     negative: str
     what: str
+    positive_weights: FloatArray | None = None
+    negative_weights: FloatArray | None = None
 
     @classmethod
     def _of(cls, target: BinaryTarget, score: FloatArray, what: str) -> Self:
+        inside, weight = target.is_positive, target.weight
         return cls(
-            positive_scores=score[target.is_positive],
-            negative_scores=score[~target.is_positive],
+            positive_scores=score[inside],
+            negative_scores=score[~inside],
             positive=target.positive,
             negative=target.negative,
             what=what,
+            positive_weights=None if weight is None else weight[inside],
+            negative_weights=None if weight is None else weight[~inside],
         )
 
     def plot(self, ax: Any = None) -> Self:
@@ -50,10 +55,10 @@ class ScoreDisplay(ScoredDisplay):
         if len(edges) > 60:
             edges = np.linspace(edges[0], edges[-1], 61)
         common = {"bins": edges, "density": True}
-        ax.hist(self.negative_scores, color=NEGATIVE, alpha=0.5, label=self.negative, **common)
-        ax.hist(
-            self.positive_scores, color=POSITIVE, histtype="step", linewidth=2, label=self.positive, **common
-        )
+        lower = {"weights": self.negative_weights, "color": NEGATIVE, "alpha": 0.5, "label": self.negative}
+        upper = {"weights": self.positive_weights, "color": POSITIVE, "histtype": "step", "linewidth": 2}
+        ax.hist(self.negative_scores, **lower, **common)
+        ax.hist(self.positive_scores, label=self.positive, **upper, **common)
         ax.set_xlabel(self.what)
         ax.set_ylabel("density")
         ax.legend(loc="best")

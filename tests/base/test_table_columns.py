@@ -12,7 +12,14 @@ import polars
 import pytest
 from sklearn.base import BaseEstimator
 
-from maxmargin.base.columns import Column, as_column, coded_table, column_mask, feature_names, read_columns
+from maxmargin.base.table_columns import (
+    Column,
+    as_column,
+    coded_table,
+    column_mask,
+    feature_names,
+    read_columns,
+)
 
 
 class Estimator(BaseEstimator):

@@ -3,8 +3,9 @@ Why has my logistic regression no standard errors?
 ==================================================
 
 Because a hyperplane separates the classes. Then the likelihood has no maximum: it grows as the weights
-grow, for ever. maxmargin sees that, names the columns, and gives no standard errors instead of very
-large ones.
+grow, for ever. maxmargin detects this, names the columns, and shows infinite coefficients without standard
+errors instead of very large ones. The model itself points along the limit: the hyperplane with the widest
+margin.
 """
 
 import warnings

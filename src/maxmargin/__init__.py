@@ -26,6 +26,7 @@ _HOMES: dict[str, str] = {
     "Explanation": "maxmargin.explanation",
     "kkt_table": "maxmargin.explanation",
     "LogisticRegression": "maxmargin.machines.linear",
+    "SeparationWarning": "maxmargin.machines.linear",
     "LinearSVC": "maxmargin.machines.linear",
     "LinearSVR": "maxmargin.machines.linear",
     "LeastSquares": "maxmargin.machines.linear",

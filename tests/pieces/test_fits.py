@@ -198,7 +198,7 @@ def test_separation_is_said(kind):
     if kind == "quasi-complete":
         x = np.where(np.abs(x) < 0.5, 0.0, x)
     for fit in (lambda m: m.fit(x, y), lambda m: m.fit(mp.from_array(x, y, rows=30))):
-        with pytest.warns(mm.linear.SeparationWarning, match=f"^{kind}"):
+        with pytest.warns(mm.SeparationWarning, match=f"^{kind}"):
             model = fit(mm.LogisticRegression())
         assert model.separation_.kind == kind
 
@@ -270,7 +270,7 @@ def test_bad_values_are_found_in_any_piece():
 
 def test_not_reaching_tol_is_a_warning():
     X, _, codes, _ = data()
-    with pytest.warns(mm.linear.SeparationWarning.__mro__[1], match="reached a relative duality gap"):
+    with pytest.warns(mm.SeparationWarning.__mro__[1], match="reached a relative duality gap"):
         mm.LinearSVC(tol=1e-12, max_iter=1).fit(mp.from_array(X, codes > 0, rows=70))
 
 

@@ -23,9 +23,13 @@ ESTIMATORS = [
     mm.SubgradientDescent(),
 ]
 MODULES = [
-    "losses",
-    "penalties",
-    *(f"linear.{name}" for name in ("logistic", "svc", "svr", "squares", "fisher", "online", "subgradient")),
+    "problems.losses",
+    "problems.penalties",
+    *(
+        f"machines.linear.{name}"
+        for name in ("logistic", "linear_svc", "linear_svr", "least_squares", "fisher")
+    ),
+    *(f"machines.online.{name}" for name in ("online_learners", "subgradient_descent")),
 ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.optimize import linprog
+from scipy.optimize import linprog, nnls
 from sklearn.base import clone
 from sklearn.ensemble import StackingClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -20,6 +20,7 @@ import maxmargin as mm
 from maxmargin.machines.linear.logistic import SeparationWarning
 from maxmargin.problems.loss_penalty import solved
 from maxmargin.solvers.primal import multinomial_newton as primal_multinomial
+from tests.real_data import standardised
 
 
 def _data(n=300, p=4, classes=2, seed=0):
@@ -185,13 +186,145 @@ def test_penalised_fit_of_separated_classes_has_an_optimum():
     assert solved(model.certificate_, 1e-10)
 
 
-def test_aliased_columns_are_named():
+def _angle(v, w):
+    """Degrees between two vectors."""
+    return np.degrees(np.arccos(np.clip(v @ w / np.linalg.norm(v) / np.linalg.norm(w), -1, 1)))
+
+
+def _is_shortest(A, v, penalised):
+    """Whether v is the shortest with A v >= 1: it is a sum of the rows that hold it, with weights >= 0."""
+    gains = A @ v
+    holding = A[gains <= 1.0 + 1e-6]
+    unit = np.abs(holding).max(axis=0)
+    _, rest = nnls((holding / unit).T, penalised * v / unit, maxiter=10_000)
+    return gains.min() > 1.0 - 1e-9 and rest <= 1e-5 * np.linalg.norm(penalised * v / unit)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_separated_classes_get_the_direction_of_the_widest_margin(seed, as_sparse):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 5)) * [1, 1, 0.1, 3, 1] + [0, 100, 0, 0, 0]
+    y = (X - X.mean(axis=0)) @ rng.normal(size=5) > 0.2
+    with pytest.warns(SeparationWarning, match=r"complete .* the limit of the penalised models"):
+        model = mm.LogisticRegression().fit(sparse.csr_matrix(X) if as_sparse else X, y)
+    signs = np.where(y, 1.0, -1.0)
+    assert model.separation_.is_limit
+    A = signs[:, None] * np.column_stack([X, np.ones(60)])
+    assert _is_shortest(A, model.separation_.direction, np.append(np.ones(5), 0.0))
+    assert _angle(model.coef_[0], model.separation_.direction[:-1]) < 1e-5
+    margins = signs * model.decision_function(X)
+    assert np.log1p(np.exp(-margins)).max() == pytest.approx(1e-10, rel=1e-3)  # as far as tol asks
+
+
+def test_every_other_row_of_sonar_predicts_as_well_as_a_large_c():
+    X, y = standardised("sonar")
+    X, y = X[::2], y[::2]
+    with pytest.warns(SeparationWarning):
+        model = mm.LogisticRegression().fit(X, y)
+    near = mm.LogisticRegression(C=1e8).fit(X, y)
+    assert _angle(model.coef_[0], near.coef_[0]) < 3.0  # it was 65 degrees
+    nearer = mm.LogisticRegression(C=1e12, max_iter=1000).fit(X, y)
+    assert _angle(model.coef_[0], nearer.coef_[0]) < _angle(model.coef_[0], near.coef_[0])
+
+
+def test_a_separated_table_has_no_finite_estimate():
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4, 5, 6], "b": [1.0, 0, 1, 0, 1, 0]})
+    with pytest.warns(SeparationWarning):
+        table = mm.LogisticRegression().fit(frame, [0, 0, 0, 1, 1, 1]).summary().table
+    assert not np.isfinite(table.drop(columns=["odds_ratio"])).to_numpy().any()
+    assert table.loc["a", "coef"] == np.inf
+    assert table.loc["a", "odds_ratio"] == np.inf
+    assert table.loc["intercept", "odds_ratio"] == 0.0
+
+
+def test_quasi_complete_separation_keeps_the_estimates_of_the_other_columns():
+    """Rows with the flag drop out of the likelihood in the limit; the rest is a model of its own."""
+    rng = np.random.default_rng(0)
+    noise, flag = rng.normal(size=60), (np.arange(60) < 10).astype(float)
+    y = (rng.random(60) < 0.5).astype(int)
+    y[:10] = 1
+    frame = pd.DataFrame({"noise": noise, "flag": flag})
+    with pytest.warns(SeparationWarning, match="quasi-complete"):
+        model = mm.LogisticRegression().fit(frame, y)
+    rest = mm.LogisticRegression().fit(frame[["noise"]][10:], y[10:]).summary().table
+    table = model.summary().table
+    np.testing.assert_allclose(table.loc[["noise"]], rest.loc[["noise"]], rtol=1e-5)
+    assert table.loc["flag", "coef"] == np.inf
+    assert model.summary().log_likelihood == pytest.approx(
+        mm.LogisticRegression().fit(frame[["noise"]][10:], y[10:]).summary().log_likelihood
+    )
+
+
+def test_three_separated_classes_get_the_widest_margin():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 2)) + 8.0 * np.array([[0, 0], [1, 0], [0, 1]])[y]
+    with pytest.warns(SeparationWarning, match="limit of the penalised"):
+        model = mm.LogisticRegression().fit(X, y)
+    ones = np.column_stack([X, np.ones(60)])
+    A = [np.kron(np.eye(3)[y[i]] - np.eye(3)[k], ones[i]) for i in range(60) for k in range(3) if k != y[i]]
+    v = model.separation_.direction
+    v = v - np.append(v[:, :-1].mean(axis=0), 0.0)  # the shortest of the equal models
+    assert _is_shortest(np.array(A), v.ravel(), np.tile([1.0, 1.0, 0.0], 3))
+    np.testing.assert_array_equal(model.coef_[0], 0.0)
+    assert model.score(X, y) == 1.0
+    assert np.isinf(model.summary().table["coef"]).all()
+
+
+def test_columns_that_depend_on_earlier_ones_are_dropped_by_name():
+    """All dummies of a factor and the intercept: the last dummy goes, as in R."""
+    rng = np.random.default_rng(0)
+    factor = pd.Categorical.from_codes(rng.integers(0, 3, 200), ["red", "green", "blue"])
+    frame = pd.get_dummies(factor).astype(float).assign(age=rng.normal(size=200))
+    y = rng.random(200) < np.where(factor == "red", 0.7, 0.4)
+    model = mm.LogisticRegression().fit(frame, y)
+    assert model.dropped_ == ["blue"]
+    less = mm.LogisticRegression().fit(frame.drop(columns="blue"), y)
+    assert less.dropped_ == []
+    table, expected = model.summary().table, less.summary().table
+    assert table.loc["blue"].isna().all()
+    pd.testing.assert_frame_equal(table.drop(index="blue"), expected, rtol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(frame), less.predict_proba(frame.drop(columns="blue")))
+    assert model.summary().aic == pytest.approx(less.summary().aic)
+    assert model.summary().notes == ("dropped, because they depend on earlier columns: blue",)
+    pieces = mm.LogisticRegression().fit(mm.pieces.from_array(frame, y, rows=50))
+    assert pieces.dropped_ == ["blue"]
+    pd.testing.assert_frame_equal(pieces.summary().table, table, rtol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_sum_of_columns_is_dropped(classes):
+    X, y = _data(p=2, classes=classes)
+    wide = np.column_stack([X, X[:, 0] - 3.0 * X[:, 1] + 2.0])
+    model = mm.LogisticRegression().fit(wide, y)
+    summary = model.summary()
+    assert model.dropped_ == ["x2"]
+    assert summary.rank == 3 * (classes - 1)
+    less = mm.LogisticRegression().fit(X, y)
+    np.testing.assert_allclose(model.coef_[:, :2], less.coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(summary.table["std_err"].dropna(), less.summary().table["std_err"], rtol=1e-6)
+    assert np.isfinite(summary.table["std_err"]).sum() == 3 * (classes - 1)
+    assert any("depend on earlier columns: x2" in note for note in summary.notes)
+
+
+def test_columns_far_from_zero_are_not_called_dependent():
     X, y = _data(p=2)
-    table = mm.LogisticRegression().fit(np.column_stack([X, X[:, 0] + X[:, 1]]), y).summary()
-    assert table.rank == 3
-    assert table.table.loc[["x0", "x1", "x2"], "std_err"].isna().all()
-    assert np.isfinite(table.table.loc["intercept", "std_err"])
-    assert any("not estimable" in note for note in table.notes)
+    model = mm.LogisticRegression().fit(X + np.array([1e6, 0.0]), y)
+    assert model.dropped_ == []
+
+
+def test_newton_keeps_its_history():
+    X, y = _data(classes=3)
+    for multiclass, machines in (("multinomial", 1), ("ovr", 3)):
+        model = mm.LogisticRegression(multiclass=multiclass).fit(X, y)
+        assert model.history_["machine"].nunique() == machines
+        counts = model.history_.groupby("machine")["iteration"].max()
+        np.testing.assert_array_equal(counts, model.n_iter_)
+        for _, steps in model.history_.groupby("machine"):
+            assert (np.diff(steps["objective"]) <= 1e-9).all()
+        last = model.history_.groupby("machine")["objective"].last()
+        np.testing.assert_allclose(last, [c.primal for c in model.certificates_], rtol=1e-9)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -224,7 +357,7 @@ def test_summary_says_which_class_its_odds_are_of():
     assert "log odds of 'good' against 'bad'" in str(two)
     three = mm.LogisticRegression().fit(*_data(classes=3)).summary()
     assert "log odds of each class against 0" in str(three)
-    with pytest.raises(ValueError, match="level='a' must be a number between 0 and 1"):
+    with pytest.raises(ValueError, match="level='a' must be strictly between 0 and 1"):
         mm.LogisticRegression().fit(X, y).summary(level="a")
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from maxmargin.base.tables import check_two_classes, class_weights
 from maxmargin.base.typing import FloatArray
-from maxmargin.machines.linear.separation import Separation
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.survey import Survey, learn_columns, survey
 from maxmargin.problems.loss_penalty_pieces import BinaryTargets, LossPenaltyPieces, NumberTargets, RowSums
-from maxmargin.problems.losses import Loss
+from maxmargin.problems.losses import Loss, SquaredHinge
 from maxmargin.problems.multiclass import check_strategy, class_pairs
 from maxmargin.problems.penalties import Penalty
 from maxmargin.solvers.primal.newton import solve_symmetric
-from maxmargin.solvers.primal.newton_pieces import with_penalty
+from maxmargin.solvers.primal.newton_pieces import PiecesNewton, with_penalty
+from maxmargin.solvers.primal.separation import Separation
 
 
 def survey_classes(model: Any, pieces: Pieces) -> Survey:
@@ -104,13 +106,35 @@ def check_newton(model: Any, loss: Loss, penalty: Penalty, remedy: str) -> None:
 def find_separation_in_pieces(
     problem: LossPenaltyPieces, theta: FloatArray, sums: RowSums
 ) -> Separation | None:
-    """As `find_separation`: a direction along which the likelihood grows without end. Cost: one pass."""
+    """As `find_separation`: a direction along which the likelihood grows without end.
+
+    Cost: one pass, and where all rows are on their side those of `_widest_margin`.
+    """
     if sums.least > 0:
-        return Separation("complete", theta)
+        limit = _widest_margin(problem, theta)
+        direction = theta if limit is None else limit
+        return Separation("complete", direction, np.abs(direction[:-1]) > 0, limit is not None)
     if sums.hessian is None:
         return None
     step = solve_symmetric(with_penalty(sums.hessian, 0.0, problem.fit_intercept), -sums.gradient)
     least, largest = problem.gains(step)
     if largest > 0.1 and least >= -1e-6 * largest:
-        return Separation("quasi-complete", step)
+        w = np.abs(step[:-1])
+        return Separation("quasi-complete", step, w > 1e-6 * w.max(initial=0.0))
+    return None
+
+
+def _widest_margin(problem: LossPenaltyPieces, theta: FloatArray) -> FloatArray | None:
+    """The direction of the widest margin, y f >= 1: the squared hinge with less and less penalty.
+
+    The slack falls with the penalty; at 1e-3 of the margin the direction is as close.
+    """
+    l2 = 1e-2
+    for _ in range(6):
+        smooth = replace(problem, loss=SquaredHinge(), penalty=Penalty(l2=l2))
+        theta = PiecesNewton(tol=1e-6).solve(smooth, start=theta)[0].x
+        least, _ = problem.gains(theta)
+        if least > 0.999:
+            return theta / least
+        l2 *= 1e-2
     return None

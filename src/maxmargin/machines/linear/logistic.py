@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, isinf
 from typing import Any, Literal
 
@@ -22,7 +24,7 @@ from maxmargin.base.parameters import (
     check_positive,
 )
 from maxmargin.base.threads import single_threaded_blas
-from maxmargin.base.typing import BoolArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.compute.tables.design import Design, design
 from maxmargin.machines.linear.base import LinearClassifier
 from maxmargin.machines.linear.linear_pieces import (
@@ -31,13 +33,13 @@ from maxmargin.machines.linear.linear_pieces import (
     survey_classes,
     weights_of_classes,
 )
-from maxmargin.machines.linear.separation import (
-    Separation,
-    find_multinomial_separation,
-    find_separation,
-    strictly_separated,
+from maxmargin.machines.linear.logistic_summary import (
+    DependentColumns,
+    LogisticSummary,
+    coefficient_table,
+    covariance,
+    dependent_columns,
 )
-from maxmargin.machines.linear.summary import LogisticSummary, coefficient_table, covariance
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.survey import Survey
@@ -54,7 +56,26 @@ from maxmargin.solvers.primal.multinomial_newton import MultinomialNewton, free_
 from maxmargin.solvers.primal.multinomial_newton_pieces import MultinomialPiecesNewton
 from maxmargin.solvers.primal.newton import Newton, hessian
 from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
+from maxmargin.solvers.primal.separation import (
+    Separation,
+    find_multinomial_separation,
+    find_separation,
+    limit_point,
+    strictly_separated,
+)
 from maxmargin.solvers.primal.warm_newton import sample_start
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """One fitted likelihood: (w, b), or a row of them for every class of the multinomial model."""
+
+    theta: FloatArray
+    certificate: Certificate
+    n_iter: int
+    information: FloatArray | None = None
+    separation: Separation | None = None
+    dependent: DependentColumns | None = None
 
 
 class SeparationWarning(ConvergenceWarning):
@@ -88,13 +109,18 @@ class LogisticRegression(LinearClassifier):
     intercept_ : of shape (n_machines,).
     certificate_ : of the machine furthest from its optimum; ``certificates_`` has all.
     separation_ : a `Separation` where the classes are separated and C is inf, else None.
+    dropped_ : names of the columns that depend on earlier ones (C=inf); their coefficients are 0.
     n_iter_ : of shape (n_machines,).
+    history_ : table of machine, iteration and objective.
 
     Notes
     -----
-    Where a hyperplane separates the classes and C is inf the likelihood has no maximum: fit stops, warns with
-    `SeparationWarning` and names the columns. With three classes and more and C=inf the first class is the
-    base line of the multinomial model: its coefficients are 0 and every odds ratio is relative to it.
+    Where a hyperplane separates the classes and C is inf the likelihood has no maximum: fit warns with
+    `SeparationWarning`, names the columns, and ``coef_`` points along the limit of the penalised models as C
+    grows: the hard-margin direction, so long that no separated row is further than ``tol`` from a
+    log-likelihood of 0. `summary` has no finite estimate for these columns. With three classes and more and
+    C=inf the first class is the base line of the multinomial model: its coefficients are 0 and every odds
+    ratio is relative to it.
 
     Examples
     --------
@@ -127,12 +153,18 @@ class LogisticRegression(LinearClassifier):
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
+    def fit(
+        self,
+        X: TableLike | Pieces,
+        y: TargetLike | None = None,
+        sample_weight: WeightLike | None = None,
+    ) -> LogisticRegression:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         self.check_parameters()
-        self.separation_: Separation | None = None
+        self._history: list[tuple[int, int, float]] = []
         pieces = as_pieces(X, y, sample_weight)
-        masses = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
+        fits, masses = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
+        self._store(fits)
         self._null_log_likelihood = _null_log_likelihood(masses, self.fit_intercept)
         self._n_observations = float(masses.sum())
         if self.separation_ is None:
@@ -143,51 +175,153 @@ class LogisticRegression(LinearClassifier):
             warnings.warn(self.separation_.sentence(self._names()), SeparationWarning, stacklevel=3)
         return self
 
-    def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> FloatArray:
-        """Fit to tables in memory; returns the weights of the classes."""
+    def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[list[_Fit], FloatArray]:
+        """The fits to tables in memory, and the weights of the classes."""
         X, codes, weights = self._validate(X, y, sample_weight)
         table = design(X, self.n_jobs)
-        if self.multiclass == "multinomial" and len(self.classes_) > 2:
-            self._fit_multinomial(table, codes, weights)
+        if self._is_multinomial():
+            fits = [self._fit_multinomial(table, codes, weights)]
         else:
             tasks = binary_tasks(codes, len(self.classes_), self._strategy())
-            self._store([self._fit_task(table, weights, task) for task in tasks])
-        return np.bincount(codes, weights, len(self.classes_)).astype(np.float64, copy=False)
+            fits = [self._fit_task(k, table, weights, task) for k, task in enumerate(tasks)]
+        masses: AnyArray = np.bincount(codes, weights=weights, minlength=len(self.classes_))
+        return fits, masses
 
-    def _fit_pieces(self, pieces: Pieces) -> FloatArray:
-        """Fit to data in pieces; returns the weights of the classes."""
+    def _fit_pieces(self, pieces: Pieces) -> tuple[list[_Fit], FloatArray]:
+        """The fits to data in pieces, and the weights of the classes."""
         seen = survey_classes(self, pieces)
         C, l2 = self._weight()
-        if self.multiclass == "multinomial" and len(self.classes_) > 2:
-            self._fit_multinomial_pieces(pieces, seen)
+        if self._is_multinomial():
+            fits = [self._fit_multinomial_pieces(pieces, seen)]
         else:
             problems = binary_problems(self, pieces, seen, C=C, loss=Logistic(), penalty=Penalty(l2=l2))
-            self._store([self._fit_task_pieces(problem) for problem in problems])
-        return seen.masses * weights_of_classes(self, seen)
+            fits = [self._fit_task_pieces(k, problem) for k, problem in enumerate(problems)]
+        return fits, seen.masses * weights_of_classes(self, seen)
 
-    def _fit_task_pieces(self, problem: LossPenaltyPieces) -> tuple[Solution, Certificate, FloatArray | None]:
+    def _fit_task(self, k: int, table: Design, weights: FloatArray, task: BinaryTask) -> _Fit:
+        whole = len(task.rows) == table.shape[0]
+        C, l2 = self._weight()
+        problem = LossPenalty(
+            X=table if whole else table.take(task.rows),
+            y=task.signs,
+            c=C * weights[task.rows],
+            loss=Logistic(),
+            penalty=Penalty(l2=l2),
+            fit_intercept=self.fit_intercept,
+        )
+        # penalised problems have an optimum, separated or not
+        stop = strictly_separated if l2 == 0 else None
+        solver = Newton(tol=self.tol, max_iter=self.max_iter, stop=stop)
+        with single_threaded_blas():  # the tall products run on our threads
+            start = sample_start(problem, solver)
+            solution = solver.solve(problem, start=start, callback=partial(self._report, k))
+            theta, certificate = solution.x, problem.certify(solution.x, solution.multipliers)
+            if l2 > 0:
+                return _Fit(theta, certificate, solution.n_iter)
+            return self._finished(problem, solver, solution, certificate)
+
+    def _finished(
+        self, problem: LossPenalty, solver: Newton, solution: Solution, certificate: Certificate
+    ) -> _Fit:
+        """A likelihood without penalty: look for separation and for dependent columns."""
+        theta = solution.x
+        separation, dependent, slopes = None, None, solution.multipliers
+        if self._may_be_separated(certificate, float(np.max(problem.y * problem.scores(theta)))):
+            separation = find_separation(problem, theta)
+        if separation is not None and separation.is_limit:
+            theta, slopes = limit_point(problem, separation, replace(solver, stop=None))
+            certificate = problem.certify(theta, slopes)
+        information = self._task_information(problem, theta)
+        if information is not None and (separation is None or separation.kind != "complete"):
+            dependent = dependent_columns(information, self.fit_intercept, used_rows(problem.X, problem.c))
+        if dependent is not None:
+            theta = dependent.moved(theta)
+            certificate = problem.certify(theta, slopes)
+        return _Fit(theta, certificate, solution.n_iter, information, separation, dependent)
+
+    def _fit_task_pieces(self, k: int, problem: LossPenaltyPieces) -> _Fit:
         free = problem.penalty.l2 == 0
         solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter, stop_separated=free)
-        solution, certificate, sums = solve_pieces(problem, solver, callback=self._report)
-        if free and self._may_be_separated(certificate, sums.largest):
-            self.separation_ = find_separation_in_pieces(problem, solution.x, sums) or self.separation_
-        if not free or sums.hessian is None:
-            return solution, certificate, None
-        return solution, certificate, sums.hessian if self.fit_intercept else sums.hessian[:-1, :-1]
+        solution, certificate, sums = solve_pieces(problem, solver, callback=partial(self._report, k))
+        theta, H = solution.x, sums.hessian
+        if not free:
+            return _Fit(theta, certificate, solution.n_iter)
+        separation, dependent = None, None
+        if self._may_be_separated(certificate, sums.largest):
+            separation = find_separation_in_pieces(problem, theta, sums)
+        if separation is not None and separation.is_limit:
+            theta = -float(np.log(np.expm1(self.tol))) * separation.direction
+            certificate = problem.certify(theta)
+        if H is not None and not self.fit_intercept:
+            H = H[:-1, :-1]
+        if H is not None and separation is None:
+            dependent = dependent_columns(H, self.fit_intercept, None)
+        if dependent is not None:
+            theta = dependent.moved(theta)
+            certificate = problem.certify(theta)
+        return _Fit(theta, certificate, solution.n_iter, H, separation, dependent)
 
-    def _fit_multinomial_pieces(self, pieces: Pieces, seen: Survey) -> None:
+    def _fit_multinomial(self, table: Design, codes: IntArray, weights: FloatArray) -> _Fit:
+        C, l2 = self._weight()
+        problem = Multinomial(
+            X=table,
+            codes=codes,
+            c=C * weights,
+            n_classes=len(self.classes_),
+            l2=l2,
+            fit_intercept=self.fit_intercept,
+        )
+        solver = MultinomialNewton(tol=self.tol, max_iter=self.max_iter)
+        solution = solver.solve(problem, callback=partial(self._report, 0))
+        theta, certificate = solution.x, problem.certify(solution.x, solution.multipliers)
+        if l2 > 0:
+            return _Fit(theta, certificate, solution.n_iter)
+        separation, information, dependent = None, None, None
+        large = theta.size > 1500
+        margins = problem.scores(theta)
+        if large or self._may_be_separated(certificate, float(np.ptp(margins, axis=1).max())):
+            separation = find_multinomial_separation(problem, theta)
+        if separation is not None and separation.is_limit:
+            theta = -float(np.log(np.expm1(self.tol) / (len(theta) - 1))) * separation.direction
+            certificate = problem.certify(theta)
+        if not large:
+            information = multinomial_hessian(problem, theta)[0]
+            dependent = self._dependent_in_multinomial(information, separation, used_rows(table, weights))
+        if dependent is not None:
+            theta = dependent.moved(theta)
+            certificate = problem.certify(theta, None if separation else solution.multipliers)
+        return _Fit(theta, certificate, solution.n_iter, information, separation, dependent)
+
+    def _fit_multinomial_pieces(self, pieces: Pieces, seen: Survey) -> _Fit:
         C, l2 = self._weight()
         rows = MultinomialRows(self.classes_, C * weights_of_classes(self, seen), self.fit_intercept)
         problem = MultinomialPieces(pieces=pieces, rows=rows, n_features=seen.n_features, l2=l2)
         solver = MultinomialPiecesNewton(tol=self.tol, max_iter=self.max_iter)
-        solution, certificate, sums = solver.solve(problem, callback=self._report)
-        self._store([(solution, certificate, None)])
-        self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0]
-        if l2 == 0 and sums.least > 0:
-            self.separation_ = Separation("complete", np.abs(solution.x).max(axis=0))
-        elif l2 == 0:
-            free = free_unknowns(len(self.classes_), seen.n_features, l2, self.fit_intercept).ravel()
-            self._information: list[FloatArray | None] = [sums.hessian[np.ix_(free, free)]]
+        solution, certificate, sums = solver.solve(problem, callback=partial(self._report, 0))
+        if l2 > 0:
+            return _Fit(solution.x, certificate, solution.n_iter)
+        if sums.least > 0:
+            columns = np.abs(solution.x[:, :-1]).max(axis=0) > 0
+            return _Fit(
+                solution.x,
+                certificate,
+                solution.n_iter,
+                separation=Separation("complete", solution.x, columns),
+            )
+        free = free_unknowns(len(self.classes_), seen.n_features, l2, self.fit_intercept).ravel()
+        information = sums.hessian[np.ix_(free, free)]
+        dependent = self._dependent_in_multinomial(information, None, None)
+        theta = solution.x if dependent is None else dependent.moved(solution.x)
+        return _Fit(theta, certificate, solution.n_iter, information, None, dependent)
+
+    def _dependent_in_multinomial(
+        self, information: FloatArray, separation: Separation | None, X: Design | None
+    ) -> DependentColumns | None:
+        """From the block of the first class beside the base line, whose rank is that of the table."""
+        if separation is not None and separation.kind == "complete":
+            return None
+        width = self.n_features_in_ + self.fit_intercept
+        return dependent_columns(information[:width, :width], self.fit_intercept, X)
 
     def check_parameters(self) -> None:
         check_positive("C", self.C, infinite=True)
@@ -199,47 +333,30 @@ class LogisticRegression(LinearClassifier):
     def _strategy(self) -> Any:
         return "ovr" if self.multiclass == "multinomial" else self.multiclass
 
+    def _is_multinomial(self) -> bool:
+        return self.multiclass == "multinomial" and len(self.classes_) > 2
+
     def _weight(self) -> tuple[float, float]:
         """C and the weight of the penalty."""
         return (1.0, 0.0) if isinf(self.C) else (self.C, 1.0)
 
-    def _report(self, iteration: int, value: float) -> None:
+    def _report(self, machine: int, iteration: int, value: float) -> None:
+        self._history.append((machine, iteration, value))
         if self.verbose:
             print(f"LogisticRegression: iteration {iteration}, objective {value:.10g}")
 
-    def _store(self, fits: list[tuple[Solution, Certificate, FloatArray | None]]) -> None:
-        thetas = np.array([solution.x for solution, _, _ in fits])
-        self.coef_, self.intercept_ = thetas[..., :-1], thetas[..., -1]
-        self.n_iter_ = np.array([solution.n_iter for solution, _, _ in fits])
-        self.certificates_ = [certificate for _, certificate, _ in fits]
+    def _store(self, fits: list[_Fit]) -> None:
+        thetas = np.vstack([fit.theta for fit in fits])
+        self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
+        self.n_iter_ = np.array([fit.n_iter for fit in fits])
+        self.certificates_ = [fit.certificate for fit in fits]
         self.certificate_ = worst_gap(self.certificates_, self.tol)
-        self._information = [information for _, _, information in fits]
-
-    def _fit_task(
-        self, table: Design, weights: FloatArray, task: BinaryTask
-    ) -> tuple[Solution, Certificate, FloatArray | None]:
-        whole = len(task.rows) == table.shape[0]
-        X = table if whole else table.take(task.rows)
-        C, l2 = self._weight()
-        problem = LossPenalty(
-            X=X,
-            y=task.signs,
-            c=C * weights[task.rows],
-            loss=Logistic(),
-            penalty=Penalty(l2=l2),
-            fit_intercept=self.fit_intercept,
-        )
-        # penalised problems have an optimum, separated or not
-        stop = strictly_separated if l2 == 0 else None
-        solver = Newton(tol=self.tol, max_iter=self.max_iter, stop=stop)
-        with single_threaded_blas():  # the tall products run on our threads
-            solution = solver.solve(problem, start=sample_start(problem, solver), callback=self._report)
-            certificate = problem.certify(solution.x, solution.multipliers)
-        if l2 == 0 and self._may_be_separated(
-            certificate, float(np.max(task.signs * problem.scores(solution.x)))
-        ):
-            self.separation_ = find_separation(problem, solution.x) or self.separation_
-        return solution, certificate, self._task_information(problem, solution.x)
+        self.separation_ = next((fit.separation for fit in fits if fit.separation is not None), None)
+        dependent = fits[0].dependent
+        self._dropped = np.zeros(thetas.shape[1] - 1, dtype=bool) if dependent is None else dependent.dropped
+        self.dropped_ = [name for name, out in zip(self._names(), self._dropped, strict=True) if out]
+        self._information = fits[0].information
+        self.history_ = pd.DataFrame(self._history, columns=["machine", "iteration", "objective"])
 
     def _may_be_separated(self, certificate: Certificate, largest: float) -> bool:
         """Whether a search for separation is worth its while, from the largest margin of a row.
@@ -251,38 +368,11 @@ class LogisticRegression(LinearClassifier):
         return not solved(certificate, self.tol) or largest > 6.0 or left > 1e-3
 
     def _task_information(self, problem: LossPenalty, theta: FloatArray) -> FloatArray | None:
-        if problem.penalty.l2 > 0 or problem.X.shape[1] > 1500:
+        if problem.X.shape[1] > 1500:
             return None
         d = problem.c * problem.loss.curvature(problem.scores(theta), problem.y)
         H = hessian(problem.X, d, 0.0, self.fit_intercept)
         return H if self.fit_intercept else H[:-1, :-1]
-
-    def _fit_multinomial(self, table: Design, codes: IntArray, weights: FloatArray) -> None:
-        C, l2 = self._weight()
-        problem = Multinomial(
-            X=table,
-            codes=codes,
-            c=C * weights,
-            n_classes=len(self.classes_),
-            l2=l2,
-            fit_intercept=self.fit_intercept,
-        )
-        solution = MultinomialNewton(tol=self.tol, max_iter=self.max_iter).solve(
-            problem, callback=self._report
-        )
-        self.coef_, self.intercept_ = solution.x[:, :-1], solution.x[:, -1]
-        self.n_iter_ = np.array([solution.n_iter])
-        self.certificate_ = problem.certify(solution.x, solution.multipliers)
-        self.certificates_ = [self.certificate_]
-        self._information = [None]
-        if l2 > 0:
-            return
-        large = solution.x.size > 1500
-        margins = problem.scores(solution.x)
-        if large or self._may_be_separated(self.certificate_, float(np.ptp(margins, axis=1).max())):
-            self.separation_ = find_multinomial_separation(problem, solution.x)
-        if not large:
-            self._information = [multinomial_hessian(problem, solution.x)[0]]
 
     def _names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -333,54 +423,61 @@ class LogisticRegression(LinearClassifier):
         several = len(self.classes_) > 2
         if several and self.multiclass != "multinomial":
             raise ValueError("summary() of several classes needs multiclass='multinomial'.")
-        labels = self.classes_.tolist()
         coefficients, index = self._coefficients(several)
-        information, rank = self._information[0], len(coefficients)
-        if information is None:
-            inverse, estimable = np.full((rank, rank), np.nan), np.ones(rank, dtype=bool)
-        else:
-            inverse, estimable, rank = covariance(information)
-        separated = self._separated(len(coefficients))
-        variances = np.where(separated, np.nan, np.diag(inverse))
-        aliased = [str(name) for name in index[~estimable & ~separated]]
+        kept = np.tile(
+            np.append(~self._dropped, [True] * self.fit_intercept), len(self.coef_[int(several) :])
+        )
+        rank, inverse = int(np.count_nonzero(kept)), np.full(2 * [len(coefficients)], np.nan)
+        if self._information is not None:
+            inverse[np.ix_(kept, kept)], rank = covariance(self._information[np.ix_(kept, kept)])
+        labels = self.classes_.tolist()
         return LogisticSummary(
-            table=coefficient_table(coefficients, variances, index, level),
+            table=coefficient_table(np.where(kept, coefficients, np.nan), np.diag(inverse), index, level),
             odds=f"{'each class' if several else repr(labels[1])} against {labels[0]!r}",
             level=level,
             log_likelihood=-self.certificate_.primal,
             null_log_likelihood=self._null_log_likelihood,
             n_observations=self._n_observations,
             rank=rank,
-            notes=self._notes(aliased),
+            notes=self._notes(),
         )
 
-    def _separated(self, n_coefficients: int) -> BoolArray:
-        """Which coefficients grow without end, so that they have no standard error."""
-        if self.separation_ is None:
-            return np.zeros(n_coefficients, dtype=bool)
-        involved = np.append(self.separation_.columns, [True] * self.fit_intercept)
-        return np.tile(involved, n_coefficients // len(involved))
+    def _coefficients(self, several: bool) -> tuple[FloatArray, pd.Index]:
+        """The estimated coefficients in one row, in the order of the information matrix, and their names.
 
-    def _notes(self, aliased: list[str]) -> tuple[str, ...]:
+        Those that grow without end are infinite; with complete separation no coefficient has an estimate.
+        """
+        theta = np.column_stack([self.coef_, self.intercept_])[int(several) :]
+        if self.separation_ is not None:
+            direction = np.atleast_2d(self.separation_.direction)[int(several) :]
+            moves = np.append(self.separation_.columns, True)
+            endless = np.where(direction == 0, np.nan, np.copysign(np.inf, direction))
+            stay = np.full_like(theta, np.nan) if self.separation_.kind == "complete" else theta
+            theta = np.where(moves, endless, stay)
+        names = [*self._names(), "intercept"]
+        if not self.fit_intercept:
+            theta, names = theta[:, :-1], names[:-1]
+        if not several:
+            return theta[0], pd.Index(names, name="variable")
+        pairs = [(label, name) for label in self.classes_[1:] for name in names]
+        return theta.ravel(), pd.MultiIndex.from_tuples(pairs, names=["class", "variable"])
+
+    def _notes(self) -> tuple[str, ...]:
         notes = []
         if self.separation_ is not None:
             notes.append(self.separation_.sentence(self._names()))
-        if aliased:
-            notes.append(f"not estimable, because columns depend on each other: {', '.join(aliased)}")
-        if self._information[0] is None and self.separation_ is None:
+        if self.dropped_:
+            notes.append(f"dropped, because they depend on earlier columns: {', '.join(self.dropped_)}")
+        if self._information is None and self.separation_ is None:
             notes.append("no standard errors: more than 1500 coefficients")
         if not solved(self.certificate_, self.tol) and self.separation_ is None:
             notes.append(f"not converged: {self.certificate_}")
         return tuple(notes)
 
-    def _coefficients(self, several: bool) -> tuple[FloatArray, pd.Index]:
-        """The estimated coefficients in one row, in the order of the information matrix, and their names."""
-        names = self._names() + (["intercept"] if self.fit_intercept else [])
-        blocks = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_
-        if not several:
-            return blocks[0], pd.Index(names, name="variable")
-        pairs = [(label, name) for label in self.classes_[1:] for name in names]
-        return blocks[1:].ravel(), pd.MultiIndex.from_tuples(pairs, names=["class", "variable"])
+
+def used_rows(X: Design, weights: FloatArray) -> Design:
+    """The rows with a weight."""
+    return X if weights.all() else X.take(np.flatnonzero(weights))
 
 
 def _null_log_likelihood(masses: FloatArray, fit_intercept: bool) -> float:

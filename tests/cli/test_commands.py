@@ -25,7 +25,7 @@ from typer.testing import CliRunner  # only where typer is installed
 from maxmargin import feature_selection
 from maxmargin.cli.app import app
 from maxmargin.cli.commands import compare_command as compare
-from maxmargin.tuning.progress import Progress
+from maxmargin.tuning.search import GridRun
 
 SMALL = ["--grid", "C=1,10", "--grid", "gamma=0.1", "--folds", "3"]
 
@@ -506,14 +506,14 @@ def test_ctrl_c_leaves_what_is_finished(folder: Path) -> None:
     iris().to_csv("iris.csv", index=False)
     code = (
         "import os, signal, sys\n"
-        "from maxmargin.tuning import progress\n"
-        "plain = progress.Progress.advance\n"
-        "def advance(self, n, errors):\n"
-        "    plain(self, n, errors)\n"
-        "    import numpy as np\n"
-        "    if not np.isnan(errors).any(axis=1).all():\n"
+        "import numpy as np\n"
+        "from maxmargin.tuning.search import GridRun\n"
+        "plain = GridRun._take\n"
+        "def take(self, batch):\n"
+        "    plain(self, batch)\n"
+        "    if not np.isnan(self.errors).any(axis=1).all():\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
-        "progress.Progress.advance = advance\n"
+        "GridRun._take = take\n"
         "sys.argv = ['maxmargin', 'fit', 'iris.csv', '-t', 'species', '--model', 'logistic',\n"
         "            '--folds', '3', '--no-report']\n"
         "from maxmargin.cli import main\n"
@@ -566,14 +566,14 @@ def test_ctrl_c_in_select_leaves_the_finished_methods(folder: Path, monkeypatch:
 
 def test_ctrl_c_in_tune_shows_the_finished_cells(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     iris().to_csv("iris.csv", index=False)
-    plain = Progress.advance
+    plain = GridRun._take
 
-    def interrupted_after_a_cell(self: Progress, n: int, errors: Any) -> None:
-        plain(self, n, errors)
-        if not np.isnan(errors).any(axis=1).all():
+    def interrupted_after_a_cell(self: GridRun, batch: Any) -> None:
+        plain(self, batch)
+        if not np.isnan(self.errors).any(axis=1).all():
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Progress, "advance", interrupted_after_a_cell)
+    monkeypatch.setattr(GridRun, "_take", interrupted_after_a_cell)
     grid = ["--grid", "C=1,10", "--grid", "gamma=0.1,1", "--folds", "3"]
     done = call("tune", "iris.csv", "-t", "species", *grid, code=130)
     assert "the finished cells are shown" in done.stderr

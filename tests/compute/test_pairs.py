@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin.compute.dual.pair_of_classes import solve_pair
+from maxmargin.compute.dual.pair_of_classes import PairAnswers, solve_pair
 from maxmargin.kernels import RBF
 
 TOL = 1e-3
@@ -49,7 +49,11 @@ def violation(K, y, bound, ridge, t):
 def test_every_problem_is_solved(n, overlap, squared, dtype):
     K, y, bounds, ridges, origin = problems(n, overlap=overlap, squared=squared)
     K = K.astype(dtype)
-    t, sums, biases, steps = solve_pair(K, y, bounds, ridges, origin, TOL, 10**9)
+    answers, first = PairAnswers.empty(*bounds.shape), 0
+    while first < len(bounds):
+        first = solve_pair(K, y, bounds, ridges, origin, TOL, 10**9, answers, first)
+    t, sums, biases, steps, violations = answers
+    assert (violations <= TOL).all()
     K = K[:n, :n].astype(np.float64)
     np.testing.assert_allclose(sums, t @ K, atol=1e-9)
     for p in range(len(bounds)):
@@ -64,5 +68,8 @@ def test_every_problem_is_solved(n, overlap, squared, dtype):
 
 def test_steps_are_bounded():
     K, y, bounds, ridges, origin = problems(200, overlap=0.5, squared=False)
-    *_, steps = solve_pair(K, y, bounds, ridges, origin, TOL, 7)
-    assert steps.max() <= 7
+    answers, first = PairAnswers.empty(*bounds.shape), 0
+    while first < len(bounds):
+        first = solve_pair(K, y, bounds, ridges, origin, TOL, 7, answers, first)
+    assert answers.steps.max() == 7
+    assert (answers.violations > TOL).all()

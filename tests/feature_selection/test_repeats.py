@@ -10,8 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC
 from maxmargin.feature_selection import CrossValidatedError
-from maxmargin.feature_selection.wrappers import estimator_scorer
-from maxmargin.solvers.dual.gram.column_subsets import FoldErrors
+from maxmargin.feature_selection.wrappers import FoldErrors, estimator_scorer
 from maxmargin.solvers.dual.gram.repeated_rows import RepeatedRows
 
 SUBSETS = [(0,), (2,), (0, 1), (1, 3), (0, 1, 2), (0, 1, 2, 3)]
@@ -62,5 +61,5 @@ def test_merged_rows_with_scaling_inside_the_folds():
 def _same(estimator, X, y, splits):
     fast = CrossValidatedError(estimator, cv=splits).prepare(X, y)
     assert isinstance(fast, FoldErrors)
-    assert all(len(fast._merged(subset).rows) < len(y) for subset in SUBSETS)
+    assert all(len(fast._folds.merged(subset).rows) < len(y) for subset in SUBSETS)
     np.testing.assert_allclose(fast(SUBSETS), estimator_scorer(estimator, X, y, splits)(SUBSETS), atol=1e-12)

@@ -22,8 +22,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from maxmargin import SVC, SVR, NuSVC, kernels
 from maxmargin.base.tables import read_classes
 from maxmargin.feature_selection import RFE, rfe
-from maxmargin.feature_selection.elimination import AnyElimination, MachineElimination, model_worths
-from maxmargin.feature_selection.machine import machine_of
+from maxmargin.feature_selection.column_svc import ColumnSVC
+from maxmargin.feature_selection.elimination import AnyElimination, SVCElimination, model_worths
 
 TABLE = pd.DataFrame(
     {
@@ -53,9 +53,7 @@ def test_the_worked_elimination():
 
 def engine(machine, X, y):
     rows = np.arange(len(y))
-    return MachineElimination(
-        machine_of(machine), np.ascontiguousarray(X.T), read_classes(y, len(y), machine), rows, rows
-    )
+    return SVCElimination(ColumnSVC.of(machine), X, read_classes(y, len(y), machine), rows, rows)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +182,7 @@ def test_what_cannot_be_eliminated_is_refused():
 def test_progress_and_names(capsys):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     fitted = RFE(make_pipeline(StandardScaler(), SVC(kernel="linear")), 3, step="half", verbose=1).fit(X, y)
-    assert "30 columns" in capsys.readouterr().err
+    assert "3 columns left" in capsys.readouterr().err
     assert len(fitted.selected_) == 3
     assert set(fitted.selected_) <= set(X.columns)
 

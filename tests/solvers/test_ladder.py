@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 import maxmargin as mm
-from maxmargin.feature_selection.machine import machine_of
+from maxmargin.feature_selection.column_svc import ColumnSVC
 from maxmargin.kernels import Kernel
 from tests.certificates import DenseDual, rebuilt
 from tests.strategies import Problem, kernels, make_problem, problems
@@ -320,9 +320,9 @@ def test_searches_use_the_solver_that_was_asked_for(blobs: Any) -> None:
     assert "shared" in plain.path
     assert "one fit per cell" in result.path
     assert result.best_params == plain.best_params
-    assert machine_of(mm.SVC()) is not None
-    assert machine_of(mm.SVC(solver="smo")) is None
-    assert machine_of(mm.SVC(trace=True)) is None
+    assert ColumnSVC.of(mm.SVC()) is not None
+    assert ColumnSVC.of(mm.SVC(solver="smo")) is None
+    assert ColumnSVC.of(mm.SVC(trace=True)) is None
 
 
 @pytest.mark.parametrize("solver", ["qp", "chunking", "decomposition", "smo", "subgradient", "pegasos"])

@@ -66,13 +66,13 @@ def test_only_rows_that_lose_a_vote_are_asked_about(data, monkeypatch):
     cv = StratifiedKFold(4)
     sizes = [len(test) for _, test in cv.split(X, y)]
     asked = []
-    decisions = pairs.PairMachines.decisions
+    decisions = pairs.PairExpansions.decisions
 
     def counted(self, gram, codes, test):
         asked.append(len(test))
         return decisions(self, gram, codes, test)
 
-    monkeypatch.setattr(pairs.PairMachines, "decisions", counted)
+    monkeypatch.setattr(pairs.PairExpansions, "decisions", counted)
     grid = {"C": [1.0], "gamma": [0.05]}
     result = mm.tune(mm.SVC(tol=TOL), X, y, grid, cv=cv, refit=False)
     n_wrong = sum(round(error * n) for error, n in zip(result.folds[0], sizes, strict=True))

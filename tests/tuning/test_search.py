@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin as mm
 from maxmargin.kernels import Subsequence
-from maxmargin.solvers.dual.gram import chains as fast_module
-from maxmargin.solvers.dual.gram.warm_starts import Signed
+from maxmargin.solvers.dual.gram import leave_one_out
+from maxmargin.solvers.dual.gram.warm_starts import PlacedProblem
 from maxmargin.tuning import search as search_module
 from maxmargin.tuning.grid import C_VALUES, EPSILON_VALUES, GAMMA_VALUES, default_grid
 
@@ -31,7 +31,8 @@ def data():
 def test_the_result_tells_all(data):
     grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.01, 0.1]}
     result = mm.tune(mm.SVC(), *data, grid, cv=4)
-    assert list(result.table.columns) == ["C", "gamma", "error", "dispersion", "seconds"]
+    assert list(result.table.columns) == ["C", "gamma", "error", "dispersion", "seconds", "status"]
+    assert set(result.table["status"]) == {"converged"}
     assert result.folds.shape == (6, 4)
     np.testing.assert_allclose(result.table["error"], result.folds.mean(axis=1))
     np.testing.assert_allclose(result.table["dispersion"], result.folds.std(axis=1, ddof=1))
@@ -138,13 +139,13 @@ def test_leave_one_out_refits_what_depends_on_all_rows(model, data):
 def test_leave_one_out_solves_support_vectors_only(data, monkeypatch):
     X, y = data
     seen = []
-    original = mm.tuning.leave_one_out._solve_again
+    original = leave_one_out._points_that_matter
 
-    def spy(signed, state, points, *rest):
-        seen.append(len(points))
-        return original(signed, state, points, *rest)
+    def spy(problem, t):
+        seen.append(len(original(problem, t)))
+        return original(problem, t)
 
-    monkeypatch.setattr(mm.tuning.leave_one_out, "_solve_again", spy)
+    monkeypatch.setattr(leave_one_out, "_points_that_matter", spy)
     mm.tune(mm.SVC(gamma=0.01), X, y, {"C": [1.0]}, cv="loo", refit=False)
     n_support = len(mm.SVC(C=1.0, gamma=0.01).fit(X, y).support_)
     assert 0 < seen[0] < len(y)
@@ -155,22 +156,22 @@ def test_folds_start_from_each_other(monkeypatch):
     """Seeding a fold by the last one must save a fifth of the steps at least, at the same errors."""
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    original = Signed.answer
+    original = PlacedProblem.solve
     steps = []
 
-    def spy(self, t, v, tol, max_iter):
-        state, n = original(self, t, v, tol, max_iter)
-        steps.append(n)
-        return state, n
+    def spy(self, *args):
+        state = original(self, *args)
+        steps.append(state.ending.n_iter)
+        return state
 
     def total():
         steps.clear()
         result = mm.tune(mm.SVC(gamma=0.02), X, y, {"C": [0.1, 1.0, 10.0]}, cv=10, refit=False, n_jobs=1)
         return sum(steps), result.folds
 
-    monkeypatch.setattr(Signed, "answer", spy)
+    monkeypatch.setattr(PlacedProblem, "solve", spy)
     seeded, errors = total()
-    monkeypatch.setattr(fast_module, "start_from_fold", lambda *_: None)
+    monkeypatch.setattr(PlacedProblem, "start_from_fold", lambda *_: None)
     cold, cold_errors = total()
     assert seeded < 0.8 * cold
     np.testing.assert_allclose(errors, cold_errors)
@@ -223,8 +224,14 @@ def test_bad_input():
         (mm.SVC(), {"gamma": [1.0, "a"]}),
     ]:
         (name, (_, wrong)), *_ = grid.items()
-        with pytest.raises(ValueError, match=rf"the cell .*{name}.* cannot be fitted: .*{name}={wrong!r}"):
-            mm.tune(estimator, X, y, grid, cv=3)
+        with pytest.warns(UserWarning, match=rf"1 cells failed .*{name}.* failed: .*{name}={wrong!r}"):
+            result = mm.tune(estimator, X, y, grid, cv=3)
+        assert np.isnan(result.folds[1]).all()  # the cell that is impossible has no error
+        assert np.isfinite(result.folds[0]).all()  # the rest of the grid runs
+        assert result.best_index == 0
+        assert list(result.table["status"])[1] == "failed"
+        with pytest.raises(ValueError, match=rf"no cell could be evaluated: .*{name}={wrong!r}"):
+            mm.tune(estimator, X, y, {name: [wrong]}, cv=3)
     with pytest.raises(ValueError, match="sample_weight holds negative numbers"):
         mm.tune(mm.SVC(), X, y, {"C": [1.0]}, cv=3, sample_weight=-np.ones(len(y)))
     with pytest.raises(ValueError, match="X has 150 rows and y has 149"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -13,17 +12,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from maxmargin.base.tables import Classes
-from maxmargin.base.threads import run, split
+from maxmargin.base.threads import check_stop, run, split
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
-from maxmargin.compute.dual.fold_problems import solve_folds
-from maxmargin.feature_selection.machine import MAX_STEPS, Machine, warn_not_converged
+from maxmargin.feature_selection.column_svc import ColumnSVC
 from maxmargin.kernels import Linear
-from maxmargin.kernels.vector_base import resolve_gamma
 from maxmargin.machines.svm.base import KernelMachine
-from maxmargin.problems.multiclass import binary_tasks, predict_codes
+from maxmargin.solvers.dual.gram.column_subsets import FewerColumns
 from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel
-
-_CLOSE_UP = 0.9  # share of the columns left at which the others are put away
 
 
 class Elimination(Protocol):
@@ -123,96 +118,63 @@ def _dense(coef: Any) -> AnyArray:
     return np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef)
 
 
-@dataclass
-class MachineElimination:
-    """Our classifier: the Gram matrix loses a column at a time, and every fit starts from the last solution.
+class SVCElimination:
+    """Our SVC: the kernel matrix loses a column at a time, and every fit starts from the last solution.
 
-    The worth of a column is |W^2 - W^2_(-j)| with the dual solution held fixed, summed over the machines of a
-    problem with several classes; for the linear kernel that is w_j^2.
+    The worth of a column is |W^2 - W^2_(-j)| with the dual solution held fixed, summed over the binary
+    problems of several classes; for the linear kernel that is w_j^2.
     """
 
-    machine: Machine
-    columns: FloatArray  # (n_features, n_samples), scaled by the training rows
-    classes: Classes
-    train: IntArray
-    test: IntArray
-    n_threads: int = 1
-
-    def __post_init__(self) -> None:
-        n = self.columns.shape[1]
-        tasks = binary_tasks(self.classes.codes, len(self.classes.labels), self.machine.strategy)
-        self._signs = np.zeros((len(tasks), n))
-        for m, task in enumerate(tasks):
-            self._signs[m, task.rows] = task.signs
-        limits = self.machine.bounds(self.classes.codes, self.classes.labels, self.train)
-        self._bounds = limits * np.abs(self._signs)
-        self._t = np.zeros_like(self._bounds)
-        self._total = self.machine.kernel.statistic(self.columns)
-        self._n_summed = len(self.columns)  # columns when the statistic was last summed afresh
-        self._left = np.arange(len(self.columns))  # rows of `columns` that are left
+    def __init__(
+        self,
+        model: ColumnSVC,
+        X: FloatArray,
+        classes: Classes,
+        train: IntArray,
+        test: IntArray,
+        n_threads: int = 1,
+    ) -> None:
+        self._model = model
+        self._classes = classes
+        self._test = test
+        self._n_threads = n_threads
+        self._fits = FewerColumns(model.problems(X, classes, [(train, test)]))
 
     def worths(self) -> FloatArray:
-        kernel = self._bound_kernel()
+        kernel = self._fits.kernel()
         linear = isinstance(kernel.kernel, Linear)
-        K = self._total if linear else kernel.gram(self._total, self.columns[:0])
-        decisions, t, steps = solve_folds(
-            K, K, np.zeros(1), self._signs, self._bounds[None], self._t, self.machine.tol, MAX_STEPS, K
-        )
-        self._decisions, self._t = decisions[0], t[0]
-        if (steps >= MAX_STEPS).any():
-            warn_not_converged(self.machine.tol)
+        K = self._fits.total if linear else kernel.gram(self._fits.total, self._fits.columns[:0])
+        self._model.warn_if_open(self._fits.solve(K))
         return self._squared_weights() if linear else self._changes(kernel, K)
 
     def drop(self, places: IntArray) -> None:
-        gone = self._left[places]
-        self._left = np.delete(self._left, places)
-        if 2 * len(self._left) < self._n_summed:
-            # afresh, so that rounding cannot pile up
-            self._n_summed = len(self._left)
-            self._total = self.machine.kernel.statistic(self.columns[self._left])
-        else:
-            self.machine.kernel.change(self._total, self.columns[gone], np.full(len(gone), -1.0))
-        if len(self._left) < _CLOSE_UP * len(self.columns):
-            self.columns = np.ascontiguousarray(self.columns[self._left])
-            self._left = np.arange(len(self._left))
+        self._fits.drop(places)
 
     def error(self) -> float:
-        machine = self.machine
-        predicted = predict_codes(
-            self._decisions[:, self.test].T,
-            len(self.classes.labels),
-            machine.strategy,
-            break_ties=machine.break_ties,
-        )
-        return float(np.mean(predicted != self.classes.codes[self.test]))
-
-    def _bound_kernel(self) -> SubsetKernel:
-        kernel = self.machine.kernel
-        gamma = kernel.open_gamma
-        if gamma is None:
-            return kernel
-        rows = self.columns[np.ix_(self._left, self.train)]
-        return kernel.with_gamma(resolve_gamma(gamma, rows.T))
+        predicted = self._model.predict(self._fits.decisions[:, self._test].T, len(self._classes.labels))
+        return float(np.mean(predicted != self._classes.codes[self._test]))
 
     def _squared_weights(self) -> FloatArray:
-        weights = self.columns @ self._t.T
-        squares: FloatArray = (weights[self._left] ** 2).sum(axis=1)
+        weights = self._fits.columns @ self._fits.t.T
+        squares: FloatArray = (weights[self._fits.left] ** 2).sum(axis=1)
         return squares
 
     def _changes(self, kernel: SubsetKernel, K: FloatArray) -> FloatArray:
-        support = np.flatnonzero(np.abs(self._t).sum(axis=0))
+        fits = self._fits
+        support = np.flatnonzero(np.abs(fits.t).sum(axis=0))
         square = np.ix_(support, support)
-        total, t = np.ascontiguousarray(self._total[square]), self._t[:, support]
+        total, t = np.ascontiguousarray(fits.total[square]), fits.t[:, support]
         full = _squared_norms(t, K[square])
-        columns = np.ascontiguousarray(self.columns[:, support])
+        columns = np.ascontiguousarray(fits.columns[:, support])
 
         def changes_of(part: Sequence[int]) -> list[float]:
+            check_stop()
             removed = (kernel.gram(total, columns[j : j + 1], [-1.0]) for j in part)
             return [float(np.abs(full - _squared_norms(t, K_j)).sum()) for K_j in removed]
 
-        places = split(len(self._left), 4 * self.n_threads, multiple=1)
-        parts = [self._left[place].tolist() for place in places]
-        results = run([partial(changes_of, part) for part in parts], self.n_threads)
+        places = split(len(fits.left), 4 * self._n_threads, multiple=1)
+        parts = [fits.left[place].tolist() for place in places]
+        results = run([partial(changes_of, part) for part in parts], self._n_threads)
         return np.concatenate(results)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -11,17 +10,17 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from sklearn.base import clone
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import as_number
+from maxmargin.base.progress import ProgressReport
 from maxmargin.base.table_columns import feature_names
 from maxmargin.base.tables import read_classes
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.feature_selection.base import Selector, how_many
-from maxmargin.feature_selection.elimination import AnyElimination, Elimination, MachineElimination
-from maxmargin.feature_selection.machine import machine_of, numbers_of
+from maxmargin.feature_selection.column_svc import ColumnSVC, numbers_of
+from maxmargin.feature_selection.elimination import AnyElimination, Elimination, SVCElimination
 from maxmargin.feature_selection.subset import validated
 from maxmargin.tuning.folds import make_folds
 
@@ -107,27 +106,19 @@ class RFE(Selector):
         everything = np.arange(len(y))
         self._errors = self._cross_validate(X, y, make)
         n_final = self._n_final()
-        show = self.verbose > 0
-        rounds = eliminate(make(everything, everything), self.n_features_in_, n_final, self.step, show=show)
+        verbose = max(self.verbose, int(getattr(self.estimator, "verbose", 0)))
+        start = make(everything, everything)
+        rounds = eliminate(start, self.n_features_in_, n_final, self.step, verbose=verbose)
         self._store(rounds)
         return self
 
     def _make_elimination(self, X: Any, y: Any) -> MakeElimination:
-        machine, values = machine_of(self.estimator), numbers_of(X)
-        if machine is None or values is None:
+        model, values = ColumnSVC.of(self.estimator), numbers_of(X)
+        if model is None or values is None:
             return lambda train, test: AnyElimination(self.estimator, X, y, train, test)
         classes = read_classes(y, len(values), self)
-        n_threads = 1 if self.cv is not None else effective_threads(self.n_jobs)
-
-        def make(train: IntArray, test: IntArray) -> MachineElimination:
-            scaled = values
-            if machine.scaler is not None:
-                scaled = clone(machine.scaler).fit(values[train]).transform(values)
-            return MachineElimination(
-                machine, np.ascontiguousarray(scaled.T), classes, train, test, n_threads=n_threads
-            )
-
-        return make
+        n_threads = 1 if self.cv is not None else model.n_threads(self.n_jobs)
+        return lambda train, test: SVCElimination(model, values, classes, train, test, n_threads)
 
     def _cross_validate(self, X: Any, y: Any, make: MakeElimination) -> pd.DataFrame | None:
         """Mean and deviation of the error over folds, by number of columns."""
@@ -139,7 +130,7 @@ class RFE(Selector):
             rounds = eliminate(make(train, test), self.n_features_in_, 1, self.step, with_error=True)
             return {r.size: r.error for r in rounds}
 
-        if isinstance(make(*splits[0]), MachineElimination):
+        if ColumnSVC.of(self.estimator) is not None and numbers_of(X) is not None:
             found = run([partial(errors_of, *s) for s in splits], effective_threads(self.n_jobs))
         else:
             found = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(errors_of)(*s) for s in splits)
@@ -182,23 +173,24 @@ def eliminate(
     step: Step,
     *,
     with_error: bool = False,
-    show: bool = False,
+    verbose: int = -1,
 ) -> list[Round]:
     """Rounds from all columns to ``n_final``; the last one removes nothing."""
     columns = np.arange(n_total)
     rounds: list[Round] = []
-    while True:
-        worths = elimination.worths()
-        error = elimination.error() if with_error else np.nan
-        n_removed = min(step_size(step, len(columns)), len(columns) - n_final)
-        places = _smallest(worths, n_removed)
-        rounds.append(Round(len(columns), columns[places], float(worths[places].max(initial=0.0)), error))
-        if show:
-            print(f"{len(columns)} columns, {n_removed} removed next", file=sys.stderr)
-        if n_removed == 0:
-            return rounds
-        columns = np.delete(columns, places)
-        elimination.drop(places)
+    with ProgressReport("elimination", n_total - n_final, verbose=verbose) as progress:
+        while True:
+            worths = elimination.worths()
+            error = elimination.error() if with_error else np.nan
+            n_removed = min(step_size(step, len(columns)), len(columns) - n_final)
+            places = _smallest(worths, n_removed)
+            worth = float(worths[places].max(initial=0.0))
+            rounds.append(Round(len(columns), columns[places], worth, error))
+            if n_removed == 0:
+                return rounds
+            columns = np.delete(columns, places)
+            progress.advance(n_removed, f"{len(columns)} columns left".format)
+            elimination.drop(places)
 
 
 def _smallest(worths: FloatArray, n: int) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import LeaveOneOut
 from sklearn.utils import _safe_indexing
 
-from maxmargin.base.memory import cache_bytes
-from maxmargin.base.tables import read_classes
+from maxmargin.base.tables import Classes, read_classes
+from maxmargin.base.threads import run
 from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.feature_selection.column_svc import ColumnSVC, numbers_of
 from maxmargin.feature_selection.criteria import Criterion, Scorer, Subset
-from maxmargin.feature_selection.machine import machine_of, numbers_of
-from maxmargin.solvers.dual.gram.column_subsets import FoldErrors, LeaveOneOutErrors, Splits, mean_error
+from maxmargin.problems.solution import Ending, worst_ending
+from maxmargin.solvers.dual.gram.column_subsets import Splits, SubsetFolds, SubsetLeaveOneOut
+from maxmargin.solvers.dual.gram.repeated_rows import RepeatedRows
 from maxmargin.tuning.folds import make_folds
 
 
@@ -33,14 +36,16 @@ class CrossValidatedError(Criterion):
     cv : number of folds (stratified for classifiers, in the order of the rows, as scikit-learn's), a
         splitter, or a list of (train, test) row numbers.
     scoring : a scikit-learn scorer or its name; the criterion is then this score, and larger is better.
-    n_jobs : number of joblib workers over subsets and folds; for mm.SVC see the notes.
+    n_jobs : joblib workers over subsets and folds; threads over subsets for mm.SVC (see the notes), where
+        None takes the n_jobs of the SVC.
 
     Notes
     -----
     `maxmargin.SVC` (hinge loss, kernel of one statistic: rbf, linear, poly, sigmoid, laplacian, exponential;
     up to 4096 rows; alone or behind a StandardScaler, MinMaxScaler, MaxAbsScaler or RobustScaler) is not
-    fitted through its fit method: the Gram matrix of a subset is an update of a neighbour's, all folds share
-    it, and the estimator's ``n_jobs`` counts threads over subsets. The errors are the same up to ``tol``.
+    fitted through its fit method: the kernel matrix of a subset is an update of a neighbour's, and all folds
+    share it. The errors are the same up to ``tol``. With max_iter, time_limit or certify="full" every fold is
+    fitted in the ordinary way, so that these options hold.
 
     Examples
     --------
@@ -67,9 +72,10 @@ class CrossValidatedError(Criterion):
 
     def prepare(self, X: Any, y: Any) -> Scorer:
         splits = self._splits(X, y)
-        fast = fold_errors(self.estimator, X, y, splits) if self.scoring is None else None
-        if fast is not None:
-            return fast
+        if self.scoring is None:
+            fast = fold_errors(self.estimator, X, y, splits, n_jobs=self.n_jobs)
+            if fast is not None:
+                return fast
         return estimator_scorer(self.estimator, X, y, splits, scoring=self.scoring, n_jobs=self.n_jobs)
 
     def _splits(self, X: Any, y: Any) -> Splits:
@@ -104,29 +110,77 @@ class LeaveOneOutError(CrossValidatedError):
     scoring = None
 
     def prepare(self, X: Any, y: Any) -> Scorer:
-        machine, values = machine_of(self.estimator), numbers_of(X)
-        if machine is not None and values is not None and LeaveOneOutErrors.suits(machine):
-            classes = read_classes(y, len(values), self.estimator)
-            if classes.masses.min() > 1:
-                return LeaveOneOutErrors(machine, values, classes)
-        return super().prepare(X, y)
+        fast = fold_errors(self.estimator, X, y, [], n_jobs=self.n_jobs, leave_one_out=True)
+        return super().prepare(X, y) if fast is None else fast
 
     def _splits(self, X: Any, y: Any) -> Splits:
         return list(LeaveOneOut().split(X))
 
 
-def fold_errors(estimator: Any, X: Any, y: Any, splits: Splits) -> Scorer | None:
-    """The shared-matrix engine where it applies: mm.SVC, numbers, all classes in every fold, memory."""
-    machine, values = machine_of(estimator), numbers_of(X)
-    if machine is None or values is None:
+class FoldErrors:
+    """Mean errors of our own SVC over the folds; calling it with subsets gives an error for each."""
+
+    def __init__(self, model: ColumnSVC, folds: SubsetFolds, classes: Classes, n_threads: int) -> None:
+        self._model, self._folds, self._classes, self._n_threads = model, folds, classes, n_threads
+        self._held_out = np.zeros((len(folds.problems.splits), len(classes.codes)), dtype=np.int64)
+        for f, (_, test) in enumerate(folds.problems.splits):
+            self._held_out[f, test] = 1
+
+    def __call__(self, subsets: Sequence[Subset]) -> FloatArray:
+        self._folds.move_between(subsets)
+        found = run([partial(self._error, subset) for subset in subsets], self._n_threads)
+        self._model.warn_if_open(worst_ending([ending for _, ending in found]))
+        return np.array([error for error, _ in found])
+
+    def _error(self, subset: Subset) -> tuple[float, Ending]:
+        merged = self._folds.merged(subset)
+        decisions, _, ending = self._folds.solve(subset, merged)
+        n_folds, _, n = decisions.shape
+        by_row = decisions.transpose(0, 2, 1).reshape(n_folds * n, -1)
+        predicted = self._model.predict(by_row, len(self._classes.labels))
+        right = predicted.reshape(n_folds, n) == merged.take(self._classes.codes)
+        held_out = merged.sums(self._held_out)
+        return mean_error((right * held_out).sum(axis=1) / held_out.sum(axis=1)), ending
+
+
+def fold_errors(
+    estimator: Any, X: Any, y: Any, splits: Splits, *, n_jobs: int | None = None, leave_one_out: bool = False
+) -> FoldErrors | None:
+    """Errors from shared matrices where that is possible: our SVC, numbers, all classes in every fold."""
+    model, values = ColumnSVC.of(estimator), numbers_of(X)
+    if model is None or values is None:
         return None
     classes = read_classes(y, len(values), estimator)
+    n_threads = model.n_threads(n_jobs)
+    if leave_one_out:
+        if not _can_be_repaired(model) or classes.masses.min() <= 1:
+            return None
+        everything = np.arange(len(values))
+        problems = model.problems(values, classes, [(everything, everything)])
+        left_out = SubsetLeaveOneOut(problems, RepeatedRows(values, classes.codes))
+        return FoldErrors(model, left_out, classes, n_threads)
     n_classes = len(classes.labels)
     if any(len(np.unique(classes.codes[train])) < n_classes for train, _ in splits):
         return None
-    if FoldErrors.bytes_needed(machine, len(values), n_classes, len(splits)) > cache_bytes(None):
+    if not model.fits_in_memory(len(values), n_classes, len(splits), n_threads):
         return None
-    return FoldErrors(machine, values, classes, splits)
+    problems = model.problems(values, classes, splits)
+    return FoldErrors(model, SubsetFolds(problems, RepeatedRows(values, classes.codes)), classes, n_threads)
+
+
+def _can_be_repaired(model: ColumnSVC) -> bool:
+    """True when scaling, gamma and class weights do not change as a row is left out."""
+    fixed_weights = model.svc.class_weight is None or isinstance(model.svc.class_weight, dict)
+    return model.scaler is None and model.kernel.open_gamma != "scale" and fixed_weights
+
+
+def mean_error(accuracies: FloatArray) -> float:
+    """One minus the mean accuracy over folds.
+
+    Not the mean of the errors, which rounds differently: subsets whose errors are equal up to rounding are
+    then taken in the same order as by everything that compares mean accuracies.
+    """
+    return float(1.0 - np.mean(accuracies))
 
 
 def estimator_scorer(

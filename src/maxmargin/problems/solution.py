@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -18,6 +19,32 @@ class Status(Enum):
     INTERRUPTED = "interrupted by the user before the tolerance was reached"
     STALLED = "stopped because no further progress was possible in float64"
     UNBOUNDED = "the dual is unbounded: the primal has no feasible point"
+
+    @property
+    def short(self) -> str:
+        """One word for tables: converged, max_iter, time_limit, interrupted, stalled, unbounded."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a solve ended: its status, its steps, and the largest KKT violation that it left."""
+
+    status: Status
+    n_iter: int
+    violation: float
+
+    def then(self, later: Ending) -> Ending:
+        """This solve and a later one of the same problem, which decides how both ended."""
+        return Ending(later.status, self.n_iter + later.n_iter, later.violation)
+
+
+def worst_ending(endings: Sequence[Ending]) -> Ending:
+    """One for several problems: all their steps, the worst violation, and why the worst one stopped."""
+    failed = [ending for ending in endings if ending.status is not Status.CONVERGED]
+    worst = max(failed or endings, key=lambda ending: ending.violation)
+    violation = max(ending.violation for ending in endings)
+    return Ending(worst.status, sum(ending.n_iter for ending in endings), violation)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from maxmargin.displays.evaluation.importance_display import importance_table
 from maxmargin.feature_selection.machine import machine_of, numbers_of
 from maxmargin.feature_selection.rfe import RFE
 from maxmargin.reports.study import Study
-from maxmargin.tuning.plan import SCALERS
+from maxmargin.tuning.sharing import SCALERS
 
 _PREDICTIONS = 400_000  # rows predicted in all, at most about
 _KERNEL_VALUES = 500_000_000  # likewise, where each row is compared with all support vectors

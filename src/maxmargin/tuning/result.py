@@ -10,6 +10,40 @@ import numpy as np
 import pandas as pd
 
 from maxmargin.base.typing import FloatArray
+from maxmargin.problems.solution import Ending, Status, worst_ending
+
+
+@dataclass(frozen=True)
+class CellStatus:
+    """How the fits of a cell ended: one word, and the largest KKT violation where it is known."""
+
+    name: str = "fitted"
+    violation: float = float("nan")
+
+    @property
+    def is_fine(self) -> bool:
+        return self.name in ("fitted", "converged")
+
+    def worse(self, other: CellStatus) -> CellStatus:
+        """The worse one of two: any that did not converge, then the larger violation."""
+        if self.is_fine != other.is_fine:
+            return other if self.is_fine else self
+        return self if self.violation >= other.violation else other
+
+    @classmethod
+    def of_model(cls, model: Any, *, warned: bool) -> CellStatus:
+        """From a fitted model; ``warned`` says that it warned that it has not converged."""
+        last = model.steps[-1][1] if hasattr(model, "steps") else model
+        fits = getattr(last, "machines_", ())
+        if not fits:
+            return cls("not converged" if warned else "fitted")
+        endings = [Ending(fit.solution.status, fit.solution.n_iter, fit.certificate.kkt) for fit in fits]
+        ending = worst_ending(endings)
+        loose = warned and ending.status is Status.CONVERGED
+        return cls("stalled" if loose else ending.status.short, ending.violation)
+
+
+FITTED = CellStatus()
 
 
 @dataclass(frozen=True)
@@ -19,7 +53,8 @@ class TuneResult:
     Attributes
     ----------
     table : DataFrame with a row per cell: its parameters, error (mean over folds), dispersion (standard
-        deviation over folds), seconds (fit time, all folds).
+        deviation over folds), seconds (fit time, all folds), status ("converged", or why a fit stopped
+        early: "max_iter", "time_limit", "stalled"; "failed"; "fitted" where nothing iterates).
     folds : errors of shape (n_cells, n_folds).
     best_params, best_error, best_index : of the first cell with the smallest error.
     best_estimator : fitted on all rows with the best parameters, None with refit=False.
@@ -111,11 +146,14 @@ def _short(value: Any) -> str:
     return f"{value:.6g}" if _is_number(value) else repr(value)
 
 
-def make_table(params: list[dict[str, Any]], folds: FloatArray, seconds: FloatArray) -> pd.DataFrame:
-    """Parameters beside error, dispersion and fit time, a row per cell."""
+def make_table(
+    params: list[dict[str, Any]], folds: FloatArray, seconds: FloatArray, statuses: list[str]
+) -> pd.DataFrame:
+    """Parameters beside error, dispersion, fit time and status, a row per cell."""
     names = list(dict.fromkeys(name for cell in params for name in cell))
     columns: dict[str, Any] = {name: [cell.get(name) for cell in params] for name in names}
     columns["error"] = folds.mean(axis=1)
     columns["dispersion"] = folds.std(axis=1, ddof=1) if folds.shape[1] > 1 else np.zeros(len(folds))
     columns["seconds"] = seconds
+    columns["status"] = statuses
     return pd.DataFrame(columns)

@@ -5,77 +5,75 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import joblib
 import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
+from maxmargin.base.memory import cache_bytes
 from maxmargin.base.parameters import check_flag
+from maxmargin.base.progress import ProgressReport
 from maxmargin.base.tables import as_rows, as_targets, class_codes, row_weights
 from maxmargin.base.threads import effective_threads
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike, WeightLike
 from maxmargin.machines.svm import OneClassSVM
-from maxmargin.solvers.dual.gram.chains import answer_folds, asks_for_pairs
-from maxmargin.solvers.dual.gram.leave_one_out import answer_without_each
 from maxmargin.solvers.dual.gram.shared_gram import Layout, SharedGram
-from maxmargin.tuning.cells import Answer, FastCell, Targets
 from maxmargin.tuning.errors import ErrorMeasure
-from maxmargin.tuning.folds import (
-    Fold,
-    is_leave_one_out,
-    make_folds,
-    n_rows,
-)
+from maxmargin.tuning.folds import Fold, is_leave_one_out, make_folds, n_rows
 from maxmargin.tuning.given_matrix import answer_plainly
 from maxmargin.tuning.grid import Grid, cells_of, default_grid
-from maxmargin.tuning.plan import DUAL, ROWS, SCIKIT, SHARED, Plan, make_plan
-from maxmargin.tuning.progress import Progress
-from maxmargin.tuning.result import TuneResult, make_table
+from maxmargin.tuning.result import FITTED, CellStatus, TuneResult, make_table
+from maxmargin.tuning.shared_cells import (
+    CellAnswer,
+    GridCell,
+    Targets,
+    answer_folds,
+    answer_without_each,
+    asks_for_pairs,
+)
+from maxmargin.tuning.sharing import DUAL, ROWS, SHARED, make_plan, matrix_bytes, refused_cells
 
 _LOCAL_BACKENDS = ("LokyBackend", "ThreadingBackend", "SequentialBackend", "MultiprocessingBackend")
-
-Entry = tuple[int, int, float, float, str]  # cell, fold, error, seconds, failure
+_WORTH_PROCESSES = 3.0  # seconds of work from which starting processes pays
 
 
 def tune(
     estimator: Any,
-    X: Any,
-    y: Any = None,
+    X: TableLike,
+    y: TargetLike | None = None,
     grid: Grid | None = None,
     *,
     cv: Any = 10,
     scoring: Any = None,
     refit: bool = True,
-    sample_weight: Any = None,
+    sample_weight: WeightLike | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> TuneResult:
-    """The cross-validated error of every cell of a grid, exact, and the best cell.
+    """Cross-validate every cell of a grid, exactly, and find the best one.
 
     All cells and folds of SVC, NuSVC, SVR, NuSVR and OneClassSVM (also behind scalers, imputers and encoders
-    of categories in a Pipeline, which are fitted inside each fold) share one matrix of inner products; each
-    answer starts the next along C, epsilon and nu. Everything else goes through one fit per cell and fold;
-    ``result.path`` says which.
+    in a Pipeline, fitted inside each fold) share kernel matrices and start from each other's solutions. Other
+    estimators are fitted once per cell and fold; ``result.path`` says which. Ctrl-C returns finished cells.
 
     Parameters
     ----------
     estimator : any scikit-learn estimator.
-    X, y : rows and targets.
-    grid : dict of lists, or list of such dicts, over any parameter, also nested (``kernel__gamma``) and the
-        kernel itself. None takes the default grid of SVC or SVR: C = 2^-5 ... 2^15, gamma = 2^-15 ... 2^3,
-        epsilon = 2^-8 ... 2^-1.
+    grid : dict of lists, or list of such dicts, over any parameter, nested ones (``kernel__gamma``) and the
+        kernel included. None takes the default grid of SVC or SVR (docs/tuning.md).
     cv : number of folds, "loo" for leave-one-out, a scikit-learn splitter, or pairs of row numbers.
     scoring : None (share of wrong classes, or mean squared error), or a scikit-learn scorer; the error is
         then 1 - score, or the error itself for "neg_..." scorers.
     refit : fit the best cell on all rows.
     sample_weight : weights of the training rows; errors are not weighted.
     random_state : shuffles the folds when given.
-    n_jobs : threads; None for all cores. Under ``joblib.parallel_config(backend="dask")`` or another
-        distributed backend the work goes there, one task per kernel and group of folds.
+    n_jobs : threads (processes for other estimators); None takes the estimator's n_jobs, else all cores.
     verbose : 1 prints progress where there is no terminal for a live bar; -1 shows no bar either.
 
     Examples
@@ -84,56 +82,17 @@ def tune(
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> result = mm.tune(mm.SVC(), X, y, {"C": [0.1, 1, 10], "gamma": [0.01, 0.1, 1]}, cv=5)
-    >>> result.best_params
-    {'C': 1, 'gamma': 0.1}
-    >>> round(result.best_error, 4)
-    0.02
+    >>> result.best_params, round(result.best_error, 4)
+    ({'C': 1, 'gamma': 0.1}, 0.02)
     """
     began = time.perf_counter()
     check_flag("refit", refit)
     if not hasattr(estimator, "get_params"):
-        raise TypeError(f"estimator={estimator!r} is no estimator: give an object such as mm.SVC().")
-    cells = cells_of(default_grid(estimator) if grid is None else grid)
-    measure = ErrorMeasure(estimator, scoring)
-    X = as_rows(X)
-    y = as_targets(estimator, y, n_rows(X))
-    folds = make_folds(cv, estimator, X, y, random_state)
-    work = Search(estimator, cells, measure, folds, X, y, sample_weight, n_jobs, verbose)
-    errors, seconds, interrupted = work.run()
-    params, errors, seconds = _finished(cells, errors, seconds, interrupted)
-    if np.isnan(errors).all():
-        raise ValueError(
-            f"no cell could be evaluated: {work.notes[0] if work.notes else 'all errors are NaN'}"
-        )
-    if work.notes:
-        warnings.warn(f"{len(work.notes)} cells failed and have no error. {work.notes[0]}", stacklevel=2)
-    result = TuneResult(
-        table=make_table(params, errors, seconds),
-        folds=errors,
-        params=params,
-        measure=measure.name,
-        path=work.path_taken,
-        seconds=time.perf_counter() - began,
-        interrupted=interrupted,
-        notes=tuple(dict.fromkeys(work.notes)),
-    )
-    if not refit or interrupted:
-        return result
-    best = clone(estimator).set_params(**result.best_params)
-    fit_with_weight(best, X, y, sample_weight)
-    return TuneResult(**{**result.__dict__, "best_estimator": best, "seconds": time.perf_counter() - began})
-
-
-def _finished(
-    cells: list[dict[str, Any]], errors: FloatArray, seconds: FloatArray, interrupted: bool
-) -> tuple[list[dict[str, Any]], FloatArray, FloatArray]:
-    """After Ctrl-C only the cells that have all their folds."""
-    if not interrupted:
-        return cells, errors, seconds
-    done = np.asarray(~np.isnan(errors).any(axis=1))
-    if not done.any():
-        raise KeyboardInterrupt("no cell was finished")
-    return [cell for cell, ok in zip(cells, done, strict=True) if ok], errors[done], seconds[done]
+        raise TypeError(f"estimator={estimator!r} is not an estimator: give an object such as mm.SVC().")
+    data = _Data.read(estimator, X, y, sample_weight, cv, random_state, ErrorMeasure(estimator, scoring))
+    search = GridRun(estimator, cells_of(default_grid(estimator) if grid is None else grid), data, n_jobs)
+    search.run(verbose)
+    return search.result(began, refit=refit)
 
 
 def fit_with_weight(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -144,244 +103,357 @@ def fit_with_weight(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     return model.fit(X, y, **{name: sample_weight})
 
 
-class Search:
+@dataclass(frozen=True)
+class _Data:
+    """Rows, targets, weights and folds of a search, and how errors are measured."""
+
+    X: Any
+    y: Any
+    weight: FloatArray | None
+    folds: list[Fold]
+    measure: ErrorMeasure
+
+    @classmethod
+    def read(
+        cls, estimator: Any, X: Any, y: Any, weight: Any, cv: Any, random_state: Any, measure: ErrorMeasure
+    ) -> _Data:
+        X = as_rows(X)
+        n = n_rows(X)
+        y = as_targets(estimator, y, n)
+        folds = make_folds(cv, estimator, X, y, random_state)
+        return cls(X, y, None if weight is None else row_weights(weight, n), folds, measure)
+
+    def targets_of(self, rows: Any) -> Any:
+        return None if self.y is None else _safe_indexing(self.y, rows)
+
+
+@dataclass(frozen=True)
+class FoldError:
+    """The error of one cell on one fold, and how its problems ended."""
+
+    cell: int
+    fold: int
+    error: float
+    seconds: float
+    status: CellStatus = FITTED
+    failure: str = ""
+    warned: tuple[tuple[type[Warning], str], ...] = ()
+
+
+class GridRun:
     """One run over all cells and folds."""
 
-    def __init__(
-        self,
-        estimator: Any,
-        cells: list[dict[str, Any]],
-        measure: ErrorMeasure,
-        folds: list[Fold],
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        n_jobs: int | None,
-        verbose: int,
-    ) -> None:
+    def __init__(self, estimator: Any, cells: list[dict[str, Any]], data: _Data, n_jobs: int | None) -> None:
+        self.estimator = estimator
         self.cells = cells
-        self.measure = measure
-        self.folds = folds
-        self.X = X
-        self.y = y
-        self.n = n_rows(self.X)
-        self.weight = None if sample_weight is None else row_weights(sample_weight, self.n)
-        self.n_threads = effective_threads(n_jobs)
-        self.verbose = verbose
-        self.notes: list[str] = []
-        self.plan: Plan = make_plan(estimator, cells, self.n, measure.needs_probabilities())
+        self.data = data
+        self.failures = refused_cells(estimator, cells)
+        self.possible = [k for k in range(len(cells)) if k not in self.failures]
+        if not self.possible:
+            self._refuse()
+        n = n_rows(data.X)
+        wanted = [cells[k] for k in self.possible]
+        self.plan = make_plan(estimator, wanted, n, data.measure.needs_probabilities())
+        inner = getattr(self.plan.models[0], "n_jobs", None)
+        self.n_threads = effective_threads(inner if n_jobs is None else n_jobs)
+        shape = (len(cells), len(data.folds))
+        self.errors, self.seconds = np.full(shape, np.nan), np.zeros(len(cells))
+        self.statuses = [FITTED for _ in cells]
+        self.interrupted = False
+        self._warned: dict[tuple[type[Warning], str], None] = {}
 
-    @property
-    def path_taken(self) -> str:
-        return f"{self.plan.path}: {self.plan.reason}" if self.plan.reason else self.plan.path
+    def _refuse(self) -> None:
+        cell, reason = next(iter(self.failures.items()))
+        raise ValueError(f"no cell could be evaluated: {self.cells[cell]} failed: {reason}")
 
-    def run(self) -> tuple[FloatArray, FloatArray, bool]:
-        """Errors of shape (n_cells, n_folds), seconds of shape (n_cells,), and whether Ctrl-C ended it."""
-        shape = (len(self.cells), len(self.folds))
-        errors, seconds = np.full(shape, np.nan), np.zeros(len(self.cells))
-        failures: dict[int, str] = {}
-        interrupted = False
-        with Progress(shape[0] * shape[1], self.cells, self.verbose) as progress:
+    # -- running -------------------------------------------------------------------------------------
+
+    def run(self, verbose: int) -> None:
+        """Fill the tables of errors, seconds and statuses; Ctrl-C ends with what is finished."""
+        verbose = max(verbose, *(int(getattr(m, "verbose", 0)) for m in self.plan.models))
+        total = len(self.possible) * len(self.data.folds)
+        with ProgressReport("tuning", total, verbose=verbose) as progress:
             try:
-                for batch in self._batches():
-                    for cell, fold, error, spent, failure in batch:
-                        errors[cell, fold] = error
-                        seconds[cell] += spent
-                        if failure:
-                            failures[cell] = failure
-                    progress.advance(len(batch), errors)
+                for batch in self._shared() if self.plan.path == SHARED else self._one_by_one():
+                    self._take(batch)
+                    progress.advance(len(batch), self._best_so_far)
             except KeyboardInterrupt:
-                interrupted = True
-        for cell, failure in failures.items():
-            self.notes.append(f"{self.cells[cell]} failed: {failure}")
-        return errors, seconds, interrupted
+                self.interrupted = True
 
-    def _batches(self) -> Iterator[list[Entry]]:
-        if self.plan.path == SHARED:
-            return self._shared()
-        return self._one_by_one()
+    def _take(self, batch: list[FoldError]) -> None:
+        for found in batch:
+            cell = self.possible[found.cell]
+            self.errors[cell, found.fold] = found.error
+            self.seconds[cell] += found.seconds
+            self.statuses[cell] = self.statuses[cell].worse(found.status)
+            if found.failure:
+                self.failures[cell] = found.failure
+            self._warned.update(dict.fromkeys(found.warned))
+
+    def _best_so_far(self) -> str:
+        complete = ~np.isnan(self.errors).any(axis=1)
+        if not complete.any():
+            return "no cell finished yet"
+        means = np.where(complete, self.errors.mean(axis=1), np.inf)
+        best = int(means.argmin())
+        params = ", ".join(
+            f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.cells[best].items()
+        )
+        return f"best {means[best]:.4g} at {params}"
 
     # -- one fit per cell and fold -------------------------------------------------------------------
 
-    def _one_by_one(self) -> Iterator[list[Entry]]:
-        """Plain fits. Our own machines use the threads themselves; others run side by side."""
-        jobs = [(c, f) for c in range(len(self.cells)) for f in range(len(self.folds))]
-        if self.plan.path == ROWS:
-            for c, f in jobs:
-                yield [self._fit_one(c, f)]
+    def _one_by_one(self) -> Iterator[list[FoldError]]:
+        """Plain fits. Our own models use the threads themselves; others run side by side if it pays."""
+        jobs = [(c, f) for c in range(len(self.possible)) for f in range(len(self.data.folds))]
+        began = time.perf_counter()
+        yield [fit_one(self.data, self.plan.models[0], 0, 0)]
+        expected = (time.perf_counter() - began) * len(jobs)
+        local = type(get_active_backend()[0]).__name__ in _LOCAL_BACKENDS
+        if self.plan.path == ROWS or self.n_threads == 1 or (local and expected < _WORTH_PROCESSES):
+            for c, f in jobs[1:]:
+                yield [fit_one(self.data, self.plan.models[c], c, f)]
             return
         width = 4 * self.n_threads
         with joblib.Parallel(n_jobs=self.n_threads) as parallel:
-            for start in range(0, len(jobs), width):
-                yield parallel(joblib.delayed(self._fit_one)(c, f) for c, f in jobs[start : start + width])
+            for start in range(1, len(jobs), width):
+                some = jobs[start : start + width]
+                yield parallel(joblib.delayed(fit_one)(self.data, self.plan.models[c], c, f) for c, f in some)
 
-    def _fit_one(self, c: int, f: int) -> Entry:
-        train, test = self.folds[f]
-        began = time.perf_counter()
-        model = clone(self.plan.machines[c])
-        weight = None if self.weight is None else self.weight[train]
-        try:
-            fit_with_weight(model, _safe_indexing(self.X, train), self._targets_of(train), weight)
-        except ValueError as refused:
-            return c, f, np.nan, time.perf_counter() - began, str(refused)
-        spent = time.perf_counter() - began
-        error = self.measure.of_model(model, _safe_indexing(self.X, test), self._targets_of(test))
-        return c, f, error, spent, ""
+    # -- shared kernel matrices ----------------------------------------------------------------------
 
-    def _targets_of(self, rows: Any) -> Any:
-        return None if self.y is None else _safe_indexing(self.y, rows)
-
-    # -- shared Gram matrices ------------------------------------------------------------------------
-
-    def _shared(self) -> Iterator[list[Entry]]:
+    def _shared(self) -> Iterator[list[FoldError]]:
         tasks = self._tasks()
         if type(get_active_backend()[0]).__name__ not in _LOCAL_BACKENDS:
             with joblib.Parallel(return_as="generator") as parallel:
                 yield from parallel(joblib.delayed(SharedTask.run)(task, 1) for task in tasks)
             return
-        layouts: dict[Any, Layout] = {}
-        kernels = [machine.make_kernel() for machine in self.plan.machines]
+        pages: dict[Any, AnyArray] = {}
         for task in tasks:
-            layout = layouts.setdefault(task.layout_key, Layout(self.n_threads, kernels))
-            yield task.run(self.n_threads, layout)
-            if task.last_of_layout:
-                del layouts[task.layout_key]
+            yield task.run(self.n_threads, pages)
 
     def _tasks(self) -> list[SharedTask]:
-        """One task per kernel and group of folds; with a scaler, or gamma="scale", every fold is a group."""
+        """One task per kernel and group of folds; with a scaler, or gamma="scale", every fold is a group.
+
+        Kernel by kernel, so that cells are finished early.
+        """
         targets, order = self._encode()
         back = np.argsort(order)
-        folds: list[Fold] = [(back[train], back[test]) for train, test in self.folds]
-        X = self.X if np.array_equal(order, np.arange(self.n)) else _safe_indexing(self.X, order)
-        groups: dict[str, list[FastCell]] = {}
-        for index, machine in enumerate(self.plan.machines):
-            groups.setdefault(repr(machine.make_kernel()), []).append(FastCell(index, machine))
-        data = SharedData(X, self._targets_in(order), targets, folds, self.plan.scaler, self.measure)
+        folds: list[Fold] = [(back[train], back[test]) for train, test in self.data.folds]
+        X = self.data.X
+        if not np.array_equal(order, np.arange(len(order))):
+            X = _safe_indexing(X, order)
+        y = None if self.data.y is None else np.asarray(self.data.y)[order]
+        groups: dict[str, list[GridCell]] = {}
+        for index, model in enumerate(self.plan.models):
+            groups.setdefault(repr(model.make_kernel()), []).append(GridCell(index, model))
+        views = FoldViews(X, folds, self.plan.front, [m.make_kernel() for m in self.plan.models])
+        shared = SharedData(replace(self.data, X=X, y=y, folds=folds), targets, views)
         tasks = []
-        own = self.plan.scaler is not None
-        if own:  # fold by fold, so that the products of a fold serve all kernels and are then let go
-            for f in range(len(folds)):
-                tasks += [SharedTask(data, cells, [f], own=True) for cells in groups.values()]
-                tasks[-1].last_of_layout = True
-            return tasks
         for cells in groups.values():
-            own = _depends_on_rows(cells[0].machine)
-            for part in [[f] for f in range(len(folds))] if own else self._fold_groups():
-                tasks.append(SharedTask(data, cells, part, own=own))
+            own = self.plan.front is not None or _depends_on_rows(cells[0].model)
+            parts = [[f] for f in range(len(folds))] if own else self._fold_groups()
+            tasks += [SharedTask(shared, cells, part, own=own) for part in parts]
         return tasks
 
     def _fold_groups(self) -> list[list[int]]:
         """All folds together here; two groups for a cluster, so that there is work for several workers."""
-        everything = list(range(len(self.folds)))
+        everything = list(range(len(self.data.folds)))
         if type(get_active_backend()[0]).__name__ in _LOCAL_BACKENDS:
             return [everything]
         half = -(-len(everything) // 2)
         return [everything[:half], everything[half:]]
 
-    def _targets_in(self, order: Any) -> Any:
-        return None if self.y is None else np.asarray(self.y)[order]
-
     def _encode(self) -> tuple[Targets, Any]:
         """Targets, with the rows sorted by class where one-versus-one needs that."""
-        machine = self.plan.machines[0]
-        weight = np.ones(self.n) if self.weight is None else self.weight
-        order = np.arange(self.n)
-        if not is_classifier(machine):
-            values = np.asarray(self.y) if is_regressor(machine) else np.zeros(self.n)
-            return Targets(None, np.zeros(self.n, dtype=np.int64), values, weight), order
-        classes, codes = class_codes(self.y, self.n, machine)
-        if len(classes) > 2 and isinstance(machine, DUAL):
+        model, n = self.plan.models[0], n_rows(self.data.X)
+        weight = np.ones(n) if self.data.weight is None else self.data.weight
+        order = np.arange(n)
+        if not is_classifier(model):
+            values = np.asarray(self.data.y) if is_regressor(model) else np.zeros(n)
+            return Targets(None, np.zeros(n, dtype=np.int64), values, weight), order
+        classes, codes = class_codes(self.data.y, n, model)
+        if len(classes) > 2 and isinstance(model, DUAL):
             order = np.argsort(codes, kind="stable")
-        scores = self.measure.scorer is not None
-        return Targets(classes, codes[order], np.zeros(self.n), weight[order], scores), order
+        scores = self.data.measure.scorer is not None
+        return Targets(classes, codes[order], np.zeros(n), weight[order], scores), order
+
+    # -- the result ----------------------------------------------------------------------------------
+
+    def result(self, began: float, *, refit: bool) -> TuneResult:
+        """What was found, with the best cell fitted on all rows if ``refit``."""
+        kept = np.arange(len(self.cells))
+        if self.interrupted:
+            kept = np.flatnonzero(~np.isnan(self.errors).any(axis=1))
+            if not len(kept):
+                raise KeyboardInterrupt("no cell was finished")
+        elif np.isnan(self.errors).all():
+            self._refuse()
+        self._warn(kept)
+        params, errors = [self.cells[k] for k in kept], self.errors[kept]
+        statuses = ["failed" if k in self.failures else self.statuses[k].name for k in kept]
+        found = TuneResult(
+            table=make_table(params, errors, self.seconds[kept], statuses),
+            folds=errors,
+            params=params,
+            measure=self.data.measure.name,
+            path=f"{self.plan.path}: {self.plan.reason}" if self.plan.reason else self.plan.path,
+            seconds=time.perf_counter() - began,
+            interrupted=self.interrupted,
+            notes=tuple(dict.fromkeys(self._failure(k) for k in self.failures)),
+        )
+        return self._refitted(found, began) if refit and not self.interrupted else found
+
+    def _refitted(self, found: TuneResult, began: float) -> TuneResult:
+        best = clone(self.estimator).set_params(**found.best_params)
+        try:
+            fit_with_weight(best, self.data.X, self.data.y, self.data.weight)
+        except KeyboardInterrupt:
+            return replace(found, interrupted=True, seconds=time.perf_counter() - began)
+        return replace(found, best_estimator=best, seconds=time.perf_counter() - began)
+
+    def _failure(self, cell: int) -> str:
+        return f"{self.cells[cell]} failed: {self.failures[cell]}"
+
+    def _warn(self, kept: AnyArray) -> None:
+        """One warning for cells that failed, one for cells that did not converge, and those of others."""
+        for category, message in self._warned:
+            warnings.warn(message, category, stacklevel=4)
+        if self.failures:
+            named = "; ".join(self._failure(k) for k in list(self.failures)[:3])
+            warnings.warn(f"{len(self.failures)} cells failed and have no error. {named}", stacklevel=4)
+        open_ = [self.statuses[k] for k in kept if not self.statuses[k].is_fine]
+        if open_:
+            known = [status.violation for status in open_ if not np.isnan(status.violation)]
+            worst = f": the largest KKT violation is {max(known):.3g}" if known else ""
+            reasons = ", ".join(sorted({status.name for status in open_}))
+            warnings.warn(
+                f"{len(open_)} of {len(kept)} cells did not converge ({reasons}){worst}. Their errors are "
+                "not those of the solution: raise max_iter or time_limit, scale the columns, or raise tol. "
+                "The status column of the table names the cells.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
 
-def _depends_on_rows(machine: Any) -> bool:
+def fit_one(data: _Data, model: Any, c: int, f: int) -> FoldError:
+    """Fit one cell on one fold; warnings travel with the error, so that each is shown once."""
+    train, test = data.folds[f]
+    began = time.perf_counter()
+    model = clone(model)
+    weight = None if data.weight is None else data.weight[train]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            fit_with_weight(model, _safe_indexing(data.X, train), data.targets_of(train), weight)
+        except ValueError as refused:
+            return FoldError(c, f, np.nan, time.perf_counter() - began, failure=str(refused))
+        spent = time.perf_counter() - began
+        error = data.measure.of_model(model, _safe_indexing(data.X, test), data.targets_of(test))
+    others = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
+    status = CellStatus.of_model(model, warned=len(others) < len(caught))
+    return FoldError(c, f, error, spent, status, "", tuple((w.category, str(w.message)) for w in others))
+
+
+def _depends_on_rows(model: Any) -> bool:
     """True when the kernel takes a number from the training rows, such as gamma="scale"."""
-    return any(
-        value in ("scale", "auto")
-        for value in machine.make_kernel().get_params().values()
-        if isinstance(value, str)
-    )
+    params = model.make_kernel().get_params().values()
+    return any(value in ("scale", "auto") for value in params if isinstance(value, str))
 
 
+class FoldViews:
+    """The rows as the kernel sees them on each fold, with what kernels share on the same rows.
+
+    Transformers are fitted once per fold. Matrices of inner products are kept while they fit into memory.
+    """
+
+    def __init__(self, X: Any, folds: list[Fold], front: Any, kernels: list[Any]) -> None:
+        self.X, self.folds, self.front, self.kernels = X, folds, front, kernels
+        self._rows: dict[int, Any] = {}
+        self._layouts: dict[int, Layout] = {}
+
+    def rows(self, f: int) -> Any:
+        """All rows, transformed by what was fitted on the training rows of fold f."""
+        if self.front is None:
+            return self.X
+        if f not in self._rows:
+            fitted = clone(self.front).fit(_safe_indexing(self.X, self.folds[f][0]))
+            self._rows[f] = fitted.transform(self.X)
+        return self._rows[f]
+
+    def layout(self, f: int, n_threads: int, pages: dict[Any, AnyArray], budget: int) -> Layout:
+        """What the kernels share on the rows of fold f."""
+        place = 0 if self.front is None else f
+        layout = self._layouts.get(place) or Layout(n_threads, self.kernels, pages)
+        products = 8 * n_rows(self.X) ** 2
+        if (len(self._layouts) + 1) * products + matrix_bytes(n_rows(self.X)) <= budget:
+            self._layouts[place] = layout
+        return layout
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_rows": {}, "_layouts": {}}  # a worker makes its own
+
+
+@dataclass(frozen=True)
 class SharedData:
     """What all tasks read; sent to a worker once."""
 
-    def __init__(
-        self, X: Any, y: Any, targets: Targets, folds: list[Fold], scaler: Any, measure: ErrorMeasure
-    ) -> None:
-        self.X = X
-        self.y = y
-        self.targets = targets
-        self.folds = folds
-        self.scaler = scaler
-        self.measure = measure
+    data: _Data
+    targets: Targets
+    views: FoldViews
 
 
 class SharedTask:
     """The cells of one kernel on a group of folds."""
 
-    def __init__(self, data: SharedData, cells: list[FastCell], folds: list[int], *, own: bool) -> None:
-        self.data = data
+    def __init__(self, shared: SharedData, cells: list[GridCell], folds: list[int], *, own: bool) -> None:
+        self.shared = shared
         self.cells = cells
         self.folds = folds
         self.own = own  # the matrix belongs to one fold: its scaler, or its gamma
-        self.last_of_layout = False
 
-    @property
-    def layout_key(self) -> Any:
-        return self.folds[0] if self.data.scaler is not None else "all"
-
-    def run(self, n_threads: int, layout: Layout | None = None) -> list[Entry]:
+    def run(self, n_threads: int, pages: dict[Any, AnyArray] | None = None) -> list[FoldError]:
         """Errors of all cells on all folds of the group."""
-        data = self.data
-        gram = self._gram(layout or Layout(n_threads))
-        classes = data.targets.classes
-        binary = classes is None or len(classes) == 2
+        data, targets = self.shared.data, self.shared.targets
+        gram = self._gram(n_threads, {} if pages is None else pages)
+        binary = targets.classes is None or len(targets.classes) == 2
         mine = [data.folds[f] for f in self.folds]
-        if not isinstance(self.cells[0].machine, DUAL):
-            answers = answer_plainly(gram.wide(), self.cells, data.targets, mine, n_threads)
+        if not isinstance(self.cells[0].model, DUAL):
+            answers = answer_plainly(gram.wide(), self.cells, targets, mine, n_threads)
         elif binary and is_leave_one_out(data.folds) and len(self.folds) == len(data.folds):
-            answers = answer_without_each(gram, self.cells, data.targets, n_threads)
+            answers = answer_without_each(gram, self.cells, targets, n_threads)
         else:
-            answers = answer_folds(gram, self.cells, data.targets, mine, n_threads)
+            answers = answer_folds(gram, self.cells, targets, mine, n_threads)
         return [
-            self._entry(f, answer) for f, found in zip(self.folds, answers, strict=True) for answer in found
+            self._error(f, answer) for f, found in zip(self.folds, answers, strict=True) for answer in found
         ]
 
-    def _gram(self, layout: Layout) -> SharedGram:
-        data, machine = self.data, self.cells[0].machine
-        kernel, rows = machine.make_kernel(), data.X
-        if self.own:
-            train = data.folds[self.folds[0]][0]
-            if data.scaler is not None:
-                fitted = clone(data.scaler).fit(_safe_indexing(data.X, train))
-                rows = fitted.transform(data.X)
-            kernel = kernel.bind(_safe_indexing(rows, train))
-        else:
-            kernel = kernel.bind(rows)
-        wide = getattr(machine, "tol", 0.0) < 1e-5 or kernel.whole  # costly values are not computed twice
-        balanced = isinstance(machine, DUAL) and not isinstance(machine, OneClassSVM)
-        points, in_parts = kernel.prepare(rows), asks_for_pairs(self.cells, data.targets)
+    def _gram(self, n_threads: int, pages: dict[Any, AnyArray]) -> SharedGram:
+        model, views, f = self.cells[0].model, self.shared.views, self.folds[0]
+        rows = views.rows(f)
+        kernel = model.make_kernel().bind(_safe_indexing(rows, views.folds[f][0]) if self.own else rows)
+        wide = getattr(model, "tol", 0.0) < 1e-5 or kernel.whole  # costly values are not computed twice
+        balanced = isinstance(model, DUAL) and not isinstance(model, OneClassSVM)
+        in_parts = asks_for_pairs(self.cells, self.shared.targets)
+        layout = views.layout(f, n_threads, pages, cache_bytes(getattr(model, "cache_size", None)))
+        points = kernel.prepare(rows)
         return SharedGram(kernel, points, layout, wide=wide, balanced=balanced, in_parts=in_parts)
 
-    def _entry(self, fold: int, answer: Answer) -> Entry:
-        data = self.data
+    def _error(self, fold: int, answer: CellAnswer) -> FoldError:
+        data, ending = self.shared.data, answer.ending
+        status = FITTED if ending is None else CellStatus(ending.status.short, ending.violation)
         if answer.failure:
-            return answer.index, fold, np.nan, answer.seconds, answer.failure
+            return FoldError(answer.index, fold, np.nan, answer.seconds, failure=answer.failure)
         assert answer.predicted is not None
         test = data.folds[fold][1]
         if data.measure.scorer is None:
             error = data.measure.of_predictions(data.y[test], answer.predicted)
         else:
-            model = next(cell.machine for cell in self.cells if cell.index == answer.index)
-            if data.targets.classes is not None:
-                model.classes_ = data.targets.classes
-            X_test, y_test = _safe_indexing(data.X, test), None if data.y is None else data.y[test]
+            model = next(cell.model for cell in self.cells if cell.index == answer.index)
+            if self.shared.targets.classes is not None:
+                model.classes_ = self.shared.targets.classes
             assert answer.decisions is not None
-            error = data.measure.of_stored(model, X_test, y_test, answer.predicted, answer.decisions)
-        return answer.index, fold, error, answer.seconds, ""
-
-
-__all__ = ["ROWS", "SCIKIT", "SHARED", "Search", "tune"]
+            X_test = _safe_indexing(data.X, test)
+            stored = (data.targets_of(test), answer.predicted, answer.decisions)
+            error = data.measure.of_stored(model, X_test, *stored)
+        return FoldError(answer.index, fold, error, answer.seconds, status)

@@ -11,8 +11,11 @@ is solved when no variable that can go up has a smaller g than one of its group 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.dual.bounds import moved
 from maxmargin.compute.dual.narrow_block import MOST, solve_narrow_block
 from maxmargin.compute.intrinsics.bits import bits_f32, bits_f64
@@ -20,6 +23,7 @@ from maxmargin.compute.jit import inline, jit, jit_finite, jit_sums
 
 MAX_BLOCK = 4096  # variables in a block: their index travels in the last 12 bits of a float
 BIG = 1e300
+WORK_AT_ONCE = 150_000_000  # numbers read in one call, at most: about 0.1 s, so that Ctrl-C gets through
 SMALLEST_CURVATURE = 1e-12
 
 _INDEX_BITS = np.int64(MAX_BLOCK - 1)
@@ -30,6 +34,18 @@ _INDEX_BITS_32 = np.int32(MAX_BLOCK - 1)
 _VALUE_BITS_32 = ~_INDEX_BITS_32
 _ZERO_32 = np.float32(0.0)
 _SMALLEST_32 = np.float32(SMALLEST_CURVATURE)
+
+
+class Signed(NamedTuple):
+    """The constant part of a problem in signed variables; variable i has the kernel row ``point[i]``."""
+
+    point: IntArray
+    tau: FloatArray
+    d: FloatArray
+    c: FloatArray
+    lo: FloatArray
+    hi: FloatArray
+    group: IntArray
 
 
 @jit_sums
@@ -329,51 +345,63 @@ def _mirror(B, base, end):
 
 
 @jit
-def solve_on_gram(K, row, segments, tau, d, c, lo, hi, group, n_groups, t, v, q, tol, max_steps):
-    """The whole solve on a Gram matrix in memory, without Python: for small problems and for tuning.
+def solve_on_gram(K, signed, n_groups, segments, t, v, q, tol, max_steps):
+    """Solve a problem on a kernel matrix in memory, without Python: for small problems and for tuning.
 
-    ``K`` may hold more points than the problem: ``row`` says which are its own, and ``v`` is kept up to date
-    for all points in ``segments`` (pairs of start and stop), so that the decisions of held-out points there
-    come for free. Changes ``t`` and ``v``. Returns the steps made and the violation reached.
+    ``K`` may hold more points than the problem: ``signed.point`` says which are its own, and ``v`` is kept up
+    to date for all points in ``segments`` (pairs of start and stop), so that the decisions of held-out points
+    there come for free. Changes ``t`` and ``v``. Returns the steps made and the violation reached. A call
+    that takes long returns before it has converged; the caller checks for Ctrl-C and calls again.
     """
     m = len(t)
     g = np.empty(m)
     kept = np.empty(0, np.int64)
     steps = 0
+    work = 0
     while True:
-        gradient(v, row, tau, d, t, c, g)
-        smallest_up, largest_down = extremes(g, t, lo, hi, group, n_groups)
+        gradient(v, signed.point, signed.tau, signed.d, t, signed.c, g)
+        smallest_up, largest_down = extremes(g, t, signed.lo, signed.hi, signed.group, n_groups)
         violation = (largest_down - smallest_up).max()
-        if violation <= tol or steps >= max_steps:
+        if violation <= tol or steps >= max_steps or work > WORK_AT_ONCE:
             return steps, violation
-        ws = choose(g, t, lo, hi, group, smallest_up, largest_down, kept, min(q, m) - len(kept))
+        ws = choose(
+            g, t, signed.lo, signed.hi, signed.group, smallest_up, largest_down, kept, min(q, m) - len(kept)
+        )
         fresh = ws[len(kept) :].copy()
         ws.sort()  # ascending columns are read faster
-        order, starts, stops = group_layout(group[ws], n_groups)
+        order, starts, stops = group_layout(signed.group[ws], n_groups)
         ws = ws[order]
-        size = len(ws)
-        B = gathered(K, row[ws])
-        scale_block(B, tau[ws], d[ws])
+        B = gathered(K, signed.point[ws])
+        scale_block(B, signed.tau[ws], signed.d[ws])
         t_block = t[ws]
         inner = max(0.5 * tol, 0.1 * violation)
         left = max_steps - steps
         if n_groups == 1:
-            taken = solve_one_group(B, g[ws], t_block, lo[ws], hi[ws], inner, left)
+            taken = solve_one_group(B, g[ws], t_block, signed.lo[ws], signed.hi[ws], inner, left)
         else:
-            taken = solve_block(B, g[ws], t_block, lo[ws], hi[ws], starts, stops, inner, left)
+            lo, hi = signed.lo[ws], signed.hi[ws]
+            taken = solve_block(B, g[ws], t_block, lo, hi, starts, stops, inner, left)
         if taken == 0:
             return steps, violation
         steps += taken
-        points = np.empty(size, np.int64)
-        weights = np.empty(size)
-        changed = 0
-        for i in range(size):
-            delta = t_block[i] - t[ws[i]]
-            if delta != 0.0:
-                points[changed] = row[ws[i]]
-                weights[changed] = tau[ws[i]] * delta
-                changed += 1
-                t[ws[i]] = t_block[i]
-        for k in range(len(segments)):
-            add_rows(v, K, points[:changed], weights[:changed], segments[k, 0], segments[k, 1])
+        changed = _take_over(K, signed, ws, t_block, segments, t, v)
+        work += 8 * m + len(ws) * (len(ws) + taken) + changed * len(v)
         kept = fresh[: q // 2]
+
+
+@jit
+def _take_over(K, signed, ws, t_block, segments, t, v):
+    """Put the new values of a working set into ``t`` and bring ``v`` up to date. Returns how many changed."""
+    points = np.empty(len(ws), np.int64)
+    weights = np.empty(len(ws))
+    changed = 0
+    for i in range(len(ws)):
+        delta = t_block[i] - t[ws[i]]
+        if delta != 0.0:
+            points[changed] = signed.point[ws[i]]
+            weights[changed] = signed.tau[ws[i]] * delta
+            changed += 1
+            t[ws[i]] = t_block[i]
+    for k in range(len(segments)):
+        add_rows(v, K, points[:changed], weights[:changed], segments[k, 0], segments[k, 1])
+    return changed

@@ -1,6 +1,6 @@
-"""The folds of a machine: many dual problems over one Gram matrix, in one call without the interpreter.
+"""All folds of a classifier over one kernel matrix, in one call without the interpreter.
 
-In signed variables t_i = y_i a_i the machine with hinge loss reads min 1/2 t'Kt - y't, sum t = 0, with
+In signed variables t_i = y_i a_i the dual problem with hinge loss reads min 1/2 t'Kt - y't, sum t = 0, with
 0 <= y_i t_i <= bound_i. A row outside of the training set has bound 0: it never moves, and its entry of the
 maintained gradient is its decision value.
 
@@ -9,12 +9,15 @@ The problem of all rows is solved roughly first. A fold is this problem without 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.dual.block_solver import (
     BIG,
     SMALLEST_CURVATURE,
+    WORK_AT_ONCE,
     add_rows,
     move_and_scan,
     partner,
@@ -28,52 +31,95 @@ from maxmargin.compute.kernel_values.powers import n_terms, power, power_sums
 _ROUGH = 10.0  # tolerance of the problem of all rows, in units of the tolerance
 
 
+class FoldMatrix(NamedTuple):
+    """A kernel matrix, its logarithms, and memory for rows of its powers; all the same without powers."""
+
+    K: FloatArray
+    logs: FloatArray
+    scratch: FloatArray
+
+
+class FoldAnswers(NamedTuple):
+    """Of shape (n_folds, n_machines, n) decisions and variables; steps and violations of each problem."""
+
+    decisions: FloatArray
+    t: FloatArray
+    steps: IntArray
+    violations: FloatArray
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...]) -> FoldAnswers:
+        return cls(
+            np.empty(shape), np.empty(shape), np.zeros(shape[:2], np.int64), np.full(shape[:2], np.inf)
+        )
+
+
 @jit
-def solve_folds(
-    K: FloatArray,
-    logs: FloatArray,
-    stretch: FloatArray,
-    signs: FloatArray,
-    bounds: FloatArray,
-    start: FloatArray,
-    tol: float,
-    max_steps: int,
-    scratch: FloatArray,
-) -> tuple[FloatArray, FloatArray, IntArray]:
+def solve_folds(matrix, stretch, signs, bounds, common, tol, max_steps, answers, cursor):
     """Solve the problem of every row of ``bounds`` (n_folds, n_machines, n).
 
     ``signs`` (n_machines, n) holds +1 and -1, and 0 for rows that have no side. Fold f has the matrix
-    K ** (1 + stretch[f]), an RBF kernel whose gamma differs by a small share; ``logs`` holds log K and
-    ``scratch`` takes the rows that are needed then. All folds of a machine start from its problem with all
-    rows, which starts from ``start`` (n_machines, n). Returns the decision values of all rows and the signed
-    variables, of the shape of ``bounds``, and the numbers of steps (``max_steps``: not converged).
+    K ** (1 + stretch[f]), an RBF kernel whose gamma differs by a small share. All folds of a machine start
+    from its problem with all rows, solved roughly; that one starts from ``common`` (n_machines, n) and is
+    left there. Returns True when all are done. A call that takes long returns False, and the next one goes
+    on: ``cursor`` holds the problem (machine by machine) and the steps made in it (-1: not begun).
     """
     n_folds, n_machines, n = bounds.shape
-    decisions = np.empty(bounds.shape)
-    t = np.empty(bounds.shape)
-    steps = np.empty((n_folds, n_machines), dtype=np.int64)
     sums = np.empty((n_terms(np.abs(stretch).max()), n))
-    for m in range(n_machines):
-        y = signs[m]
-        x = _solve_all(K, y, bounds[:, m], start[m], _ROUGH * tol, max_steps)
-        used = np.flatnonzero(x)
-        power_sums(K, logs, used, x[used], sums)
-        for f in range(n_folds):
-            low, high = _box(y, bounds[f, m])
-            z = t[f, m]
-            z[:] = x
-            make_feasible(z, low, high)
-            plain = stretch[f] == 0.0
-            ready = np.full(n, plain)
-            rows = K if plain else scratch
-            changed = np.flatnonzero(z != x)
-            for i in changed:
-                _read(K, logs, stretch[f], i, ready, rows)
-            g = _sum_of_powers(sums, stretch[f]) - y
-            add_rows(g, rows, changed, z[changed] - x[changed], 0, n)
-            steps[f, m] = _solve(K, logs, stretch[f], g, z, low, high, ready, rows, tol, max_steps)
-            decisions[f, m] = g + y - multiplier(g, z, low, high)
-    return decisions, t, steps
+    work = 0
+    summed = -1
+    while cursor[0] < n_folds * n_machines:
+        m, f = cursor[0] // n_folds, cursor[0] % n_folds
+        y, x = signs[m], common[m]
+        if f == 0 and cursor[1] < 0:
+            work += n * _solve_all(matrix.K, y, bounds[:, m], x, _ROUGH * tol, max_steps)
+        if summed != m:
+            used = np.flatnonzero(x)
+            power_sums(matrix.K, matrix.logs, used, x[used], sums)
+            summed = m
+        left = max_steps - answers.steps[f, m]
+        made, violation = _solve_fold(
+            matrix, stretch[f], sums, y, bounds[f, m], x, tol, left, answers.t[f, m],
+            answers.decisions[f, m], cursor[1] > 0,
+        )  # fmt: skip
+        answers.steps[f, m] += made
+        answers.violations[f, m] = violation
+        work += n * made
+        if violation > tol and 0 < made < left:
+            cursor[1] = made
+            return False
+        cursor[0] += 1
+        cursor[1] = -1
+        if work > WORK_AT_ONCE:
+            break
+    return cursor[0] == n_folds * n_machines
+
+
+@jit
+def _solve_fold(matrix, stretch, sums, y, bound, x, tol, max_steps, t, decisions, goes_on):
+    """One fold, from the variables ``x`` of the common problem or, where it goes on, from its own ``t``."""
+    n = len(y)
+    low, high = _box(y, bound)
+    plain = stretch == 0.0
+    ready = np.full(n, plain)
+    rows = matrix.K if plain else matrix.scratch
+    if goes_on:
+        changed = np.flatnonzero(t)
+        difference = t[changed]
+        g = -y
+    else:
+        t[:] = x
+        make_feasible(t, low, high)
+        changed = np.flatnonzero(t != x)
+        difference = t[changed] - x[changed]
+        g = _sum_of_powers(sums, stretch) - y
+    for i in changed:
+        _read(matrix.K, matrix.logs, stretch, i, ready, rows)
+    add_rows(g, rows, changed, difference, 0, n)
+    steps = min(max_steps, WORK_AT_ONCE // n + 1)
+    made, violation = _solve(matrix, stretch, g, t, low, high, ready, rows, tol, steps)
+    decisions[:] = g + y - multiplier(g, t, low, high)
+    return made, violation
 
 
 @jit
@@ -82,20 +128,22 @@ def _box(y, bound):
 
 
 @jit
-def _solve_all(K, y, bounds, start, tol, max_steps):
-    """The problem of all rows that are in any fold."""
+def _solve_all(K, y, bounds, x, tol, max_steps):
+    """Improve ``x`` for the problem of all rows that are in any fold, and return the steps.
+
+    It is only a start: after a great many steps it is good enough.
+    """
     n = len(y)
     widest = bounds[0].copy()
     for f in range(1, len(bounds)):
         widest = np.maximum(widest, bounds[f])
     low, high = _box(y, widest)
-    x = start.copy()
     make_feasible(x, low, high)
     g = -y
     used = np.flatnonzero(x)
     add_rows(g, K, used, x[used], 0, n)
-    solve_block(K, g, x, low, high, np.zeros(1, np.int64), np.full(1, n), tol, max_steps)
-    return x
+    steps = min(max_steps, WORK_AT_ONCE // n + 1)
+    return solve_block(K, g, x, low, high, np.zeros(1, np.int64), np.full(1, n), tol, steps)
 
 
 @jit
@@ -116,8 +164,9 @@ def _read(K, logs, stretch, i, ready, rows):
 
 
 @jit
-def _solve(K, logs, stretch, g, t, low, high, ready, rows, tol, max_steps):
-    """`solve_block` on a matrix whose rows are made when they are first needed."""
+def _solve(matrix, stretch, g, t, low, high, ready, rows, tol, max_steps):
+    """`solve_block` on a matrix whose rows are made when they are first needed; steps and violation."""
+    K, logs = matrix.K, matrix.logs
     n = len(g)
     up, down = np.empty(n), np.empty(n)
     curvature = np.empty(n, K.dtype)
@@ -127,8 +176,9 @@ def _solve(K, logs, stretch, g, t, low, high, ready, rows, tol, max_steps):
         curvature[k] = K[k, k]
     i, j = scan(g, up, down)
     for step in range(max_steps):
-        if not g[j] + down[j] - g[i] - up[i] > tol:
-            return step
+        violation = g[j] + down[j] - g[i] - up[i]
+        if not violation > tol:
+            return step, violation
         _read(K, logs, stretch, i, ready, rows)
         j = partner(g, g[i], down, rows[i], curvature, curvature[i])
         _read(K, logs, stretch, j, ready, rows)
@@ -141,7 +191,7 @@ def _solve(K, logs, stretch, g, t, low, high, ready, rows, tol, max_steps):
             up[k] = 0.0 if t[k] < high[k] else BIG
             down[k] = 0.0 if t[k] > low[k] else -BIG
         i, j = move_and_scan(g, delta, rows[i], rows[j], up, down)
-    return max_steps
+    return max_steps, g[j] + down[j] - g[i] - up[i]
 
 
 @jit

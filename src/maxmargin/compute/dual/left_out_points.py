@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.compute.dual.block_solver import add_rows, gradient, solve_on_gram
+from maxmargin.compute.dual.block_solver import WORK_AT_ONCE, Signed, add_rows, gradient, solve_on_gram
 from maxmargin.compute.dual.bounds import multiplier
 from maxmargin.compute.jit import jit
 
 
 @jit
-def _take_over(K, point, amount, row, lo, hi, t):
+def _hand_over(K, point, amount, row, lo, hi, t):
     """Hand ``amount`` of signed multiplier to the variables that resemble the point most and have room.
 
     Free variables first, then any. Returns the variables and what each received.
@@ -47,39 +47,74 @@ def _take_over(K, point, amount, row, lo, hi, t):
 
 
 @jit
-def leave_each_out(K, points, row, tau, d, c, lo, hi, group, t, v, q, tol, max_steps, out):
-    """out[point] = f(point) of the machine solved without it, for every point of ``points`` (one group)."""
+def _take_out(K, signed, point, t, v, t_now, v_now):
+    """Put the solution without the point into ``t_now`` and ``v_now``: feasible, and near the optimum."""
+    t_now[:] = t
+    v_now[:] = v
+    amount = 0.0
+    weight = 0.0
+    for k in range(len(t)):
+        if signed.point[k] == point:
+            amount += t_now[k]
+            weight += signed.tau[k] * t_now[k]
+            t_now[k] = 0.0
+    who, share, rest = _hand_over(K, point, amount, signed.point, signed.lo, signed.hi, t_now)
+    if rest != 0.0:  # no other variable has room for it: start from zero
+        t_now[:] = 0.0
+        v_now[:] = 0.0
+        return
+    rows = np.empty(len(who) + 1, np.int64)
+    weights = np.empty(len(who) + 1)
+    rows[0] = point
+    weights[0] = -weight
+    for k in range(len(who)):
+        rows[k + 1] = signed.point[who[k]]
+        weights[k + 1] = signed.tau[who[k]] * share[k]
+    add_rows(v_now, K, rows, weights, 0, len(v))
+
+
+@jit
+def _without(signed, point):
+    """The problem with the variables of the point fixed at zero."""
+    lo = signed.lo.copy()
+    hi = signed.hi.copy()
+    for k in range(len(lo)):
+        if signed.point[k] == point:
+            lo[k] = 0.0
+            hi[k] = 0.0
+    return Signed(signed.point, signed.tau, signed.d, signed.c, lo, hi, signed.group)
+
+
+@jit
+def leave_each_out(K, signed, points, cursor, t, v, now, q, tol, max_steps, out, ends):
+    """out[point] = f(point) of the problem solved without it, for every point of ``points`` (one group).
+
+    Returns True when all points are done. A call that takes long returns False, and the next one goes on:
+    ``cursor`` holds the place in ``points`` and the steps made there (-1: not begun), ``now`` the variables
+    and sums that belong to it. ``ends`` collects the steps and the largest violation left.
+    """
     segments = np.empty((1, 2), np.int64)
     segments[0, 0] = 0
     segments[0, 1] = len(v)
+    t_now, v_now = now
     g = np.empty(len(t))
-    for point in points:
-        t_now = t.copy()
-        v_now = v.copy()
-        lo_now = lo.copy()
-        hi_now = hi.copy()
-        amount = 0.0
-        weight = 0.0
-        for k in range(len(t)):
-            if row[k] == point:
-                amount += t_now[k]
-                weight += tau[k] * t_now[k]
-                t_now[k] = 0.0
-                lo_now[k] = 0.0
-                hi_now[k] = 0.0
-        who, share, rest = _take_over(K, point, amount, row, lo_now, hi_now, t_now)
-        if rest != 0.0:  # nobody can take it over: start from nothing
-            t_now[:] = 0.0
-            v_now[:] = 0.0
-        else:
-            rows = np.empty(len(who) + 1, np.int64)
-            weights = np.empty(len(who) + 1)
-            rows[0] = point
-            weights[0] = -weight
-            for k in range(len(who)):
-                rows[k + 1] = row[who[k]]
-                weights[k + 1] = tau[who[k]] * share[k]
-            add_rows(v_now, K, rows, weights, 0, len(v))
-        solve_on_gram(K, row, segments, tau, d, c, lo_now, hi_now, group, 1, t_now, v_now, q, tol, max_steps)
-        gradient(v_now, row, tau, d, t_now, c, g)
-        out[point] = v_now[point] - multiplier(g, t_now, lo_now, hi_now)
+    work = 0
+    while cursor[0] < len(points):
+        point = points[cursor[0]]
+        rest = _without(signed, point)
+        if cursor[1] < 0:
+            _take_out(K, rest, point, t, v, t_now, v_now)
+            cursor[1] = 0
+        made, violation = solve_on_gram(K, rest, 1, segments, t_now, v_now, q, tol, max_steps - cursor[1])
+        cursor[1] += made
+        work += 20 * len(t) + q * (q + 2 * made)
+        if violation <= tol or made == 0 or cursor[1] >= max_steps:
+            gradient(v_now, rest.point, rest.tau, rest.d, t_now, rest.c, g)
+            out[point] = v_now[point] - multiplier(g, t_now, rest.lo, rest.hi)
+            ends[0] += cursor[1]
+            ends[1] = max(ends[1], violation)
+            cursor[0] += 1
+            cursor[1] = -1
+        if work > WORK_AT_ONCE:
+            break
+    return cursor[0] == len(points)

@@ -1,7 +1,7 @@
 """Sequential minimal optimisation on a float32 block, all in float32: twice the numbers per instruction.
 
 Gradients are kept as differences from the middle of the two extremes. The closer the block is to its
-solution, the smaller are those that matter, so float32 always resolves them; whoever calls computes exact
+solution, the smaller are those that matter, so float32 always resolves them; the caller computes exact
 sums from the answer anyway. Values and their index share 32 bits, the index in the last ten.
 """
 

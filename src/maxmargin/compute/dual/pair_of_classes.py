@@ -1,6 +1,6 @@
-"""The machines of two classes out of many: all their cells and folds in one call, on one Gram matrix.
+"""The problems of two classes out of many: all their cells and folds in one call, on one kernel matrix.
 
-In signed variables t_i = y_i a_i the machine reads min 1/2 t'(K + D)t - y't with sum t = 0 and
+In signed variables t_i = y_i a_i the problem reads min 1/2 t'(K + D)t - y't with sum t = 0 and
 0 <= y_i t_i <= bound_i. A row outside of the training set has bound 0. The problems of a pair differ little,
 so nearly all of their support vectors come from a few candidates whose kernel values stay in the cache. Every
 answer is checked on all rows, and rows that violate their condition join the candidates.
@@ -8,10 +8,15 @@ answer is checked on all rows, and rows that violate their condition join the ca
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.dual.block_solver import (
     BIG,
+    WORK_AT_ONCE,
+    Signed,
     add_rows,
     choose,
     extremes,
@@ -31,20 +36,33 @@ _SPARE = 0.3  # candidates beside the support vectors of the first problem, as a
 _AIM = 0.9  # of the tolerance, for the candidates
 _TEST_ROWS = 256  # rows that are asked together: their kernel values stay in the cache
 _FIRST_BLOCK = 160
+_STEPS_AT_ONCE = 200_000
+
+
+class PairAnswers(NamedTuple):
+    """For every problem of a pair its signed variables, kernel sums, bias, steps and violation."""
+
+    t: FloatArray
+    sums: FloatArray
+    biases: FloatArray
+    steps: IntArray
+    violations: FloatArray
+
+    @classmethod
+    def empty(cls, n_problems: int, n: int) -> PairAnswers:
+        shape = (n_problems, n)
+        steps = np.zeros(n_problems, np.int64)
+        return cls(np.zeros(shape), np.zeros(shape), np.zeros(n_problems), steps, np.full(n_problems, np.inf))
 
 
 @jit
-def solve_pair(K, y, bounds, ridges, origin, tol, max_steps):
+def solve_pair(K, y, bounds, ridges, origin, tol, max_steps, answers, first):
     """Solve the problem of every row of ``bounds`` and ``ridges`` (n_problems, n) on the first n rows of K.
 
-    Problem p starts from the answer to problem ``origin[p]`` < p, or from nothing where that is -1. Returns
-    the signed variables and their kernel sums K t (n_problems, n), biases and numbers of steps (n_problems,).
+    Problem p starts from the answer to problem ``origin[p]`` < p, or from zero where that is -1. Begins with
+    the problem ``first`` and returns the one to go on with: a call that takes long ends before the last.
     """
     n_problems, n = bounds.shape
-    answers = np.zeros((n_problems, n))
-    sums = np.zeros((n_problems, n))
-    biases = np.empty(n_problems)
-    steps = np.zeros(n_problems, np.int64)
     ones = np.ones(n)
     every = np.arange(n)
     everything = np.array([[0, n]])
@@ -53,38 +71,46 @@ def solve_pair(K, y, bounds, ridges, origin, tol, max_steps):
     B = np.empty((_MOST_CANDIDATES, _STRIDE), K.dtype)
     members = np.empty(_MOST_CANDIDATES, np.int64)
     size = 0
-    for p in range(n_problems):
-        t, v = answers[p], sums[p]
+    work = 0
+    for p in range(first, n_problems):
+        t, v = answers.t[p], answers.sums[p]
         lo = np.where(y < 0.0, -bounds[p], 0.0)
         hi = np.where(y > 0.0, bounds[p], 0.0)
-        if origin[p] >= 0:
-            t[:] = answers[origin[p]]
+        signed = Signed(every, ones, ridges[p], -y, lo, hi, group)
+        if origin[p] >= 0 and answers.steps[p] == 0:
+            t[:] = answers.t[origin[p]]
             _balance(t, lo, hi)
-        while size > 0 and steps[p] < max_steps:
+        while size > 0 and answers.steps[p] < max_steps:
             candidates = members[:size]
             _set_diagonal(B, K, candidates, ridges[p])
-            made = _solve_candidates(B, candidates, y, lo, hi, t, tol, max_steps - steps[p])
-            steps[p] += made
+            left = min(max_steps - answers.steps[p], _STEPS_AT_ONCE)
+            made = _solve_candidates(B, candidates, y, lo, hi, t, tol, left)
+            answers.steps[p] += made
             _sums(K, t, v)
             gradient(v, every, ones, ridges[p], t, -y, g)
             up, down = extremes(g, t, lo, hi, group, 1)
+            answers.violations[p] = down[0] - up[0]
             if down[0] - up[0] <= tol:
                 break
+            if work > WORK_AT_ONCE:
+                return p
             more = choose(g, t, lo, hi, group, up, down, candidates, _JOIN)[size:]
             stuck = made == 0 and len(more) == 0  # only rounding is left between the two gradients
+            work += made * size + n * size
             size = 0 if stuck else _join(K, more, members, size, B)
         if size == 0:
             _sums(K, t, v)
-            made, _ = solve_on_gram(
-                K, every, everything, ones, ridges[p], -y, lo, hi, group, 1, t, v,
-                min(_FIRST_BLOCK, n), tol, max_steps - steps[p],
-            )  # fmt: skip
-            steps[p] += made
+            left = max_steps - answers.steps[p]
+            made, violation = solve_on_gram(K, signed, 1, everything, t, v, min(_FIRST_BLOCK, n), tol, left)
+            answers.steps[p] += made
+            answers.violations[p] = violation
+            if violation > tol and 0 < made < left:
+                return p
             gradient(v, every, ones, ridges[p], t, -y, g)
             chosen = _near_the_margin(g, y, t, multiplier(g, t, lo, hi))
             size = _join(K, chosen, members, 0, B)
-        biases[p] = -multiplier(g, t, lo, hi)
-    return answers, sums, biases, steps
+        answers.biases[p] = -multiplier(g, t, lo, hi)
+    return n_problems
 
 
 @jit

@@ -1,4 +1,4 @@
-"""Jitted parts of one pair step, in the signed variables of `dual`: who moves, and how far."""
+"""The parts of one pair step, in the signed variables of `block_solver`: which pair moves, and how far."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def worst_pair(g, t, lo, hi, group, n_groups):
 
 @jit
 def best_partner(g, t, lo, group, row, tau, curvature, Ki, i):
-    """Who can fall and promises the largest decrease with i, (g_j - g_i)^2 / eta; last of equals."""
+    """The variable that can fall and promises the largest decrease with i; the last of equals."""
     best, chosen = -1.0, -1
     for k in range(len(g)):
         difference = g[k] - g[i]
@@ -48,8 +48,12 @@ def best_partner(g, t, lo, group, row, tau, curvature, Ki, i):
 
 
 @jit
-def move_pair(t, g, v, lo, hi, row, tau, d, c, curvature, Ki, Kj, i, j):
-    """Raise t_i and lower t_j to the minimum on that line inside the box; v and g follow."""
+def move_pair(t, g, v, lo, hi, row, linear, curvature, Ki, Kj, i, j):
+    """Raise t_i and lower t_j to the minimum on that line inside the box; v and g follow.
+
+    ``linear`` has the rows tau, d and c of g = tau v + d t + c.
+    """
+    tau, d, c = linear[0], linear[1], linear[2]
     eta = curvature[i] + curvature[j] - 2.0 * tau[i] * tau[j] * Ki[row[j]]
     delta = (g[j] - g[i]) / max(eta, SMALLEST_CURVATURE)
     delta = min(delta, min(hi[i] - t[i], t[j] - lo[j]))

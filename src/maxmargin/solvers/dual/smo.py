@@ -85,6 +85,7 @@ class _Active:
     d: FloatArray
     tau: FloatArray
     curvature: FloatArray
+    linear: FloatArray  # tau, d and c of the gradient
 
     def __init__(self, solver: SMO, state: DualState, variables: IntArray) -> None:
         self.solver, self.state, self.variables = solver, state, variables
@@ -100,6 +101,7 @@ class _Active:
         self.cache = RowCache(kernel, self.points, solver.precision, n_bytes, solver.n_threads, state.work)
         diagonal = np.asarray(kernel.diagonal(self.points), dtype=np.float64)
         self.curvature = self.tau**2 * diagonal[self.row] + self.d
+        self.linear = np.stack([self.tau, self.d, self.c])
         return self
 
     def _without(self, aside: BoolArray) -> _Active:
@@ -113,6 +115,7 @@ class _Active:
         part.row = position[self.row[mine]]
         part.lo, part.hi, part.c, part.d = self.lo[mine], self.hi[mine], self.c[mine], self.d[mine]
         part.tau, part.curvature = self.tau[mine], self.curvature[mine]
+        part.linear = np.ascontiguousarray(self.linear[:, mine])
         part.cache = self.cache.cut(part.points, keep)
         return part
 
@@ -160,8 +163,7 @@ class _Active:
             pair = np.array([i, j])
             before, slopes, gap = self.t[pair], self.g[pair], self._gap()
         pair_steps.move_pair(
-            self.t, self.g, self.v, self.lo, self.hi, self.row, self.tau, self.d, self.c, self.curvature,
-            Ki, Kj, i, j,
+            self.t, self.g, self.v, self.lo, self.hi, self.row, self.linear, self.curvature, Ki, Kj, i, j
         )  # fmt: skip
         self.state.n_iter += 1
         self.state.n_pairs += 1

@@ -21,18 +21,19 @@ from maxmargin.base.memory import cache_bytes
 from maxmargin.base.threads import single_threaded_blas
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual import block_solver as dual
+from maxmargin.compute.dual.block_solver import Signed
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.kernels.points import VectorPoints, for_engine
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.dual.active_points import ActivePoints
+from maxmargin.solvers.dual.gram.gram_problem import GramProblem, Watch
 from maxmargin.solvers.dual.shrinking import settled
 from maxmargin.solvers.settings import DualSolver
 from maxmargin.solvers.stopping import SAFETY, Budget, Callback, Referee
 from maxmargin.solvers.trace import Tracer, Work
 
 _SMALL = 2000  # points up to which the whole Gram matrix is computed first
-_STEPS_AT_ONCE = 20_000  # inner steps between two looks at the clock and the keyboard
 _PROBE = 256  # rows on which float32 is compared with float64
 _SMALLEST_RIDGE = 1e-4  # of the largest K(x, x): float32 rows with a smaller one need not be convex
 _STORE_SHARE = 0.85  # of cache_size for kernel rows, the rest for the engine's other arrays
@@ -123,29 +124,20 @@ class Engine:
         return worthwhile and n * n * np.dtype(self.dtype).itemsize <= self.bytes
 
     def _solve_on_gram(self) -> Status:
-        problem, n_threads = self.problem, self.settings.n_threads
-        self._enter(self.dtype)
-        K = self.kernel.gram(self.points, n_threads=n_threads)
-        self.work.kernel_values += K.size
-        self.v = K.astype(np.float64, copy=False) @ self.beta()
         everything = np.array([[0, len(self.v)]])
+        signed = Signed(self.row, self.tau, self.d, self.c, self.lo, self.hi, self.group)
+        watch = Watch(self.target, self.budget, self.referee, 0.5 * self.target, self.settings.shrinking)
         while True:
-            steps, violation = dual.solve_on_gram(
-                K, self.row, everything, self.tau, self.d, self.c, self.lo, self.hi, self.group,
-                len(problem.delta), self.t, self.v, self.size(), self.target,
-                self.budget.steps_left(self.n_iter, _STEPS_AT_ONCE),
-            )  # fmt: skip
-            self.n_iter += steps
-            status = self.judge(violation, len(self.v), steps)
-            if status is None:
-                continue
-            if self._float32_failed(status):
-                self._enter(np.float64)
-                K = self.kernel.gram(self.points, n_threads=n_threads)
-                self.work.kernel_values += K.size
-                self.v = K @ self.beta()
-                continue
-            return status
+            self._enter(self.dtype)
+            K = self.kernel.gram(self.points, n_threads=self.settings.n_threads)
+            self.work.kernel_values += K.size
+            self.v = K.astype(np.float64, copy=False) @ self.beta()
+            problem = GramProblem(K, everything, signed, len(self.problem.delta), self.size())
+            ending = problem.solve(self.t, self.v, watch, self.n_iter)
+            self.n_iter += ending.n_iter
+            if not self._float32_failed(ending.status):
+                return ending.status
+            self.dtype = np.dtype(np.float64)
 
     def _solve_by_rows(self) -> Status:
         self._begin(self.dtype)

@@ -1,37 +1,37 @@
-"""One-versus-one with many classes: the machines of a pair are solved together, and all asked together.
+"""One-versus-one with many classes: the problems of a pair are solved together, for all cells and folds.
 
-The machines of a pair keep the sums of all rows of their two classes up to date, held-out rows included, so
-every machine that knows the class of a row has already decided about it. Where the class wins all of these
-votes nothing can overtake it, and only the rest of the rows are shown to the other machines.
+The problems of a pair keep the sums of all rows of their two classes up to date, held-out rows included, so
+every pair that contains the class of a row has already decided about it. Where the class wins all of these
+votes nothing can overtake it, and the other pairs need not look at the row.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
 import numpy as np
 
-from maxmargin.base.threads import run
+from maxmargin.base.threads import check_stop, run
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
-from maxmargin.compute.dual import pair_of_classes as compute
-from maxmargin.problems.multiclass import predict_codes, summed_decisions
+from maxmargin.compute.dual import pair_of_classes
+from maxmargin.compute.dual.pair_of_classes import PairAnswers
+from maxmargin.problems.formulations import Classification
+from maxmargin.problems.solution import Ending, Status, worst_ending
+from maxmargin.solvers.dual.gram.chains import Cell
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
-from maxmargin.tuning.cells import Answer, FastCell, Targets
-from maxmargin.tuning.folds import Fold
 
 _NO_LIMIT = 2**62
 
 
 def class_range(codes: IntArray, k: int) -> tuple[int, int]:
-    """Start and stop of the rows of class k; rows stand by class."""
+    """Start and stop of the rows of class k; rows are sorted by class."""
     return int(np.searchsorted(codes, k, "left")), int(np.searchsorted(codes, k, "right"))
 
 
-class PairMachines:
+class PairExpansions:
     """Coefficients and biases of all pairs, for every cell of a chain, on one fold.
 
     ``rows[m]`` are rows of pair m, ``betas[m]`` (n_cells, n_rows) their coefficients and ``biases`` has the
@@ -60,73 +60,50 @@ class PairMachines:
             used = np.flatnonzero(flat.any(axis=0))
             columns = (np.arange(n_cells)[:, None] * n_pairs + known).ravel()
             values = gram.values(start + used, test)
-            compute.add_class(values, np.ascontiguousarray(flat[:, used]), columns, found)
+            pair_of_classes.add_class(values, np.ascontiguousarray(flat[:, used]), columns, found)
         return found.reshape(n_cells, n_pairs, len(test))
 
 
-def answer_fold(
-    gram: SharedGram,
-    chain: list[FastCell],
-    targets: Targets,
-    machines: PairMachines,
-    test: IntArray,
-    seconds: float,
-    certain: BoolArray | None = None,
-) -> list[Answer]:
-    """Answers of all cells on the test rows of one fold; ``seconds`` is what each cell took before.
+@dataclass(frozen=True)
+class PairSolutions:
+    """All pairs solved: their expansions by fold, and how the cells ended.
 
-    ``certain`` (n_cells, n_test) marks rows whose own class is known to win.
+    ``certain[f]`` (n_cells, n_test) marks test rows whose own class is known to win.
     """
-    assert targets.classes is not None
-    n_classes = len(targets.classes)
-    began = time.perf_counter()
-    asked: BoolArray = np.full(len(test), True)
-    if certain is not None and not targets.scores:
-        asked = np.any(~certain, axis=0)
-    found = machines.decisions(gram, targets.codes, test[asked])
-    answers = []
-    for cell, by_pair in zip(chain, found, strict=True):
-        decisions = by_pair.T
-        codes = targets.codes[test]
-        codes[asked] = predict_codes(decisions, n_classes, "ovo", break_ties=cell.machine.break_ties)
-        scores = summed_decisions(decisions, n_classes) if targets.scores else None
-        spent = seconds + (time.perf_counter() - began) / len(chain)
-        answers.append(Answer(cell.index, targets.classes[codes], scores, spent))
-    return answers
+
+    expansions: list[PairExpansions]
+    certain: list[BoolArray]
+    endings: list[list[Ending]]  # by fold and cell
 
 
-# -- the hinge machines of a pair in one call ------------------------------------------------------------
-
-
-def answer_pairs(
+def solve_pairs(
     gram: SharedGram,
-    chain: list[FastCell],
-    targets: Targets,
-    folds: list[Fold],
-    weights: list[FloatArray],
+    cells: list[Cell],
+    codes: IntArray,
+    tests: list[IntArray],
+    weights: FloatArray,
     n_threads: int,
-) -> list[list[Answer]]:
-    """Answers of a chain of `SVC` that differ in C; weights[f] are those of the training rows of fold f."""
-    began = time.perf_counter()
-    assert targets.classes is not None
-    spread = np.zeros((len(folds), len(targets.codes)))
-    for f, (train, _) in enumerate(folds):
-        spread[f, train] = weights[f]
-    blocks = ClassBlocks(gram, targets.codes)
-    every_pair = combinations(range(len(targets.classes)), 2)
-    jobs = [partial(_solve, blocks, chain, spread, pair) for pair in every_pair]
-    solved: list[_Solved] = run(jobs, n_threads)
-    defeats = np.zeros((len(chain) * len(folds), len(targets.codes)), dtype=np.int64)
+) -> PairSolutions:
+    """Solve a chain of hinge problems that differ in C, for every pair of classes.
+
+    ``weights`` (n_folds, n_rows) are those of the training rows, 0 for the others.
+    """
+    n_folds = len(tests)
+    blocks = ClassBlocks(gram, codes)
+    every_pair = combinations(range(int(codes[-1]) + 1), 2)
+    jobs = [partial(_solve, blocks, cells, weights, pair) for pair in every_pair]
+    solved: list[_SolvedPair] = run(jobs, n_threads)
+    defeats = np.zeros((len(cells) * n_folds, len(codes)), dtype=np.int64)
     for pair in solved:
         defeats[:, pair.rows] += pair.lost
-    spent = (time.perf_counter() - began) / (len(chain) * len(folds))
-    asked = []
-    for f, (_, test) in enumerate(folds):
-        machines = _on_fold(solved, f, len(folds))
-        certain = defeats[f :: len(folds), test] == 0
-        asked.append(partial(answer_fold, gram, chain, targets, machines, test, spent, certain))
-    answers: list[list[Answer]] = run(asked, n_threads)
-    return answers
+    return PairSolutions(
+        [_on_fold(solved, f, n_folds) for f in range(n_folds)],
+        [defeats[f::n_folds, test] == 0 for f, test in enumerate(tests)],
+        [
+            [worst_ending([pair.endings[j * n_folds + f] for pair in solved]) for j in range(len(cells))]
+            for f in range(n_folds)
+        ],
+    )
 
 
 class ClassBlocks:
@@ -179,49 +156,70 @@ class ClassBlocks:
 
 
 @dataclass(frozen=True)
-class _Solved:
-    """Rows of a pair; by cell and fold its coefficients, biases and rows taken for the other class."""
+class _SolvedPair:
+    """Rows of a pair; by cell and fold its coefficients, biases, rows taken for the other class, endings."""
 
     rows: IntArray
     t: FloatArray
     biases: FloatArray
     lost: BoolArray
+    endings: list[Ending]
 
 
-def _solve(blocks: ClassBlocks, chain: list[FastCell], weights: FloatArray, pair: tuple[int, int]) -> _Solved:
-    """The machines of a pair, by cell and fold.
+def _solve(blocks: ClassBlocks, cells: list[Cell], weights: FloatArray, pair: tuple[int, int]) -> _SolvedPair:
+    """The problems of a pair, by cell and fold.
 
     The first cell goes from fold to fold, every other cell starts from the one before on the same fold.
     """
     rows = blocks.rows(pair)
     y = np.where(blocks.codes[rows] == pair[0], 1.0, -1.0)
     n_folds = len(weights)
-    bounds, ridges = _limits(chain, weights[:, rows])
+    bounds, ridges = _limits(cells, weights[:, rows])
     origin = np.arange(len(bounds)) - n_folds
     origin[:n_folds] = np.arange(n_folds) - 1
-    machine = chain[0].machine
-    tol, max_steps = machine.tol, machine.max_iter if machine.max_iter >= 0 else _NO_LIMIT
-    problems = (y, bounds, ridges, origin, tol, max_steps)
-    t, sums, biases, _ = compute.solve_pair(blocks.matrix(pair), *problems)
-    if blocks.gram.too_coarse(rows, t, tol):
-        t, sums, biases, _ = compute.solve_pair(blocks.gram.wide_part(rows), *problems)
-    return _Solved(rows, t, biases, (sums + biases[:, None] > 0) != (y > 0))
+    solver = cells[0].solver
+    max_steps = solver.max_iter if solver.max_iter >= 0 else _NO_LIMIT
+    problems = (y, bounds, ridges, origin, solver.tol, max_steps)
+    answers = _solve_on(blocks.matrix(pair), *problems)
+    if blocks.gram.too_coarse(rows, answers.t, solver.tol):
+        answers = _solve_on(blocks.gram.wide_part(rows), *problems)
+    lost = (answers.sums + answers.biases[:, None] > 0) != (y > 0)
+    figures = zip(answers.steps.tolist(), answers.violations.tolist(), strict=True)
+    endings = [ending_of(steps, violation, solver.tol, max_steps) for steps, violation in figures]
+    return _SolvedPair(rows, answers.t, answers.biases, lost, endings)
 
 
-def _limits(chain: list[FastCell], weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _solve_on(K: AnyArray, y: FloatArray, bounds: FloatArray, *problems: object) -> PairAnswers:
+    answers = PairAnswers.empty(*bounds.shape)
+    first = 0
+    while first < len(bounds):
+        check_stop()
+        first = pair_of_classes.solve_pair(K, y, bounds, *problems, answers, first)
+    return answers
+
+
+def ending_of(steps: int, violation: float, tol: float, max_steps: int) -> Ending:
+    """How a problem ended that ran to its end without looking at the clock."""
+    if violation <= tol:
+        return Ending(Status.CONVERGED, steps, violation)
+    return Ending(Status.MAX_ITER if steps >= max_steps else Status.STALLED, steps, violation)
+
+
+def _limits(cells: list[Cell], weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Bounds and ridges of all cells and folds, of shape (n_cells * n_folds, n_rows); 0 for rows left out."""
-    shape = (len(chain), *weights.shape)
+    shape = (len(cells), *weights.shape)
     bounds, ridges = np.empty(shape), np.empty(shape)
     outside = weights == 0
     filled = np.where(outside, 1.0, weights)
-    for j, cell in enumerate(chain):
-        bounds[j], ridges[j] = cell.machine.formulation().limits(filled)
+    for j, cell in enumerate(cells):
+        assert isinstance(cell.form, Classification)
+        bounds[j], ridges[j] = cell.form.limits(filled)
     bounds[:, outside] = ridges[:, outside] = 0.0
     return bounds.reshape(-1, shape[-1]), ridges.reshape(-1, shape[-1])
 
 
-def _on_fold(solved: list[_Solved], f: int, n_folds: int) -> PairMachines:
-    return PairMachines(
+def _on_fold(solved: list[_SolvedPair], f: int, n_folds: int) -> PairExpansions:
+    return PairExpansions(
         [pair.rows for pair in solved],
         [pair.t[f::n_folds] for pair in solved],
         np.array([pair.biases[f::n_folds] for pair in solved]),

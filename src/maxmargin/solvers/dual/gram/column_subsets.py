@@ -1,133 +1,140 @@
-"""The wrapper's inner loop for our own classifier: all folds of a subset over one Gram matrix.
+"""A hinge classifier on subsets of columns: all folds of a subset over one kernel matrix.
 
-The statistic behind the Gram matrix is kept for one subset, the centre, and a candidate is reached from it by
-adding or removing a few columns. A fold is a mask over the same matrix, started at the solution for all rows.
-Rows that the subset cannot tell apart are one variable.
+The statistic behind the kernel matrix is kept for one subset, the centre, and a candidate is reached from it
+by adding or removing a few columns. A fold is a mask over the same matrix, started at the solution for all
+rows. Rows that the subset cannot tell apart are one variable.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import clone
 
-from maxmargin.base.tables import Classes
-from maxmargin.base.threads import effective_threads, run
+from maxmargin.base.threads import check_stop
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.dual.fold_problems import solve_folds
-from maxmargin.feature_selection.criteria import Subset
-from maxmargin.feature_selection.machine import MAX_STEPS, Machine, warn_not_converged
+from maxmargin.compute.dual.block_solver import Signed
+from maxmargin.compute.dual.bounds import multiplier
+from maxmargin.compute.dual.fold_problems import FoldAnswers, FoldMatrix, solve_folds
 from maxmargin.kernels import RBF
-from maxmargin.problems.multiclass import binary_tasks, predict_codes
-from maxmargin.solvers.dual.gram.repeated_rows import Merged, RepeatedRows
+from maxmargin.kernels.vector_base import resolve_gamma
+from maxmargin.problems.solution import Ending, worst_ending
+from maxmargin.solvers.dual.gram.chains import Cell, watch_of
+from maxmargin.solvers.dual.gram.class_pairs import ending_of
+from maxmargin.solvers.dual.gram.gram_problem import GramProblem
+from maxmargin.solvers.dual.gram.leave_one_out import leave_out
+from maxmargin.solvers.dual.gram.repeated_rows import MergedRows, RepeatedRows, Subset
 from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel, exponentiate
 
 Splits = list[tuple[IntArray, IntArray]]
 LARGEST_STRETCH = 1 / 4  # relative difference of gammas up to which one matrix serves them
-_AT_ONCE = 64  # rows left out in one call
 _REFRESH = 64  # moves of the centre before its statistic is summed afresh, so that rounding cannot pile up
+_MOST_STEPS = 10_000_000
+_CLOSE_UP = 0.9  # share of the columns left at which the others are put away
 
 
-class FoldErrors:
-    """Mean error over the folds for many subsets; calling it with subsets gives their errors."""
+@dataclass(frozen=True)
+class SubsetProblems:
+    """What the problems on all subsets have in common.
 
-    def __init__(self, machine: Machine, X: FloatArray, classes: Classes, splits: Splits) -> None:
-        self.machine = machine
-        self.classes = classes
-        self.splits = splits
-        self._views = _views(machine.scaler, X, splits)
-        self._tasks = binary_tasks(classes.codes, len(classes.labels), machine.strategy)
-        self._signs = self._make_signs()
-        self._bounds = self._make_bounds()
-        self._gammas = _Gammas(machine.kernel, self._views, splits)
-        self._held_out = np.zeros((len(splits), len(X)), dtype=np.int64)
-        for f, (_, test) in enumerate(splits):
-            self._held_out[f, test] = 1
-        self._repeats = RepeatedRows(X, classes.codes)
+    Attributes
+    ----------
+    kernel : the kernel on any columns. cell : the limits of the solver.
+    views : columns as rows (n_features, n_samples): one for all folds, or one for each fold's scaling.
+    splits : training and test rows of the folds.
+    signs : +1 and -1 of shape (n_machines, n_samples), 0 for rows of neither side.
+    bounds : upper bounds of shape (n_folds, n_machines, n_samples), 0 for rows that do not train.
+    """
+
+    kernel: SubsetKernel
+    cell: Cell
+    views: list[FloatArray]
+    splits: Splits
+    signs: FloatArray
+    bounds: FloatArray
+
+    @property
+    def n_rows(self) -> int:
+        return self.signs.shape[1]
+
+
+class SubsetFolds:
+    """Solves the folds of one subset after the other."""
+
+    def __init__(self, problems: SubsetProblems, repeats: RepeatedRows) -> None:
+        self.problems = problems
+        self._repeats = repeats
+        self._gammas = _Gammas(problems.kernel, problems.views, problems.splits)
         self._room = threading.local()
-        self._dtype = np.float32 if machine.tol >= 1e-5 else np.float64
-        self._n_threads = effective_threads(machine.n_jobs)
+        self._dtype = np.float32 if problems.cell.solver.tol >= 1e-5 else np.float64
         self._centre: Subset = ()
-        self._totals: list[FloatArray] = [np.zeros((len(X), len(X))) for _ in self._views]
+        n = problems.n_rows
+        self._totals: list[FloatArray] = [np.zeros((n, n)) for _ in problems.views]
         self._n_moves = 0
 
-    @staticmethod
-    def bytes_needed(machine: Machine, n: int, n_classes: int, n_folds: int) -> int:
-        """A statistic for every scaling, matrices for every thread, and a few vectors for every problem."""
-        n_views = 1 if machine.scaler is None else n_folds
-        n_machines = 1 if n_classes == 2 else n_classes * (n_classes - 1) // 2
-        n_threads = effective_threads(machine.n_jobs)
-        return 8 * n * (n * (n_views + 2 * n_threads) + (2 + 3 * n_threads) * n_folds * n_machines)
-
-    def __call__(self, subsets: Sequence[Subset]) -> FloatArray:
-        self._move_to(_majority(subsets))
-        return np.array(run([partial(self._error, subset) for subset in subsets], self._n_threads))
-
-    def _error(self, subset: Subset) -> float:
-        merged = self._merged(subset)
-        return mean_error(self._accuracies(self._decisions(subset, merged)[0], merged))
-
-    def _merged(self, subset: Subset) -> Merged:
+    def merged(self, subset: Subset) -> MergedRows:
+        """Which rows the subset cannot tell apart."""
         return self._repeats.groups(subset)
 
-    def _accuracies(self, decisions: FloatArray, merged: Merged) -> FloatArray:
-        """Share of right predictions among the held-out rows of every fold."""
-        n_folds, _, n = decisions.shape
-        by_row = decisions.transpose(0, 2, 1).reshape(n_folds * n, -1)
-        predicted = predict_codes(
-            by_row, len(self.classes.labels), self.machine.strategy, break_ties=self.machine.break_ties
-        )
-        right = predicted.reshape(n_folds, n) == merged.take(self.classes.codes)
-        held_out = merged.sums(self._held_out)
-        accuracies: FloatArray = (right * held_out).sum(axis=1) / held_out.sum(axis=1)
-        return accuracies
-
-    def _decisions(self, subset: Subset, merged: Merged) -> tuple[FloatArray, FloatArray]:
-        """Decision values of shape (n_folds, n_machines, n_groups), and the solutions behind them."""
-        bounds, signs = merged.sums(self._bounds), merged.take(self._signs)
+    def solve(self, subset: Subset, merged: MergedRows) -> tuple[FloatArray, FloatArray, Ending]:
+        """Decisions and variables of shape (n_folds, n_machines, n_groups), and how the problems ended."""
+        bounds, signs = merged.sums(self.problems.bounds), merged.take(self.problems.signs)
         decisions, t = np.empty_like(bounds), np.empty_like(bounds)
         start = np.zeros_like(bounds[0])
+        endings = []
         for folds, view, gammas in self._gammas.groups(subset):
-            K, logs, stretch = self._matrices(subset, view, gammas, merged)
-            scratch = K if logs is K else self._square("scratch", len(K))
-            decisions[folds], t[folds], steps = solve_folds(
-                K, logs, stretch, signs, bounds[folds], start, self.machine.tol, MAX_STEPS, scratch
-            )
-            if (steps >= MAX_STEPS).any():
-                warn_not_converged(self.machine.tol)
-            start = t[folds[-1]]
-        return decisions, t
+            matrix, stretch = self.matrix(subset, view, gammas, merged)
+            answers, ending = self._solve_folds(matrix, stretch, signs, bounds[folds], start)
+            decisions[folds], t[folds] = answers.decisions, answers.t
+            endings.append(ending)
+            start = answers.t[-1].copy()
+        return decisions, t, worst_ending(endings)
 
-    def _matrices(
-        self, subset: Subset, view: int, gammas: FloatArray | None, merged: Merged
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The Gram matrix, its logarithm where folds need it, and by how much their gammas differ."""
-        kernel = self.machine.kernel
+    def _solve_folds(
+        self,
+        matrix: FoldMatrix,
+        stretch: FloatArray,
+        signs: FloatArray,
+        bounds: FloatArray,
+        start: FloatArray,
+    ) -> tuple[FoldAnswers, Ending]:
+        tol = self.problems.cell.solver.tol
+        answers, cursor = FoldAnswers.empty(bounds.shape), np.array([0, -1])
+        done = False
+        while not done:
+            check_stop()
+            done = solve_folds(matrix, stretch, signs, bounds, start, tol, _MOST_STEPS, answers, cursor)
+        worst = float(answers.violations.max())
+        return answers, ending_of(int(answers.steps.sum()), worst, tol, _MOST_STEPS)
+
+    def matrix(
+        self, subset: Subset, view: int, gammas: FloatArray | None, merged: MergedRows
+    ) -> tuple[FoldMatrix, FloatArray]:
+        """The kernel matrix, with its logarithm where folds need it, and by how much their gammas differ."""
+        kernel = self.problems.kernel
         total, columns, factors = self._route(subset, view)
         route, rows = (total, merged.take(columns), factors), merged.rows
         K = self._square("K", len(rows))
         if gammas is None:
             kernel.gram(*route, rows=rows, out=K)
-            return K, K, np.zeros(len(self.splits))
+            return FoldMatrix(K, K, K), np.zeros(len(self.problems.splits))
         middle = float(gammas.min() + gammas.max()) / 2
         kernel = kernel.with_gamma(middle)
         if np.ptp(gammas) == 0:
             kernel.gram(*route, rows=rows, out=K)
-            return K, K, np.zeros(len(gammas))
+            return FoldMatrix(K, K, K), np.zeros(len(gammas))
         logs = kernel.log_gram(*route, rows=rows, out=self._square("logs", len(rows)))
         K[:] = logs
         exponentiate(K, kernel.kernel.variance)
-        return K, logs, gammas / middle - 1.0
+        return FoldMatrix(K, logs, self._square("scratch", len(K))), gammas / middle - 1.0
 
     def _square(self, name: str, size: int) -> FloatArray:
         """A matrix in memory that the thread keeps: fresh pages cost as much as filling them."""
         room = self._room.__dict__
         if name not in room:
-            room[name] = np.empty(self._held_out.shape[1] ** 2, dtype=self._dtype)
+            room[name] = np.empty(self.problems.n_rows**2, dtype=self._dtype)
         square: FloatArray = room[name][: size * size].reshape(size, size)
         return square
 
@@ -135,42 +142,117 @@ class FoldErrors:
         """A statistic, and the columns with their factors that lead from it to the subset's."""
         removed = [j for j in self._centre if j not in set(subset)]
         added = [j for j in subset if j not in set(self._centre)]
-        columns = self._views[view]
+        columns = self.problems.views[view]
         if len(removed) + len(added) <= len(subset):
             factors = np.r_[np.full(len(removed), -1.0), np.ones(len(added))]
             return self._totals[view], columns[removed + added], factors
-        return self.machine.kernel.statistic(columns[list(subset)]), columns[:0], np.empty(0)
+        return self.problems.kernel.statistic(columns[list(subset)]), columns[:0], np.empty(0)
 
-    def _move_to(self, centre: Subset) -> None:
+    def move_between(self, subsets: Sequence[Subset]) -> None:
+        """Keep the statistic of the columns in more than half of the subsets: they are all close to it."""
+        chosen = np.concatenate([np.array(s, dtype=int) for s in subsets])
+        every, counts = np.unique(chosen, return_counts=True)
+        centre = tuple(every[counts > len(subsets) / 2].tolist())
         changed = sorted(set(centre) ^ set(self._centre))
         if not changed:
             return
         self._n_moves += 1
+        kernel = self.problems.kernel
         afresh = len(changed) >= len(centre) or self._n_moves % _REFRESH == 0
-        inside = set(centre)
-        factors = np.array([1.0 if j in inside else -1.0 for j in changed])
-        for view, columns in enumerate(self._views):
+        factors = np.array([1.0 if j in set(centre) else -1.0 for j in changed])
+        for view, columns in enumerate(self.problems.views):
             if afresh:
-                self._totals[view] = self.machine.kernel.statistic(columns[list(centre)])
+                self._totals[view] = kernel.statistic(columns[list(centre)])
             else:
-                self.machine.kernel.change(self._totals[view], columns[changed], factors)
+                kernel.change(self._totals[view], columns[changed], factors)
         self._centre = centre
 
-    def _make_signs(self) -> FloatArray:
-        """Signs of shape (n_machines, n_samples), 0 for rows of neither side."""
-        signs = np.zeros((len(self._tasks), len(self.classes.codes)))
-        for m, task in enumerate(self._tasks):
-            signs[m, task.rows] = task.signs
-        return signs
 
-    def _make_bounds(self) -> FloatArray:
-        codes, labels = self.classes.codes, self.classes.labels
-        bounds = np.stack([self.machine.bounds(codes, labels, train) for train, _ in self.splits])
-        return bounds[:, None, :] * np.abs(self._signs)
+class SubsetLeaveOneOut(SubsetFolds):
+    """Decisions about every row by the problem without it, from one solve of all rows for each subset.
+
+    Only for problems whose scaling, gamma and class weights do not depend on the training rows.
+    """
+
+    def merged(self, subset: Subset) -> MergedRows:
+        return MergedRows.nothing(self.problems.n_rows)  # each row is left out alone
+
+    def solve(self, subset: Subset, merged: MergedRows) -> tuple[FloatArray, FloatArray, Ending]:
+        decisions, t, ending = super().solve(subset, merged)
+        _, view, gammas = self._gammas.groups(subset)[0]
+        matrix, _ = self.matrix(subset, view, gammas, merged)
+        endings = [ending]
+        for m, solution in enumerate(t[0]):
+            problem, point = hinge_problem(matrix.K, self.problems.signs[m], self.problems.bounds[0, m])
+            start = solution[point]
+            v = problem.sums_of(start)
+            endings.append(leave_out(problem, start, v, self.problems.cell, decisions[0, m], 1))
+        return decisions, t, worst_ending(endings)
+
+
+def hinge_problem(K: FloatArray, y: FloatArray, bound: FloatArray) -> tuple[GramProblem, IntArray]:
+    """min 1/2 t'Kt - y't with sum t = 0 over the rows with a bound, and which rows these are."""
+    point = np.flatnonzero(bound)
+    y, upper, ones = y[point], bound[point], np.ones(len(point))
+    lo, hi = np.where(y < 0, -upper, 0.0), np.where(y > 0, upper, 0.0)
+    signed = Signed(point, ones, np.zeros(len(point)), -y, lo, hi, np.zeros(len(point), dtype=np.int64))
+    return GramProblem(K, np.array([[0, len(K)]]), signed, 1), point
+
+
+class FewerColumns:
+    """The problems of one training set on fewer and fewer columns, each from the last solution.
+
+    After `solve`: ``t`` (n_machines, n_samples) are the signed variables and ``decisions`` those of all rows.
+    """
+
+    def __init__(self, problems: SubsetProblems) -> None:
+        self.problems = problems
+        self.columns = problems.views[0]
+        self.left = np.arange(len(self.columns))  # rows of `columns` that are left
+        self.total = problems.kernel.statistic(self.columns)
+        self.t = np.zeros_like(problems.signs)
+        self.decisions = np.zeros_like(problems.signs)
+        self._n_summed = len(self.columns)  # columns when the statistic was last summed afresh
+
+    def kernel(self) -> SubsetKernel:
+        """The kernel on the columns that are left, with a gamma of their own where it is open."""
+        kernel = self.problems.kernel
+        if kernel.open_gamma is None:
+            return kernel
+        rows = self.columns[np.ix_(self.left, self.problems.splits[0][0])]
+        return kernel.with_gamma(resolve_gamma(kernel.open_gamma, rows.T))
+
+    def solve(self, K: FloatArray) -> Ending:
+        """Solve on the kernel matrix of the columns that are left."""
+        endings = []
+        for m, (y, bound) in enumerate(zip(self.problems.signs, self.problems.bounds[0], strict=True)):
+            problem, point = hinge_problem(K, y, bound)
+            t = self.t[m, point]
+            v = problem.sums_of(t)
+            endings.append(problem.solve(t, v, watch_of(self.problems.cell, len(t))))
+            self.t[m, point] = t
+            s = problem.signed
+            self.decisions[m] = v - multiplier(problem.gradient(t, v), t, s.lo, s.hi)
+        return worst_ending(endings)
+
+    def drop(self, places: IntArray) -> None:
+        """Remove the columns at these places among those that are left."""
+        kernel = self.problems.kernel
+        gone = self.left[places]
+        self.left = np.delete(self.left, places)
+        if 2 * len(self.left) < self._n_summed:
+            # afresh, so that rounding cannot pile up
+            self._n_summed = len(self.left)
+            self.total = kernel.statistic(self.columns[self.left])
+        else:
+            kernel.change(self.total, self.columns[gone], np.full(len(gone), -1.0))
+        if len(self.left) < _CLOSE_UP * len(self.columns):
+            self.columns = np.ascontiguousarray(self.columns[self.left])
+            self.left = np.arange(len(self.left))
 
 
 class _Gammas:
-    """Which folds share a Gram matrix, and the number behind gamma = "scale" for every subset and fold."""
+    """Which folds share a kernel matrix, and the number behind gamma = "scale" for every subset and fold."""
 
     def __init__(self, kernel: SubsetKernel, views: list[FloatArray], splits: Splits) -> None:
         self._kind = kernel.open_gamma
@@ -198,9 +280,6 @@ class _Gammas:
             return None
         if self._kind == "auto":
             return np.full(self._n_folds, 1.0 / len(columns))
-        return self._scaled(columns)
-
-    def _scaled(self, columns: list[int]) -> FloatArray:
         variance = self._second[:, columns].mean(axis=1) - self._first[:, columns].mean(axis=1) ** 2
         scaled: FloatArray = 1.0 / np.where(variance > 0, len(columns) * variance, 1.0)
         return scaled
@@ -215,66 +294,6 @@ class _Gammas:
         return np.stack([p.mean(axis=1) for p in parts]), np.stack([(p**2).mean(axis=1) for p in parts])
 
 
-def mean_error(accuracies: FloatArray) -> float:
-    """One minus the mean accuracy over folds.
-
-    Not the mean of the errors, which rounds differently: subsets whose errors are equal up to rounding are
-    then taken in the same order as by everybody who compares mean accuracies.
-    """
-    return float(1.0 - np.mean(accuracies))
-
-
-class LeaveOneOutErrors(FoldErrors):
-    """Leave-one-out error: a row that is no support vector changes nothing when it is left out.
-
-    So one fit of all rows answers for those, and only support vectors are left out in earnest, each time from
-    that fit. Not for machines whose scaling, gamma or class weights depend on the training rows.
-    """
-
-    def __init__(self, machine: Machine, X: FloatArray, classes: Classes) -> None:
-        everything = np.arange(len(X))
-        super().__init__(machine, X, classes, [(everything, everything)])
-
-    @staticmethod
-    def suits(machine: Machine) -> bool:
-        fixed_weights = machine.class_weight is None or isinstance(machine.class_weight, dict)
-        return machine.scaler is None and machine.kernel.open_gamma != "scale" and fixed_weights
-
-    def _merged(self, subset: Subset) -> Merged:
-        return Merged.nothing(len(self.classes.codes))  # each row is left out by itself
-
-    def _decisions(self, subset: Subset, merged: Merged) -> tuple[FloatArray, FloatArray]:
-        decisions, t = super()._decisions(subset, merged)
-        _, view, gammas = self._gammas.groups(subset)[0]
-        K, logs, _ = self._matrices(subset, view, gammas, merged)
-        for m, solution in enumerate(t[0]):
-            support = self._to_leave_out(solution, self._bounds[0, m])
-            for rows in np.array_split(support, max(1, -(-len(support) // _AT_ONCE))):
-                bounds = np.repeat(self._bounds[:1, m : m + 1], len(rows), axis=0)
-                bounds[np.arange(len(rows)), 0, rows] = 0.0
-                values, _, steps = solve_folds(
-                    K,
-                    logs,
-                    np.zeros(len(rows)),
-                    self._signs[m : m + 1],
-                    bounds,
-                    solution[None],
-                    self.machine.tol,
-                    MAX_STEPS,
-                    K,
-                )
-                if (steps >= MAX_STEPS).any():
-                    warn_not_converged(self.machine.tol)
-                decisions[0, m, rows] = values[np.arange(len(rows)), 0, rows]
-        return decisions, t
-
-    @staticmethod
-    def _to_leave_out(t: FloatArray, bounds: FloatArray) -> IntArray:
-        """Rows that count; all of them where no variable is free, because the bias then depends on all."""
-        free = (t != 0) & (np.abs(t) < bounds)
-        return np.flatnonzero(t if free.any() else bounds)
-
-
 def _neighbours(gammas: FloatArray) -> list[IntArray]:
     """Folds in groups whose gammas one matrix can serve: they differ little from the middle of the group."""
     order = np.argsort(gammas, kind="stable")
@@ -286,16 +305,3 @@ def _neighbours(gammas: FloatArray) -> list[IntArray]:
         else:
             groups.append([fold])
     return [np.sort(group) for group in groups]
-
-
-def _views(scaler: Any, X: FloatArray, splits: Splits) -> list[FloatArray]:
-    """Columns as rows (n_features, n_samples): one view for all folds, or one for each fold's scaling."""
-    if scaler is None:
-        return [np.ascontiguousarray(X.T)]
-    return [np.ascontiguousarray(clone(scaler).fit(X[train]).transform(X).T) for train, _ in splits]
-
-
-def _majority(subsets: Sequence[Subset]) -> Subset:
-    """Columns in more than half of the subsets: the set they are all close to when they are neighbours."""
-    columns, counts = np.unique(np.concatenate([np.array(s, dtype=int) for s in subsets]), return_counts=True)
-    return tuple(columns[counts > len(subsets) / 2].tolist())

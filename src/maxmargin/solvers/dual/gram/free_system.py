@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
-from maxmargin.compute.dual import block_solver as dual
+from maxmargin.compute.dual.block_solver import Signed, gathered, scale_block
 from maxmargin.compute.lapack.cholesky import Cholesky
 
 _RELEASES = 8  # rounds in which fixed variables may be freed again; later ones only fix, and so end
@@ -27,8 +27,8 @@ def factorise(K: AnyArray, points: IntArray, tau: FloatArray, d: FloatArray) -> 
     narrow = K.dtype == np.float32 and len(points) > _SINGLE_ROWS
     dtype: Any
     for dtype in (np.float32, np.float64) if narrow else (np.float64,):
-        B = dual.gathered(K, points).astype(dtype, copy=False)
-        dual.scale_block(B, tau.astype(dtype), d.astype(dtype))
+        B = gathered(K, points).astype(dtype, copy=False)
+        scale_block(B, tau.astype(dtype), d.astype(dtype))
         shift = B.diagonal().max()
         B += shift
         noise = _ROUNDING if dtype == np.float32 else _ROUNDING * np.sqrt(len(points))
@@ -42,22 +42,20 @@ def factorise(K: AnyArray, points: IntArray, tau: FloatArray, d: FloatArray) -> 
 class FreeSystem:
     """The linear system of the variables ``base``, factorised, and its answers when some of them are fixed.
 
-    Variables are those of ``problem``, which has K, point, tau, d, lo, hi and group (see `Variables`).
+    Variables are those of ``signed``, on the kernel matrix K (see `GramProblem`).
     """
 
-    def __init__(self, problem: Any, base: IntArray) -> None:
-        self._problem = problem
+    def __init__(self, K: AnyArray, signed: Signed, n_groups: int, base: IntArray) -> None:
+        self._K, self._signed, self._n_groups = K, signed, n_groups
         self._base = base
-        self._factor, self._shift = factorise(
-            problem.K, problem.point[base], problem.tau[base], problem.d[base]
-        )
-        self._place = np.full(len(problem.point), -1)  # of a variable in the base
+        self._factor, self._shift = factorise(K, signed.point[base], signed.tau[base], signed.d[base])
+        self._place = np.full(len(signed.point), -1)  # of a variable in the base
         self._place[base] = np.arange(len(base))
-        self._column = np.full(len(problem.point), -1)  # of a variable that left or joined the base
+        self._column = np.full(len(signed.point), -1)  # of a variable that left or joined the base
         self._sums = self._groups_of(base)
-        self._used = problem.n_groups
+        self._used = n_groups
         if self._factor.definite:
-            room = problem.n_groups + max(len(base) // 4, min(len(base), 128))
+            room = n_groups + max(len(base) // 4, min(len(base), 128))
             self._columns = np.empty((len(base), room), self._factor.dtype, order="F")
             self._columns[:, : self._used] = self._factor.solve(self._sums)
 
@@ -75,7 +73,7 @@ class FreeSystem:
         is_joined = self._place[free] < 0
         joined = free[is_joined]
         both = np.concatenate([self._base, joined])
-        now, lo, hi = t[both], self._problem.lo[both], self._problem.hi[both]
+        now, lo, hi = t[both], self._signed.lo[both], self._signed.hi[both]
         fixed = np.ones(len(both), dtype=bool)
         fixed[self._place[free[~is_joined]]] = False
         fixed[m:] = False
@@ -91,7 +89,7 @@ class FreeSystem:
             wrong = fixed & np.where(bound == lo, forces < -tol, forces > tol) & (attempt < _RELEASES)
             if not hit.any() and not wrong.any():
                 new = np.where(fixed, bound, new)
-                return both, _within(new, now, lo, hi, self._problem.group[both], ~fixed)
+                return both, _within(new, now, lo, hi, self._signed.group[both], ~fixed)
             if not self._make_columns(self._base[hit[:m]]):
                 return None
             bound[hit] = np.clip(new[hit], lo[hit], hi[hit])
@@ -100,7 +98,7 @@ class FreeSystem:
 
     def _groups_of(self, variables: IntArray) -> FloatArray:
         """Membership in the groups, of shape (n_variables, n_groups)."""
-        return (self._problem.group[variables][:, None] == np.arange(self._problem.n_groups)).astype(float)
+        return (self._signed.group[variables][:, None] == np.arange(self._n_groups)).astype(float)
 
     def _make_columns(self, variables: IntArray) -> bool:
         """Columns of variables that have none; False where there is no room for them.
@@ -123,10 +121,10 @@ class FreeSystem:
 
     def _between(self, some: IntArray, others: IntArray) -> FloatArray:
         """Values of B between variables, of shape (n_some, n_others)."""
-        problem = self._problem
-        values = problem.K[np.ix_(problem.point[some], problem.point[others])].astype(np.float64)
-        values *= problem.tau[some][:, None] * problem.tau[others]
-        return values + self._shift + problem.d[some][:, None] * (some[:, None] == others)
+        s = self._signed
+        values = self._K[np.ix_(s.point[some], s.point[others])].astype(np.float64)
+        values *= s.tau[some][:, None] * s.tau[others]
+        return values + self._shift + s.d[some][:, None] * (some[:, None] == others)
 
     def _constrained(
         self,
@@ -146,7 +144,7 @@ class FreeSystem:
         out = np.flatnonzero(fixed[:m])
         held = np.flatnonzero(fixed[m:])
         end = k + len(out)
-        own = np.arange(self._problem.n_groups)
+        own = np.arange(self._n_groups)
         chosen = np.concatenate([self._column[joined], self._column[self._base[out]], own])
         W = self._columns[:, : self._used]
         sums = self._groups_of(joined)
@@ -199,15 +197,14 @@ def hand_out(missing: float, candidates: AnyArray, t: FloatArray, lo: FloatArray
     return float(np.sign(missing)) * (abs(missing) - total) if share == 1.0 else 0.0
 
 
-def free_variables(
-    t: FloatArray, lo: FloatArray, hi: FloatArray, g: FloatArray, group: IntArray, point: IntArray, tol: float
-) -> IntArray:
+def free_variables(t: FloatArray, g: FloatArray, signed: Signed, tol: float) -> IntArray:
     """Variables within their bounds and those that should leave one, at most one per point."""
+    lo, hi, group = signed.lo, signed.hi, signed.group
     free = (t > lo) & (t < hi)
     count = np.bincount(group[free], minlength=group.max() + 1)
     with np.errstate(invalid="ignore"):
         level = (np.bincount(group[free], weights=g[free], minlength=len(count)) / count)[group]
     leaving = ~free & (((t < hi) & (g < level - 0.5 * tol)) | ((t > lo) & (g > level + 0.5 * tol)))
     candidates = np.concatenate([np.flatnonzero(free), np.flatnonzero(leaving)])
-    _, first = np.unique(point[candidates], return_index=True)
+    _, first = np.unique(signed.point[candidates], return_index=True)
     return np.sort(candidates[first])

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
-from maxmargin.feature_selection.criteria import Subset
 
+Subset = tuple[int, ...]  # columns, ascending
 _WORTHWHILE = 0.9  # share of different rows up to which they are merged
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedRows:
     """Groups of equal rows: one row of each, ascending, and all rows in the order of their groups."""
 
     rows: IntArray  # (n_groups,)
@@ -26,7 +26,7 @@ class Merged:
     starts: IntArray  # (n_groups,), places in `order`
 
     @classmethod
-    def nothing(cls, n: int) -> Merged:
+    def nothing(cls, n: int) -> MergedRows:
         """Every row by itself."""
         everyone = np.arange(n)
         return cls(everyone, everyone, everyone)
@@ -57,9 +57,9 @@ class RepeatedRows:
         rng = np.random.default_rng(0)
         self._of_class = _numbers(codes, rng)
         self._of_column = np.stack([_numbers(column, rng) for column in X.T])
-        self._nothing = Merged.nothing(len(X))
+        self._nothing = MergedRows.nothing(len(X))
 
-    def groups(self, subset: Subset) -> Merged:
+    def groups(self, subset: Subset) -> MergedRows:
         sums = self._of_column[list(subset)].sum(axis=0) + self._of_class
         in_order = np.sort(sums)
         if 1 + np.count_nonzero(in_order[1:] != in_order[:-1]) > _WORTHWHILE * len(sums):
@@ -68,7 +68,7 @@ class RepeatedRows:
         rows = np.sort(first)
         group = np.searchsorted(rows, first)[group]
         order = np.argsort(group, kind="stable")
-        return Merged(rows, order, np.searchsorted(group[order], np.arange(len(rows))))
+        return MergedRows(rows, order, np.searchsorted(group[order], np.arange(len(rows))))
 
 
 def _numbers(values: AnyArray, rng: np.random.Generator) -> AnyArray:

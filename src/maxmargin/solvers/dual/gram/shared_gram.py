@@ -29,12 +29,14 @@ class Layout:
     which gives all shorter lengths on its way.
     """
 
-    def __init__(self, n_threads: int, kernels: Iterable[Kernel] = ()) -> None:
+    def __init__(
+        self, n_threads: int, kernels: Iterable[Kernel] = (), pages: dict[Any, AnyArray] | None = None
+    ) -> None:
         self._n_threads = n_threads
         self._products: dict[Any, AnyArray] = {}
         self._by_length: dict[str, AnyArray] = {}
         self._longest: dict[str, int] = {}
-        self._pages: dict[Any, AnyArray] = {}
+        self._pages = {} if pages is None else pages
         for kernel in kernels:
             if isinstance(kernel, Subsequence):
                 family = _family(kernel)

@@ -1,150 +1,163 @@
-"""Solve one problem after another on a shared Gram matrix, each from an answer that is already known.
+"""Starts for a problem on a shared kernel matrix from answers that are already known.
 
-Along C the last answer is scaled; from one fold to the next the rows that leave hand their multipliers over,
-and the rows that arrive start where their own condition alone would put them.
+Along C the last answer is scaled. From one fold to the next the rows that leave hand their multipliers over,
+and the rows that arrive start at the value that would satisfy their own condition alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
+from maxmargin.compute.dual.block_solver import Signed
 from maxmargin.problems.box_qp import BoxQP
+from maxmargin.problems.solution import Ending
 from maxmargin.solvers.dual.gram.free_system import hand_out
-from maxmargin.solvers.dual.gram.moving_variables import Variables, on_bounds
+from maxmargin.solvers.dual.gram.gram_problem import GramProblem, Watch, on_bounds
 
-
-@dataclass(frozen=True)
-class GramView:
-    """A Gram matrix over all rows, the rows of one problem, and the columns that it keeps up to date."""
-
-    K: AnyArray
-    rows: IntArray
-    segments: IntArray
+Start = tuple[FloatArray, FloatArray]  # signed variables t, and v = K weights(t)
 
 
 @dataclass
-class State:
-    """An answer: signed variables t of the points ``point``, kernel sums v of all points, its multipliers."""
+class GramState:
+    """An answer: signed variables t, kernel sums v of all points of the matrix, multipliers of equalities."""
 
     t: FloatArray
     v: FloatArray
-    lo: FloatArray
-    hi: FloatArray
-    point: IntArray
-    tau: FloatArray
+    signed: Signed
     multipliers: FloatArray
+    ending: Ending
     wide: bool = False  # float32 values were not good enough
 
+    def n_at_bounds(self) -> int:
+        """How many variables are at an outer bound; if few are, a larger C changes little else."""
+        t, s = self.t, self.signed
+        return int(np.count_nonzero((t != 0) & ((t >= s.hi) | (t <= s.lo))))
 
-class Signed(Variables):
-    """A BoxQP in signed variables t = s a on the rows of a view."""
 
-    def __init__(self, problem: BoxQP, view: GramView) -> None:
-        s = problem.s
-        self.view = view
+class PlacedProblem:
+    """A BoxQP on the rows ``rows`` of a kernel matrix; ``segments`` are the columns kept up to date."""
+
+    def __init__(self, problem: BoxQP, K: AnyArray, rows: IntArray, segments: IntArray) -> None:
         self.problem = problem
-        super().__init__(
-            K=view.K,
-            segments=view.segments,
-            point=view.rows[problem.Q.row],
-            tau=s * problem.Q.sign,
-            d=problem.d,
-            c=s * problem.p,
-            lo=np.where(s > 0, 0.0, -problem.C),
-            hi=np.where(s > 0, problem.C, 0.0),
-            group=problem.group.astype(np.int64),
-            n_groups=len(problem.delta),
-        )
+        self.rows = rows
+        self.gram = GramProblem.of(problem, K, rows, segments)
+        self.signed = self.gram.signed
 
-    def answer(self, t: FloatArray, v: FloatArray, tol: float, max_iter: int) -> tuple[State, int]:
-        """Solve from ``t`` with v = K weights(t); both are changed. Returns the answer and the steps."""
-        steps = self.solve(t, v, tol, max_iter, 0.5 * tol)
-        multipliers = self.problem.multipliers(self.gradient(t, v), np.abs(t))
-        return State(t, v, self.lo, self.hi, self.point, self.tau, multipliers), steps
+    def solve(self, start: Start, watch: Watch, steps: int = 0) -> GramState:
+        """Solve from a start, whose arrays are changed, after ``steps`` steps elsewhere."""
+        t, v = start
+        ending = self.gram.solve(t, v, watch, steps)
+        multipliers = self.problem.multipliers(self.gram.gradient(t, v), np.abs(t))
+        return GramState(t, v, self.signed, multipliers, ending)
 
-    def sums_of(self, t: FloatArray) -> FloatArray:
-        v = np.zeros(len(self.view.K))
-        self.add(v, self.point, self.tau * t)
-        return v
+    def restart(self, t: FloatArray) -> Start:
+        """A start from known variables whose sums are not known on this matrix."""
+        return t, self.gram.sums_of(t)
+
+    def checked(self, state: GramState) -> Ending:
+        """How a state ended, with its violation computed again from the variables alone."""
+        violation = self.gram.violation(state.t, self.gram.sums_of(state.t))
+        return replace(state.ending, violation=violation)
 
     def weights_of(self, t: FloatArray) -> FloatArray:
-        """Coefficients of the rows of the view."""
-        beta = np.bincount(self.problem.Q.row, weights=self.tau * t, minlength=len(self.view.rows))
-        return beta.astype(np.float64, copy=False)
+        """Coefficients of the rows."""
+        row, weights = self.problem.Q.row, self.signed.tau * t
+        return np.asarray(np.bincount(row, weights=weights, minlength=len(self.rows)), dtype=np.float64)
 
+    # -- starts --------------------------------------------------------------------------------------
 
-# -- starts --------------------------------------------------------------------------------------------
+    def first_start(self) -> Start:
+        """A start without any earlier answer.
 
+        Where C is so small that nearly everything ends at its bound, both sides full is nearly the answer.
+        """
+        problem, s = self.problem, self.signed
+        t = problem.s * problem.start
+        one_each = len(s.point) == len(self.rows)
+        if problem.delta.any() or not one_each or not np.isfinite(problem.C).all():
+            return t, self.gram.sums_of(t)
+        up, down = s.hi.sum(), -s.lo.sum()
+        full = s.hi * (min(up, down) / up) + s.lo * (min(up, down) / down)
+        v = self.gram.sums_of(full)
+        factor = self._best_multiple(full, v)
+        if factor < 0.5:
+            return t, np.zeros_like(v)
+        return on_bounds(full * factor, s.lo, s.hi), v * factor
 
-def first_start(signed: Signed) -> tuple[FloatArray, FloatArray]:
-    """A start without any earlier answer.
+    def start_from_scaled(self, before: GramState) -> Start | None:
+        """A start from an answer for the same rows with other bounds, or None where no multiple is feasible.
 
-    Where C is so small that nearly everything ends at its bound, both sides full is nearly the answer.
-    """
-    problem = signed.problem
-    t = problem.s * problem.start
-    one_each = len(signed.point) == len(signed.view.rows)
-    if problem.delta.any() or not one_each or not np.isfinite(problem.C).all():
-        return t, signed.sums_of(t)
-    up, down = signed.hi.sum(), -signed.lo.sum()
-    full = signed.hi * (min(up, down) / up) + signed.lo * (min(up, down) / down)
-    v = signed.sums_of(full)
-    factor = _best_multiple(signed, full, v)
-    if factor < 0.5:
-        return t, np.zeros_like(v)
-    return on_bounds(full * factor, signed.lo, signed.hi), v * factor
+        Where the bounds are the same it is taken as it is. Else, where most support vectors were at their
+        bound, the whole answer is scaled; where most were free they are nearly right, and scaling would make
+        every one of them move again.
+        """
+        if self.problem.delta.any():
+            return None
+        t, old, s = before.t, before.signed, self.signed
+        if np.array_equal(s.lo, old.lo) and np.array_equal(s.hi, old.hi):
+            return t.copy(), before.v.copy()
+        free = (t > old.lo) & (t < old.hi)
+        factor = self._best_multiple(t, before.v)
+        if free.sum() > before.n_at_bounds():
+            factor = min(factor, 1.0)
+        return on_bounds(t * factor, s.lo, s.hi), before.v * factor
 
+    def start_from_fold(self, before: GramState) -> Start | None:
+        """A start from the answer to the same problem on other rows, or None where it cannot be repaired."""
+        n, s, old = len(self.gram.K), self.signed, before.signed
+        copies = len(s.point) // len(self.rows)  # variables per row: two in regression
+        values = _by_point(before.t, old.point, n, copies)
+        known = np.zeros(n, dtype=bool)
+        known[old.point] = True
+        position = np.tile(np.arange(len(self.rows)), copies)
+        layer = np.repeat(np.arange(copies), len(self.rows))
+        t = np.where(known[s.point], values[layer, self.rows[position]], 0.0)
+        t = np.clip(t, s.lo, s.hi)
+        arriving = ~known[s.point]
+        t[arriving] = self._alone(before, arriving)
+        if not self._repair(t, arriving):
+            return None
+        t = on_bounds(t, s.lo, s.hi)
+        new_weights = _by_point(s.tau * t, s.point, n, copies).sum(axis=0)
+        old_weights = _by_point(old.tau * before.t, old.point, n, copies).sum(axis=0)
+        v = before.v.copy()
+        self.gram.add(v, np.arange(n), new_weights - old_weights)
+        return t, v
 
-def start_from_scaled(signed: Signed, before: State) -> tuple[FloatArray, FloatArray] | None:
-    """A start from an answer for the same rows with other bounds, or None where no multiple is feasible.
+    def _alone(self, before: GramState, which: BoolArray) -> FloatArray:
+        """The best value of each arriving variable if it alone could move."""
+        s = self.signed
+        point = s.point[which]
+        g = s.tau[which] * before.v[point] + s.c[which] - before.multipliers[s.group[which]]
+        curvature = s.tau[which] ** 2 * self.gram.K[point, point] + s.d[which]
+        return np.clip(-g / np.maximum(curvature, 1e-12), s.lo[which], s.hi[which])
 
-    Where the bounds are the same it stands as it is. Else, where most support vectors stood at their bound,
-    the whole answer is scaled; where most were free they are nearly right as they stand, and scaling would
-    make every one of them move again.
-    """
-    if signed.problem.delta.any():
-        return None
-    t = before.t
-    if np.array_equal(signed.lo, before.lo) and np.array_equal(signed.hi, before.hi):
-        return t.copy(), before.v.copy()
-    bounded = (t != 0) & ((t >= before.hi) | (t <= before.lo))
-    free = (t > before.lo) & (t < before.hi)
-    factor = _best_multiple(signed, t, before.v)
-    if free.sum() > bounded.sum():
-        factor = min(factor, 1.0)
-    return on_bounds(t * factor, signed.lo, signed.hi), before.v * factor
+    def _repair(self, t: FloatArray, arriving: BoolArray) -> bool:
+        """Bring the sum of each group back to its value: arriving rows give or take first, then free ones."""
+        s = self.signed
+        sums = np.bincount(s.group, weights=t, minlength=self.gram.n_groups)
+        free = self.gram.free(t)
+        for k in range(self.gram.n_groups):
+            missing = float(self.problem.delta[k] - sums[k])
+            mine = s.group == k
+            for candidates in (mine & arriving, mine & free & ~arriving, mine):
+                missing = hand_out(missing, candidates, t, s.lo, s.hi)
+            if abs(missing) > 1e-12 * max(1.0, float(np.abs(t).sum())):
+                return False
+        return True
 
-
-def unaffected_by_bounds(state: State, at_most: int) -> bool:
-    """True when at most that many variables stood at an outer bound: a larger C then changes little else."""
-    return int(np.count_nonzero((state.t != 0) & ((state.t >= state.hi) | (state.t <= state.lo)))) <= at_most
-
-
-def start_from_fold(signed: Signed, before: State) -> tuple[FloatArray, FloatArray] | None:
-    """A start from the answer to the same problem on other rows, or None where it cannot be repaired."""
-    n = len(signed.view.K)
-    copies = len(signed.point) // len(signed.view.rows)  # variables per row: two in regression
-    old = _by_point(before.t, before.point, n, copies)
-    known = np.zeros(n, dtype=bool)
-    known[before.point] = True
-    position = np.tile(np.arange(len(signed.view.rows)), copies)
-    layer = np.repeat(np.arange(copies), len(signed.view.rows))
-    t = np.where(known[signed.point], old[layer, signed.view.rows[position]], 0.0)
-    t = np.clip(t, signed.lo, signed.hi)
-    arriving = ~known[signed.point]
-    t[arriving] = _alone(signed, before, arriving)
-    if not _repair(signed, t, arriving):
-        return None
-    t = on_bounds(t, signed.lo, signed.hi)
-    new = _by_point(signed.tau * t, signed.point, n, copies).sum(axis=0)
-    old_weights = _by_point(before.tau * before.t, before.point, n, copies).sum(axis=0)
-    change = new - old_weights
-    v = before.v.copy()
-    signed.add(v, np.arange(n), change)
-    return t, v
+    def _best_multiple(self, t: FloatArray, v: FloatArray) -> float:
+        """The multiple of a balanced point with the smallest objective that stays within the bounds."""
+        s = self.signed
+        quadratic = float((s.tau * t) @ v[s.point] + s.d @ (t * t))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(t > 0, s.hi / t, np.where(t < 0, s.lo / t, np.inf)).min(initial=np.inf)
+        if not quadratic > 0:
+            return float(min(room, 1.0))
+        return float(np.clip(-float(s.c @ t) / quadratic, 0.0, room))
 
 
 def _by_point(values: FloatArray, point: IntArray, n: int, copies: int) -> FloatArray:
@@ -153,35 +166,3 @@ def _by_point(values: FloatArray, point: IntArray, n: int, copies: int) -> Float
     layer = np.repeat(np.arange(copies), len(point) // copies)
     table[layer, point] = values
     return table
-
-
-def _alone(signed: Signed, before: State, which: AnyArray) -> FloatArray:
-    """The best value of each arriving variable if it alone could move."""
-    point = signed.point[which]
-    g = signed.tau[which] * before.v[point] + signed.c[which] - before.multipliers[signed.group[which]]
-    curvature = signed.tau[which] ** 2 * signed.view.K[point, point] + signed.d[which]
-    return np.clip(-g / np.maximum(curvature, 1e-12), signed.lo[which], signed.hi[which])
-
-
-def _repair(signed: Signed, t: FloatArray, arriving: AnyArray) -> bool:
-    """Bring the sum of each group back to its value: arriving rows give or take first, then free ones."""
-    sums = np.bincount(signed.group, weights=t, minlength=signed.n_groups)
-    free = (t > signed.lo) & (t < signed.hi)
-    for k in range(signed.n_groups):
-        missing = float(signed.problem.delta[k] - sums[k])
-        mine = signed.group == k
-        for candidates in (mine & arriving, mine & free & ~arriving, mine):
-            missing = hand_out(missing, candidates, t, signed.lo, signed.hi)
-        if abs(missing) > 1e-12 * max(1.0, float(np.abs(t).sum())):
-            return False
-    return True
-
-
-def _best_multiple(signed: Signed, t: FloatArray, v: FloatArray) -> float:
-    """The multiple of a balanced point with the smallest objective that keeps to the bounds."""
-    quadratic = float((signed.tau * t) @ v[signed.point] + signed.d @ (t * t))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(t > 0, signed.hi / t, np.where(t < 0, signed.lo / t, np.inf)).min(initial=np.inf)
-    if not quadratic > 0:
-        return float(min(room, 1.0))
-    return float(np.clip(-float(signed.c @ t) / quadratic, 0.0, room))

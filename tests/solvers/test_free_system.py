@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.model_selection import KFold
 
 import maxmargin as mm
+from maxmargin.compute.dual.block_solver import Signed
 from maxmargin.compute.lapack.cholesky import Cholesky
-from maxmargin.solvers.dual.gram import free_system
-from maxmargin.solvers.dual.gram import moving_variables as variables
+from maxmargin.problems.solution import Ending, Status
+from maxmargin.solvers.dual.gram import free_system, gram_problem
 from maxmargin.solvers.dual.gram.free_system import FreeSystem, free_variables
-from maxmargin.solvers.dual.gram.moving_variables import Pace, Variables
-from maxmargin.solvers.dual.gram.warm_starts import GramView, Signed, first_start
+from maxmargin.solvers.dual.gram.gram_problem import GramProblem, Pace, Watch
+from maxmargin.solvers.dual.gram.warm_starts import PlacedProblem
 
 
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float32, 1e-3), (np.float64, 1e-10)])
@@ -32,7 +35,9 @@ def test_an_indefinite_matrix_is_said_to_be() -> None:
     assert not Cholesky(np.diag([1.0, -1.0, 2.0])).definite
 
 
-def _regression(C: float, epsilon: float, machine: type = mm.SVR) -> tuple[np.ndarray, np.ndarray, Signed]:
+def _regression(
+    C: float, epsilon: float, machine: type = mm.SVR
+) -> tuple[np.ndarray, np.ndarray, PlacedProblem]:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 2))
     y = np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] + 0.2 * rng.normal(size=300)
@@ -40,20 +45,23 @@ def _regression(C: float, epsilon: float, machine: type = mm.SVR) -> tuple[np.nd
     rows = np.arange(300)
     model = machine(C=C, epsilon=epsilon) if machine is mm.SVR else machine(C=C, nu=epsilon)
     problem = model.formulation().build(None, rows, y, np.ones(300))
-    return K, y, Signed(problem, GramView(K, rows, np.array([[0, 300]])))
+    return K, y, PlacedProblem(problem, K, rows, np.array([[0, 300]]))
+
+
+def _watch(tol: float, part_tol: float | None = None) -> Watch:
+    watch = Watch.of(tol, -1, None, 600, shrinking=True)
+    return watch if part_tol is None else replace(watch, part_tol=part_tol)
 
 
 def _objective(signed: Signed, t: np.ndarray, v: np.ndarray) -> float:
     return float(0.5 * (signed.tau * t) @ v[signed.point] + 0.5 * signed.d @ (t * t) + signed.c @ t)
 
 
-def _box(m: int) -> tuple[Variables, np.ndarray, np.ndarray]:
+def _box(m: int) -> tuple[GramProblem, np.ndarray, np.ndarray]:
     """A problem with one variable per row, a feasible point and its sums."""
     rng = np.random.default_rng(2)
     A = rng.normal(size=(m, m))
-    everything = Variables(
-        K=A @ A.T / m + 0.5 * np.eye(m),
-        segments=np.array([[0, m]]),
+    signed = Signed(
         point=np.arange(m),
         tau=np.ones(m),
         d=np.zeros(m),
@@ -61,15 +69,15 @@ def _box(m: int) -> tuple[Variables, np.ndarray, np.ndarray]:
         lo=np.full(m, -1.0),
         hi=np.full(m, 1.0),
         group=np.zeros(m, dtype=np.int64),
-        n_groups=1,
     )
+    everything = GramProblem(A @ A.T / m + 0.5 * np.eye(m), np.array([[0, m]]), signed, 1)
     t = rng.uniform(-0.3, 0.3, size=m)
     return everything, t, everything.K @ t
 
 
-def _assert_minimiser(problem: Variables, t: np.ndarray) -> None:
-    g = problem.c + problem.K @ t
-    at_lower, at_upper = t == problem.lo, t == problem.hi
+def _assert_minimiser(problem: GramProblem, t: np.ndarray) -> None:
+    g = problem.signed.c + problem.K @ t
+    at_lower, at_upper = t == problem.signed.lo, t == problem.signed.hi
     inside = ~at_lower & ~at_upper
     for side in (at_lower, at_upper, inside):
         assert side.any()
@@ -82,7 +90,7 @@ def _assert_minimiser(problem: Variables, t: np.ndarray) -> None:
 def test_destination_is_the_minimiser_within_the_box() -> None:
     problem, t, v = _box(120)
     which = np.arange(120)
-    found = FreeSystem(problem, which).destination(t, problem.gradient(t, v), which, 0.0)
+    found = FreeSystem(problem.K, problem.signed, 1, which).destination(t, problem.gradient(t, v), which, 0.0)
     assert found is not None
     assert_allclose(found[0], which)
     _assert_minimiser(problem, found[1])
@@ -92,8 +100,8 @@ def test_destination_is_the_minimiser_within_the_box() -> None:
 def test_variables_that_left_or_joined_the_base_need_no_new_factorisation(monkeypatch) -> None:
     """From a base without a fifth of the variables and with others fixed, the answer is that of them all."""
     problem, t, v = _box(120)
-    system = FreeSystem(problem, np.arange(100))
-    t[:10] = problem.hi[:10]  # these wait at a bound, and some of them have to leave it
+    system = FreeSystem(problem.K, problem.signed, 1, np.arange(100))
+    t[:10] = problem.signed.hi[:10]  # these wait at a bound, and some of them have to leave it
     v = problem.K @ t
     monkeypatch.setattr(free_system, "factorise", None)  # a second factorisation would fail
     found = system.destination(t, problem.gradient(t, v), np.arange(10, 120), 0.0)
@@ -101,79 +109,82 @@ def test_variables_that_left_or_joined_the_base_need_no_new_factorisation(monkey
     new = t.copy()
     new[found[0]] = found[1]
     _assert_minimiser(problem, new)
-    assert (new[:10] < problem.hi[:10]).any()
-    assert (new[100:] == problem.lo[100:]).any()
+    assert (new[:10] < problem.signed.hi[:10]).any()
+    assert (new[100:] == problem.signed.lo[100:]).any()
     assert new.sum() == pytest.approx(t.sum(), abs=1e-12)
 
 
 def test_a_step_keeps_the_constraints_and_lowers_the_objective() -> None:
-    _, _, signed = _regression(C=20.0, epsilon=0.05)
-    t, v = first_start(signed)
-    signed.solve(t, v, 0.03, -1, 0.03)
+    _, _, placed = _regression(C=20.0, epsilon=0.05)
+    t, v = placed.first_start()
+    problem, signed = placed.gram, placed.signed
+    problem.solve(t, v, _watch(0.03, 0.03))
     before = _objective(signed, t, v)
-    system, moved = signed._newton_step(t, v, 1e-3, None)
+    system, moved = problem._newton_step(t, v, 1e-3, None)
     assert system is not None
     assert moved
     assert _objective(signed, t, v) < before
     assert ((t >= signed.lo) & (t <= signed.hi)).all()
     assert t.sum() == pytest.approx(0.0, abs=1e-9)
-    assert_allclose(v, signed.sums_of(t), atol=1e-9)
+    assert_allclose(v, problem.sums_of(t), atol=1e-9)
 
 
 def test_the_variables_that_move_are_solved_on_a_matrix_of_their_own(monkeypatch) -> None:
-    _, _, signed = _regression(C=1.0, epsilon=0.3)
-    signed.K = signed.K.astype(np.float32)
+    _, _, placed = _regression(C=1.0, epsilon=0.3)
+    placed.gram.K = placed.gram.K.astype(np.float32)
     sizes = []
-    original = Variables.solve
+    original = GramProblem.solve
 
-    def spy(self: Variables, *args: object) -> int:
+    def spy(self: GramProblem, *args: object) -> Ending:
         sizes.append(len(self.K))
         return original(self, *args)
 
-    monkeypatch.setattr(Variables, "solve", spy)
-    monkeypatch.setattr(variables, "_STEPS_AT_ONCE", 100)
-    in_parts, _ = signed.answer(*first_start(signed), 1e-4, -1)
+    monkeypatch.setattr(GramProblem, "solve", spy)
+    monkeypatch.setattr(gram_problem, "_STEPS_AT_ONCE", 100)
+    in_parts = placed.solve(placed.first_start(), _watch(1e-4))
     assert sizes[0] == 300
     assert min(sizes) <= 0.6 * 300
     sizes.clear()
-    monkeypatch.setattr(variables, "_SHARE", 0.0)
-    whole, _ = signed.answer(*first_start(signed), 1e-4, -1)
+    monkeypatch.setattr(gram_problem, "_SHARE", 0.0)
+    whole = placed.solve(placed.first_start(), _watch(1e-4))
     assert sizes == [300]
     assert_allclose(in_parts.v, whole.v, atol=1e-3)
 
 
 def test_at_most_one_variable_of_a_row_is_taken() -> None:
     t = np.array([0.5, 0.0, -0.1, 0.0])
-    chosen = free_variables(
-        t,
-        np.array([0.0, 0.0, -1.0, -1.0]),
-        np.array([1.0, 1.0, 0.0, 0.0]),
-        np.array([0.0, -1.0, 0.0, 1.0]),
-        np.zeros(4, dtype=int),
-        np.array([0, 1, 0, 1]),
-        1e-3,
+    signed = Signed(
+        point=np.array([0, 1, 0, 1]),
+        tau=np.ones(4),
+        d=np.zeros(4),
+        c=np.zeros(4),
+        lo=np.array([0.0, 0.0, -1.0, -1.0]),
+        hi=np.array([1.0, 1.0, 0.0, 0.0]),
+        group=np.zeros(4, dtype=int),
     )
+    chosen = free_variables(t, np.array([0.0, -1.0, 0.0, 1.0]), signed, 1e-3)
     assert chosen.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(("machine", "C", "width"), [(mm.SVR, 50.0, 0.02), (mm.NuSVR, 5.0, 0.5)])
 def test_solves_with_and_without_newton_steps_agree(machine, C, width, monkeypatch) -> None:
-    _, _, signed = _regression(C, width, machine)
+    _, _, placed = _regression(C, width, machine)
     monkeypatch.setattr(Pace, "is_slow", lambda *_: False)
-    plain, steps = signed.answer(*first_start(signed), 1e-7, -1)
+    plain = placed.solve(placed.first_start(), _watch(1e-7))
     monkeypatch.setattr(Pace, "is_slow", lambda *_: True)
-    monkeypatch.setattr(variables, "_STEPS_AT_ONCE", 300)
-    helped, fewer = signed.answer(*first_start(signed), 1e-7, -1)
-    assert fewer < steps
+    monkeypatch.setattr(gram_problem, "_STEPS_AT_ONCE", 300)
+    helped = placed.solve(placed.first_start(), _watch(1e-7))
+    assert helped.ending.n_iter < plain.ending.n_iter
+    assert helped.ending.status is plain.ending.status is Status.CONVERGED
     assert_allclose(helped.v, plain.v, atol=2e-6)
     a = np.abs(helped.t)
-    gradient = signed.problem.signed_gradient(a, helped.v[signed.point])
-    assert signed.problem.violation(gradient, a) <= 1e-7
+    gradient = placed.problem.signed_gradient(a, helped.v[placed.signed.point])
+    assert placed.problem.violation(gradient, a) <= 1e-7
 
 
 def test_tuning_with_newton_steps_gives_the_errors_of_separate_fits(monkeypatch) -> None:
     monkeypatch.setattr(Pace, "is_slow", lambda *_: True)
-    monkeypatch.setattr(variables, "_STEPS_AT_ONCE", 200)
+    monkeypatch.setattr(gram_problem, "_STEPS_AT_ONCE", 200)
     rng = np.random.default_rng(3)
     X = rng.normal(size=(250, 3))
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=250)

@@ -1,0 +1,154 @@
+"""Which problems can share a kernel matrix: the one place that decides it, for tuning and for wrappers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from maxmargin.base.memory import cache_bytes
+from maxmargin.machines.kernel import KernelPerceptron, KernelRidge
+from maxmargin.machines.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
+from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel
+
+DUAL = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
+MODELS = (*DUAL, KernelRidge, KernelPerceptron)
+# transformers that may come first: fitted on the training rows of a fold, they give every row its own values,
+# whatever the target is
+SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
+_FRONTS = (*SCALERS, SimpleImputer, OneHotEncoder, OrdinalEncoder)
+
+SHARED = "shared Gram matrices"
+ROWS = "row store, one fit per cell and fold"
+SCIKIT = "scikit-learn's search, one fit per cell and fold"
+
+
+@dataclass(frozen=True)
+class SharedParts:
+    """A model taken apart: the transformers in front (or None) and the estimator at the end.
+
+    ``reason`` says why its problems cannot share a kernel matrix; it is empty where they can.
+    """
+
+    front: Any
+    model: Any
+    reason: str = ""
+
+
+def shared_parts(model: Any) -> SharedParts:
+    """Can the dual problems of this model (on folds, with other parameters) share one kernel matrix?"""
+    front, last = _split(model)
+    if last is None:
+        return SharedParts(None, None, f"{type(model).__name__} has no shared path")
+    if type(last) not in MODELS or isinstance(last, HardMarginSVC) or np.isinf(getattr(last, "C", 1.0)):
+        return SharedParts(front, last, f"{type(last).__name__} has no shared path")
+    if getattr(last, "solver", "working_set") != "working_set" or getattr(last, "trace", False):
+        return SharedParts(front, last, "only solver='working_set' without a trace has a shared path")
+    if getattr(last, "probability", False):
+        return SharedParts(front, last, "probability=True calibrates inside every fit")
+    return SharedParts(front, last)
+
+
+def column_parts(model: Any) -> SharedParts:
+    """As `shared_parts`, for subsets of columns: a hinge classifier whose kernel is a sum over columns.
+
+    What comes first must treat every column alone. One call solves all folds of a subset, so there is no time
+    for a limit of time or steps, or for a full check, in between.
+    """
+    parts = shared_parts(model)
+    svc, front = parts.model, parts.front
+    if parts.reason or not isinstance(svc, SVC) or svc.loss != "hinge" or svc.C <= 0 or svc.tol <= 0:
+        return SharedParts(front, svc, parts.reason or "only SVC with hinge loss has a shared path")
+    if svc.max_iter != -1 or svc.time_limit is not None or svc.certify == "full":
+        return SharedParts(front, svc, "max_iter, time_limit and certify='full' need a fit for each fold")
+    scalers = [] if front is None else [step for _, step in front.steps]
+    if len(scalers) > 1 or any(type(scaler) not in SCALERS for scaler in scalers):
+        return SharedParts(front, svc, "only one scaler of single columns may come first")
+    if SubsetKernel.of(svc.make_kernel()) is None:
+        return SharedParts(front, svc, f"{svc.make_kernel()!r} is not a sum over columns")
+    return SharedParts(scalers[0] if scalers else None, svc)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The path of a search, why it was taken, the transformers in front and the models of the cells."""
+
+    path: str
+    reason: str
+    front: Any
+    models: list[Any]
+
+
+def make_plan(estimator: Any, cells: list[dict[str, Any]], n: int, needs_probabilities: bool) -> Plan:
+    """Look at the estimator and all cells: can they share kernel matrices?"""
+    configured = [clone(estimator).set_params(**cell) for cell in cells]
+    parts = [shared_parts(model) for model in configured]
+    reasons = sorted({part.reason for part in parts if part.reason})
+    if needs_probabilities:
+        reasons = ["the scoring needs probabilities"]
+    elif not reasons and len({repr(part.front) for part in parts}) > 1:
+        reasons = ["the grid changes what comes before the model"]
+    if reasons:
+        return Plan(SCIKIT, "; ".join(reasons), None, configured)
+    models = [part.model for part in parts]
+    needed = matrix_bytes(n)
+    budget = min(cache_bytes(getattr(model, "cache_size", None)) for model in models)
+    if needed > budget:
+        reason = f"a Gram matrix of {n} rows takes {needed >> 20} MB, cache_size allows {budget >> 20} MB"
+        return Plan(ROWS, reason, parts[0].front, configured)
+    return Plan(SHARED, "", parts[0].front, models)
+
+
+def refused_cells(estimator: Any, cells: list[dict[str, Any]]) -> dict[int, str]:
+    """Cells whose parameters no data can make right, with the reason."""
+    refused = {}
+    for index, cell in enumerate(cells):
+        model = _split(clone(estimator).set_params(**cell))[1]
+        if not isinstance(model, MODELS):
+            continue
+        try:
+            model.check_parameters()
+            model.make_kernel()
+        except ValueError as error:
+            refused[index] = str(error)
+    return refused
+
+
+def _split(model: Any) -> tuple[Any, Any]:
+    """The transformers in front (or None) and the model at the end; (None, None) for other pipelines."""
+    if not isinstance(model, Pipeline):
+        return None, model
+    front = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
+    if not all(_may_come_first(step) for step in front):
+        return None, None
+    return (Pipeline(model.steps[:-1]) if front else None), model.steps[-1][1]
+
+
+def _may_come_first(step: Any) -> bool:
+    if isinstance(step, Pipeline):
+        return all(_may_come_first(inner) for _, inner in step.steps)
+    if isinstance(step, ColumnTransformer):
+        inner = [*(transformer for _, transformer, _ in step.transformers), step.remainder]
+        return all(_may_come_first(transformer) for transformer in inner)
+    return isinstance(step, _FRONTS) or step in (None, "passthrough", "drop")
+
+
+def matrix_bytes(n: int) -> int:
+    """Inner products in float64, and kernel values in float32 and, where that is too coarse, in float64.
+
+    Two threads with parts of the matrix of their own take 4.5 n^2 more in float32 or 2 n^2 more in float64.
+    """
+    return n * n * (8 + 4 + 8 + 2)

@@ -16,7 +16,7 @@ from maxmargin.problems.solution import Ending, Status
 from maxmargin.solvers.dual.gram import free_system, gram_problem
 from maxmargin.solvers.dual.gram.free_system import FreeSystem, free_variables
 from maxmargin.solvers.dual.gram.gram_problem import GramProblem, Pace, Watch
-from maxmargin.solvers.dual.gram.warm_starts import PlacedProblem
+from maxmargin.solvers.dual.gram.warm_starts import GramState, PlacedProblem
 
 
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float32, 1e-3), (np.float64, 1e-10)])
@@ -46,6 +46,11 @@ def _regression(
     model = machine(C=C, epsilon=epsilon) if machine is mm.SVR else machine(C=C, nu=epsilon)
     problem = model.formulation().build(None, rows, y, np.ones(300))
     return K, y, PlacedProblem(problem, K, rows, np.array([[0, 300]]))
+
+
+def _solved(placed: PlacedProblem, watch: Watch) -> GramState:
+    t, v = placed.first_start()
+    return placed.state(t, v, placed.gram.solve(t, v, watch))
 
 
 def _watch(tol: float, part_tol: float | None = None) -> Watch:
@@ -141,12 +146,12 @@ def test_the_variables_that_move_are_solved_on_a_matrix_of_their_own(monkeypatch
 
     monkeypatch.setattr(GramProblem, "solve", spy)
     monkeypatch.setattr(gram_problem, "_STEPS_AT_ONCE", 100)
-    in_parts = placed.solve(placed.first_start(), _watch(1e-4))
+    in_parts = _solved(placed, _watch(1e-4))
     assert sizes[0] == 300
     assert min(sizes) <= 0.6 * 300
     sizes.clear()
     monkeypatch.setattr(gram_problem, "_SHARE", 0.0)
-    whole = placed.solve(placed.first_start(), _watch(1e-4))
+    whole = _solved(placed, _watch(1e-4))
     assert sizes == [300]
     assert_allclose(in_parts.v, whole.v, atol=1e-3)
 
@@ -170,10 +175,10 @@ def test_at_most_one_variable_of_a_row_is_taken() -> None:
 def test_solves_with_and_without_newton_steps_agree(machine, C, width, monkeypatch) -> None:
     _, _, placed = _regression(C, width, machine)
     monkeypatch.setattr(Pace, "is_slow", lambda *_: False)
-    plain = placed.solve(placed.first_start(), _watch(1e-7))
+    plain = _solved(placed, _watch(1e-7))
     monkeypatch.setattr(Pace, "is_slow", lambda *_: True)
     monkeypatch.setattr(gram_problem, "_STEPS_AT_ONCE", 300)
-    helped = placed.solve(placed.first_start(), _watch(1e-7))
+    helped = _solved(placed, _watch(1e-7))
     assert helped.ending.n_iter < plain.ending.n_iter
     assert helped.ending.status is plain.ending.status is Status.CONVERGED
     assert_allclose(helped.v, plain.v, atol=2e-6)

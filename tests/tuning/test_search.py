@@ -156,7 +156,7 @@ def test_folds_start_from_each_other(monkeypatch):
     """Seeding a fold by the last one must save a fifth of the steps at least, at the same errors."""
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    original = PlacedProblem.solve
+    original = PlacedProblem.state
     steps = []
 
     def spy(self, *args):
@@ -169,7 +169,7 @@ def test_folds_start_from_each_other(monkeypatch):
         result = mm.tune(mm.SVC(gamma=0.02), X, y, {"C": [0.1, 1.0, 10.0]}, cv=10, refit=False, n_jobs=1)
         return sum(steps), result.folds
 
-    monkeypatch.setattr(PlacedProblem, "solve", spy)
+    monkeypatch.setattr(PlacedProblem, "state", spy)
     seeded, errors = total()
     monkeypatch.setattr(PlacedProblem, "start_from_fold", lambda *_: None)
     cold, cold_errors = total()

@@ -18,7 +18,7 @@ from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.machines.svm import SVC
 from maxmargin.problems.multiclass import binary_tasks, predict_codes
 from maxmargin.problems.solution import Ending, Status
-from maxmargin.solvers.dual.gram.chains import Cell
+from maxmargin.solvers.dual.gram.chains import ChainCell
 from maxmargin.solvers.dual.gram.column_subsets import Splits, SubsetProblems
 from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel
 from maxmargin.tuning.sharing import column_parts
@@ -53,7 +53,7 @@ class ColumnSVC:
         bounds = np.stack([self._bounds(classes, train) for train, _ in splits])
         return SubsetProblems(
             kernel=self.kernel,
-            cell=Cell(self.svc.formulation(), self.svc.dual_solver()),
+            cell=ChainCell(self.svc.formulation(), self.svc.dual_solver()),
             views=self._views(X, splits),
             splits=splits,
             signs=signs,

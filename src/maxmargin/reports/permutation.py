@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.displays.evaluation.importance_display import importance_table
-from maxmargin.feature_selection.machine import machine_of, numbers_of
+from maxmargin.feature_selection.column_svc import ColumnSVC, numbers_of
 from maxmargin.feature_selection.rfe import RFE
 from maxmargin.reports.study import Study
 from maxmargin.tuning.sharing import SCALERS
@@ -69,7 +69,7 @@ def _eliminable(study: Study, X: Any) -> bool:
     values = numbers_of(X)
     if values is None:
         return False
-    if machine_of(study.subject.model) is not None:
+    if ColumnSVC.of(study.subject.model) is not None:
         return values.shape[1] <= _SHARED_COLUMNS
     scaled = all(type(step) in SCALERS for _, step in study.subject.steps)
     linear = not hasattr(study.subject.final, "dual_coef_") and hasattr(study.subject.final, "coef_")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import joblib
@@ -32,9 +33,10 @@ from maxmargin.tuning.shared_cells import (
     CellAnswer,
     GridCell,
     Targets,
-    answer_folds,
-    answer_without_each,
     asks_for_pairs,
+    chains_of,
+    state_problems,
+    state_without_each,
 )
 from maxmargin.tuning.sharing import DUAL, ROWS, SHARED, make_plan, matrix_bytes, refused_cells
 
@@ -140,6 +142,9 @@ class FoldError:
     warned: tuple[tuple[type[Warning], str], ...] = ()
 
 
+_Job = Callable[[], list[FoldError]]
+
+
 class GridRun:
     """One run over all cells and folds."""
 
@@ -174,7 +179,8 @@ class GridRun:
         total = len(self.possible) * len(self.data.folds)
         with ProgressReport("tuning", total, verbose=verbose) as progress:
             try:
-                for batch in self._shared() if self.plan.path == SHARED else self._one_by_one():
+                for job in self._shared() if self.plan.path == SHARED else self._one_by_one():
+                    batch = job()
                     self._take(batch)
                     progress.advance(len(batch), self._best_so_far)
             except KeyboardInterrupt:
@@ -203,34 +209,35 @@ class GridRun:
 
     # -- one fit per cell and fold -------------------------------------------------------------------
 
-    def _one_by_one(self) -> Iterator[list[FoldError]]:
+    def _one_by_one(self) -> Iterator[_Job]:
         """Plain fits. Our own models use the threads themselves; others run side by side if it pays."""
         jobs = [(c, f) for c in range(len(self.possible)) for f in range(len(self.data.folds))]
         began = time.perf_counter()
-        yield [fit_one(self.data, self.plan.models[0], 0, 0)]
+        yield partial(fit_some, self.data, self.plan.models, jobs[:1])
         expected = (time.perf_counter() - began) * len(jobs)
         local = type(get_active_backend()[0]).__name__ in _LOCAL_BACKENDS
         if self.plan.path == ROWS or self.n_threads == 1 or (local and expected < _WORTH_PROCESSES):
-            for c, f in jobs[1:]:
-                yield [fit_one(self.data, self.plan.models[c], c, f)]
+            for job in jobs[1:]:
+                yield partial(fit_some, self.data, self.plan.models, [job])
             return
         width = 4 * self.n_threads
         with joblib.Parallel(n_jobs=self.n_threads) as parallel:
             for start in range(1, len(jobs), width):
                 some = jobs[start : start + width]
-                yield parallel(joblib.delayed(fit_one)(self.data, self.plan.models[c], c, f) for c, f in some)
+                calls = [joblib.delayed(fit_one)(self.data, self.plan.models[c], c, f) for c, f in some]
+                yield partial(parallel, calls)
 
     # -- shared kernel matrices ----------------------------------------------------------------------
 
-    def _shared(self) -> Iterator[list[FoldError]]:
+    def _shared(self) -> Iterator[_Job]:
         tasks = self._tasks()
         if type(get_active_backend()[0]).__name__ not in _LOCAL_BACKENDS:
             with joblib.Parallel(return_as="generator") as parallel:
-                yield from parallel(joblib.delayed(SharedTask.run)(task, 1) for task in tasks)
+                found = parallel(joblib.delayed(SharedTask.run)(task, 1) for task in tasks)
+                yield from (partial(next, found) for _ in tasks)
             return
         pages: dict[Any, AnyArray] = {}
-        for task in tasks:
-            yield task.run(self.n_threads, pages)
+        yield from (partial(task.run, self.n_threads, pages) for task in tasks)
 
     def _tasks(self) -> list[SharedTask]:
         """One task per kernel and group of folds; with a scaler, or gamma="scale", every fold is a group.
@@ -336,6 +343,11 @@ class GridRun:
             )
 
 
+def fit_some(data: _Data, models: list[Any], jobs: list[tuple[int, int]]) -> list[FoldError]:
+    """Fit some cells on some folds, one after the other."""
+    return [fit_one(data, models[c], c, f) for c, f in jobs]
+
+
 def fit_one(data: _Data, model: Any, c: int, f: int) -> FoldError:
     """Fit one cell on one fold; warnings travel with the error, so that each is shown once."""
     train, test = data.folds[f]
@@ -409,6 +421,7 @@ class SharedTask:
     def __init__(self, shared: SharedData, cells: list[GridCell], folds: list[int], *, own: bool) -> None:
         self.shared = shared
         self.cells = cells
+        self.chains = chains_of(cells)
         self.folds = folds
         self.own = own  # the matrix belongs to one fold: its scaler, or its gamma
 
@@ -418,12 +431,16 @@ class SharedTask:
         gram = self._gram(n_threads, {} if pages is None else pages)
         binary = targets.classes is None or len(targets.classes) == 2
         mine = [data.folds[f] for f in self.folds]
+        alone = binary and is_leave_one_out(data.folds) and len(self.folds) == len(data.folds)
+        state = state_without_each if alone else state_problems
         if not isinstance(self.cells[0].model, DUAL):
             answers = answer_plainly(gram.wide(), self.cells, targets, mine, n_threads)
-        elif binary and is_leave_one_out(data.folds) and len(self.folds) == len(data.folds):
-            answers = answer_without_each(gram, self.cells, targets, n_threads)
         else:
-            answers = answer_folds(gram, self.cells, targets, mine, n_threads)
+            answers = [[] for _ in mine]
+            for chain in self.chains:
+                statement = state(gram, chain, targets, mine, n_threads)
+                for found, more in zip(answers, statement.read(statement.solve()), strict=True):
+                    found += more
         return [
             self._error(f, answer) for f, found in zip(self.folds, answers, strict=True) for answer in found
         ]

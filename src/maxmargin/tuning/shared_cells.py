@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,10 @@ from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.machines.svm import SVC, SVR
 from maxmargin.problems.multiclass import BinaryTask, binary_tasks, predict_codes, summed_decisions
 from maxmargin.problems.solution import Ending, worst_ending
-from maxmargin.solvers.dual.gram.chains import Cell, Link, ProblemRows, solve_chain, solve_families
-from maxmargin.solvers.dual.gram.class_pairs import PairExpansions, class_range, solve_pairs
-from maxmargin.solvers.dual.gram.leave_one_out import decisions_without_each
+from maxmargin.solvers.dual.gram.chains import ChainCell, Link, ProblemRows, solve_chain, solve_families
+from maxmargin.solvers.dual.gram.class_pairs import PairExpansions, PairSolutions, class_range, solve_pairs
+from maxmargin.solvers.dual.gram.leave_one_out import LeftOut, solve_without_each
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
-from maxmargin.solvers.dual.gram.warm_starts import GramState
 from maxmargin.tuning.folds import Fold
 
 _ORDERED = ("C", "nu", "alpha", "epsilon")  # parameters along which one answer starts the next
@@ -34,10 +33,11 @@ class GridCell:
     index: int
     model: Any
 
-    def problem(self) -> Cell:
+    @cached_property
+    def problem(self) -> ChainCell:
         """The cell as the solver sees it."""
         model = self.model
-        return Cell(model.formulation(), model.dual_solver(), full=model.certify == "full")
+        return ChainCell(model.formulation(), model.dual_solver(), full=model.certify == "full")
 
     @property
     def is_timed(self) -> bool:
@@ -72,7 +72,14 @@ class Targets:
 
 
 Answers = list[list[CellAnswer]]  # by fold
-_Solve = Callable[[SharedGram, list[GridCell], Targets, list[Fold], int], Answers]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The problems of a chain of cells: how the solver is called, and how its answer is read."""
+
+    solve: Callable[[], Any]
+    read: Callable[[Any], Answers]
 
 
 def chains_of(cells: list[GridCell]) -> list[list[GridCell]]:
@@ -87,33 +94,36 @@ def chains_of(cells: list[GridCell]) -> list[list[GridCell]]:
     return list(chains.values())
 
 
-def answer_folds(
-    gram: SharedGram, cells: list[GridCell], targets: Targets, folds: list[Fold], n_threads: int
-) -> Answers:
-    """Answers of all cells of one kernel on the test rows of every fold."""
-    answers: Answers = [[] for _ in folds]
-    for chain in chains_of(cells):
-        solve: _Solve = _regress
-        if is_classifier(chain[0].model):
-            solve = _classify_pairs if asks_for_pairs(chain, targets) else _classify
-        for found, more in zip(answers, solve(gram, chain, targets, folds, n_threads), strict=True):
-            found += more
-    return answers
+def state_problems(
+    gram: SharedGram, chain: list[GridCell], targets: Targets, folds: list[Fold], n_threads: int
+) -> Statement:
+    """The problems of a chain of cells on the folds."""
+    if not is_classifier(chain[0].model):
+        return _state_regressions(gram, chain, targets, folds, n_threads)
+    if failure := _missing_classes(targets, folds):
+        return Statement(str, lambda _: _failed(chain, folds, failure))
+    if asks_for_pairs(chain, targets):
+        return _state_pairs(gram, chain, targets, folds, n_threads)
+    return _state_classes(gram, chain, targets, folds, n_threads)
 
 
 # -- regression and outliers ---------------------------------------------------------------------------
 
 
-def _regress(
+def _state_regressions(
     gram: SharedGram, chain: list[GridCell], targets: Targets, folds: list[Fold], n_threads: int
-) -> Answers:
+) -> Statement:
     settings = []
     for train, _ in folds:
         rows = train[targets.weight[train] > 0]
         settings.append(ProblemRows(rows, targets.values[rows], targets.weight[rows]))
-    cells = [cell.problem() for cell in chain]
-    links = solve_families(gram, cells, settings, [test for _, test in folds], n_threads)
-    return [[_read(cell, link) for cell, link in zip(chain, mine, strict=True)] for mine in links]
+    cells = [cell.problem for cell in chain]
+    tests = [test for _, test in folds]
+
+    def read(links: list[list[Link]]) -> Answers:
+        return [[_read(cell, link) for cell, link in zip(chain, mine, strict=True)] for mine in links]
+
+    return Statement(partial(solve_families, gram, cells, settings, tests, n_threads), read)
 
 
 def _read(cell: GridCell, link: Link) -> CellAnswer:
@@ -135,13 +145,11 @@ def asks_for_pairs(cells: list[GridCell], targets: Targets) -> bool:
     )
 
 
-def _classify(
+def _state_classes(
     gram: SharedGram, chain: list[GridCell], targets: Targets, folds: list[Fold], n_threads: int
-) -> Answers:
+) -> Statement:
     """Binary problems, one-versus-rest, and one-versus-one where pairs are not solved together."""
     assert targets.classes is not None
-    if failure := _missing_classes(targets, folds):
-        return _failed(chain, folds, failure)
     model, n_classes = chain[0].model, len(targets.classes)
     weights = _training_weights(model, targets, folds)
     tasks = [
@@ -162,16 +170,17 @@ def _classify(
         else np.array([class_range(targets.codes, k) for k in (task.positive, task.negative)])
         for task in tasks[0]
     ]
-    cells, tests = [cell.problem() for cell in chain], [test for _, test in folds]
-    links = solve_chain(gram, cells, problems, segments, tests, n_threads)
-    votes = [
-        partial(
-            _vote, gram, chain, targets, [p[f].rows for p in problems], [found[f] for found in links], test
-        )
-        for f, test in enumerate(tests)
-    ]
-    answers: Answers = run(votes, n_threads)
-    return answers
+    cells, tests = [cell.problem for cell in chain], [test for _, test in folds]
+
+    def read(links: list[list[list[Link]]]) -> Answers:
+        votes = []
+        for f, test in enumerate(tests):
+            rows, found = [p[f].rows for p in problems], [of_folds[f] for of_folds in links]
+            votes.append(partial(_vote, gram, chain, targets, rows, found, test))
+        answers: Answers = run(votes, n_threads)
+        return answers
+
+    return Statement(partial(solve_chain, gram, cells, problems, segments, tests, n_threads), read)
 
 
 def _missing_classes(targets: Targets, folds: list[Fold]) -> str:
@@ -238,29 +247,27 @@ def _vote(
 # -- one-versus-one with the problems of a pair together -----------------------------------------------
 
 
-def _classify_pairs(
+def _state_pairs(
     gram: SharedGram, chain: list[GridCell], targets: Targets, folds: list[Fold], n_threads: int
-) -> Answers:
-    if failure := _missing_classes(targets, folds):
-        return _failed(chain, folds, failure)
+) -> Statement:
     began = time.perf_counter()
     spread = np.zeros((len(folds), len(targets.codes)))
     for f, weight in enumerate(_training_weights(chain[0].model, targets, folds)):
         spread[f, folds[f][0]] = weight
     tests = [test for _, test in folds]
-    cells = [cell.problem() for cell in chain]
-    solved = solve_pairs(gram, cells, targets.codes, tests, spread, n_threads)
-    seconds = (time.perf_counter() - began) / (len(chain) * len(folds))
-    asked = []
-    for f, test in enumerate(tests):
-        sure = None if targets.scores else solved.certain[f]
-        asked.append(
-            partial(
-                _ask_pairs, gram, chain, targets, solved.expansions[f], test, seconds, solved.endings[f], sure
-            )
-        )
-    answers: Answers = run(asked, n_threads)
-    return answers
+    cells = [cell.problem for cell in chain]
+
+    def read(solved: PairSolutions) -> Answers:
+        seconds = (time.perf_counter() - began) / (len(chain) * len(folds))
+        asked = []
+        for f, test in enumerate(tests):
+            sure = None if targets.scores else solved.certain[f]
+            found = (solved.expansions[f], test, seconds, solved.endings[f], sure)
+            asked.append(partial(_ask_pairs, gram, chain, targets, *found))
+        answers: Answers = run(asked, n_threads)
+        return answers
+
+    return Statement(partial(solve_pairs, gram, cells, targets.codes, tests, spread, n_threads), read)
 
 
 def _ask_pairs(
@@ -296,33 +303,30 @@ def _ask_pairs(
 # -- leave-one-out -------------------------------------------------------------------------------------
 
 
-def answer_without_each(gram: SharedGram, cells: list[GridCell], targets: Targets, n_threads: int) -> Answers:
-    """For every row the answers of all cells fitted without it."""
-    n = len(gram.narrow)
-    answers: Answers = [[] for _ in range(n)]
-    for chain in chains_of(cells):
-        if not _can_be_repaired(chain[0]):
-            rows = np.arange(n)
-            folds: list[Fold] = [(np.delete(rows, i), rows[i : i + 1]) for i in rows]
-            for mine, found in zip(
-                answers, answer_folds(gram, chain, targets, folds, n_threads), strict=True
-            ):
-                mine += found
-            continue
-        state: GramState | None = None
-        for cell in chain:
-            began = time.perf_counter()
-            setting = _all_rows(cell.model, targets)
-            decisions, state, ending = decisions_without_each(gram, cell.problem(), setting, state, n_threads)
-            spent = (time.perf_counter() - began) / n
-            predicted = decisions
+def state_without_each(
+    gram: SharedGram, chain: list[GridCell], targets: Targets, folds: list[Fold], n_threads: int
+) -> Statement:
+    """Leave-one-out of two classes or a regression: from one solve of all rows where that is possible."""
+    if not _can_be_repaired(chain[0]):
+        return state_problems(gram, chain, targets, folds, n_threads)
+    setting = _all_rows(chain[0].model, targets)
+    cells = [cell.problem for cell in chain]
+    place = {int(test[0]): f for f, (_, test) in enumerate(folds)}
+
+    def read(solved: list[LeftOut]) -> Answers:
+        answers: Answers = [[] for _ in folds]
+        for cell, found in zip(chain, solved, strict=True):
+            predicted: AnyArray = found.decisions
             if is_classifier(cell.model):
                 assert targets.classes is not None
-                predicted = targets.classes[(decisions > 0).astype(np.int64)]
-            for i in range(n):
-                one = slice(i, i + 1)
-                answers[i].append(CellAnswer(cell.index, predicted[one], decisions[one], spent, ending))
-    return answers
+                predicted = targets.classes[(found.decisions > 0).astype(np.int64)]
+            for i, f in place.items():
+                one, spent = slice(i, i + 1), found.seconds / len(folds)
+                answer = CellAnswer(cell.index, predicted[one], found.decisions[one], spent, found.ending)
+                answers[f].append(answer)
+        return answers
+
+    return Statement(partial(solve_without_each, gram, cells, setting, n_threads), read)
 
 
 def _can_be_repaired(cell: GridCell) -> bool:

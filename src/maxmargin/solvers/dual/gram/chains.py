@@ -27,7 +27,7 @@ _NO_KERNEL: Any = None  # values come from the shared matrix
 
 
 @dataclass(frozen=True)
-class Cell:
+class ChainCell:
     """One formulation with its parameters, and the limits of the solver; ``full`` checks in float64."""
 
     form: Formulation
@@ -61,7 +61,7 @@ class Link:
 
 def solve_chain(
     gram: SharedGram,
-    cells: list[Cell],
+    cells: list[ChainCell],
     problems: list[list[ProblemRows]],
     segments: list[IntArray],
     tests: list[IntArray],
@@ -91,7 +91,7 @@ def _runs(n_folds: int, n_problems: int, n_threads: int) -> list[slice]:
 
 def _follow(
     gram: SharedGram,
-    cells: list[Cell],
+    cells: list[ChainCell],
     settings: list[ProblemRows],
     segments: IntArray,
     tests: list[IntArray],
@@ -111,7 +111,7 @@ def _follow(
 
 def solve_cell(
     gram: SharedGram,
-    cell: Cell,
+    cell: ChainCell,
     setting: ProblemRows,
     segments: IntArray,
     test: IntArray,
@@ -131,7 +131,8 @@ def solve_cell(
         if start is None and same_cell is not None:
             start = placed.start_from_fold(same_cell)
         watch = watch_of(cell, len(problem))
-        state = placed.solve(start or placed.first_start(), watch)
+        t, v = start or placed.first_start()
+        state = placed.state(t, v, placed.gram.solve(t, v, watch))
         if not wide and (cell.full or gram.too_coarse(setting.rows, placed.weights_of(state.t), watch.tol)):
             wide = True
             placed = place(gram.wide())
@@ -146,7 +147,7 @@ def solve_cell(
     return Link(time.perf_counter() - began, expansion, sums, state, state.ending)
 
 
-def watch_of(cell: Cell, n_variables: int) -> Watch:
+def watch_of(cell: ChainCell, n_variables: int) -> Watch:
     """The limits of a cell for one solve."""
     s = cell.solver
     return Watch.of(s.tol, s.max_iter, s.time_limit, n_variables, shrinking=s.shrinking)
@@ -156,9 +157,9 @@ def _again(placed: PlacedProblem, state: GramState, watch: Watch) -> GramState:
     """Go on from an answer on a float64 matrix, within what is left of the limits."""
     first = state.ending
     watch.referee.start_again(first.n_iter)
-    later = placed.solve(placed.restart(state.t), watch, first.n_iter)
-    later.ending = first.then(later.ending)
-    return later
+    t, v = placed.restart(state.t)
+    ending = placed.gram.solve(t, v, watch, first.n_iter)
+    return placed.state(t, v, first.then(ending))
 
 
 def _solution(state: GramState) -> Solution:
@@ -175,7 +176,11 @@ def _solution(state: GramState) -> Solution:
 
 
 def solve_families(
-    gram: SharedGram, cells: list[Cell], settings: list[ProblemRows], tests: list[IntArray], n_threads: int
+    gram: SharedGram,
+    cells: list[ChainCell],
+    settings: list[ProblemRows],
+    tests: list[IntArray],
+    n_threads: int,
 ) -> list[list[Link]]:
     """Links of a chain of regressions or outlier detectors, by fold and then in the order of ``cells``.
 
@@ -197,7 +202,7 @@ def solve_families(
     return [[links[j] for j in range(len(cells))] for links in found]
 
 
-def _families(cells: list[Cell]) -> list[list[int]]:
+def _families(cells: list[ChainCell]) -> list[list[int]]:
     """Places of cells that differ in epsilon only, the largest epsilon first."""
     families: dict[Formulation, list[int]] = {}
     for place in reversed(range(len(cells))):
@@ -218,7 +223,7 @@ def _spans(leads: list[list[Link]]) -> list[slice]:
 
 def _along(
     gram: SharedGram,
-    cells: list[Cell],
+    cells: list[ChainCell],
     families: list[list[int]],
     setting: ProblemRows,
     segments: IntArray,

@@ -20,7 +20,7 @@ from maxmargin.compute.dual import pair_of_classes
 from maxmargin.compute.dual.pair_of_classes import PairAnswers
 from maxmargin.problems.formulations import Classification
 from maxmargin.problems.solution import Ending, Status, worst_ending
-from maxmargin.solvers.dual.gram.chains import Cell
+from maxmargin.solvers.dual.gram.chains import ChainCell
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
 
 _NO_LIMIT = 2**62
@@ -78,7 +78,7 @@ class PairSolutions:
 
 def solve_pairs(
     gram: SharedGram,
-    cells: list[Cell],
+    cells: list[ChainCell],
     codes: IntArray,
     tests: list[IntArray],
     weights: FloatArray,
@@ -166,7 +166,9 @@ class _SolvedPair:
     endings: list[Ending]
 
 
-def _solve(blocks: ClassBlocks, cells: list[Cell], weights: FloatArray, pair: tuple[int, int]) -> _SolvedPair:
+def _solve(
+    blocks: ClassBlocks, cells: list[ChainCell], weights: FloatArray, pair: tuple[int, int]
+) -> _SolvedPair:
     """The problems of a pair, by cell and fold.
 
     The first cell goes from fold to fold, every other cell starts from the one before on the same fold.
@@ -205,7 +207,7 @@ def ending_of(steps: int, violation: float, tol: float, max_steps: int) -> Endin
     return Ending(Status.MAX_ITER if steps >= max_steps else Status.STALLED, steps, violation)
 
 
-def _limits(cells: list[Cell], weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _limits(cells: list[ChainCell], weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Bounds and ridges of all cells and folds, of shape (n_cells * n_folds, n_rows); 0 for rows left out."""
     shape = (len(cells), *weights.shape)
     bounds, ridges = np.empty(shape), np.empty(shape)

@@ -21,7 +21,7 @@ from maxmargin.compute.dual.fold_problems import FoldAnswers, FoldMatrix, solve_
 from maxmargin.kernels import RBF
 from maxmargin.kernels.vector_base import resolve_gamma
 from maxmargin.problems.solution import Ending, worst_ending
-from maxmargin.solvers.dual.gram.chains import Cell, watch_of
+from maxmargin.solvers.dual.gram.chains import ChainCell, watch_of
 from maxmargin.solvers.dual.gram.class_pairs import ending_of
 from maxmargin.solvers.dual.gram.gram_problem import GramProblem
 from maxmargin.solvers.dual.gram.leave_one_out import leave_out
@@ -49,7 +49,7 @@ class SubsetProblems:
     """
 
     kernel: SubsetKernel
-    cell: Cell
+    cell: ChainCell
     views: list[FloatArray]
     splits: Splits
     signs: FloatArray

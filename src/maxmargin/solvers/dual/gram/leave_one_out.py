@@ -7,6 +7,8 @@ gamma="scale" are refitted for every row instead.
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,7 +17,7 @@ from maxmargin.base.threads import check_stop, run
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.dual.left_out_points import leave_each_out
 from maxmargin.problems.solution import Ending, worst_ending
-from maxmargin.solvers.dual.gram.chains import Cell, ProblemRows, solve_cell
+from maxmargin.solvers.dual.gram.chains import ChainCell, ProblemRows, solve_cell
 from maxmargin.solvers.dual.gram.class_pairs import ending_of
 from maxmargin.solvers.dual.gram.gram_problem import GramProblem
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
@@ -24,24 +26,39 @@ from maxmargin.solvers.dual.gram.warm_starts import GramState
 _NO_LIMIT = 2**62
 
 
-def decisions_without_each(
-    gram: SharedGram, cell: Cell, setting: ProblemRows, before: GramState | None, n_threads: int
-) -> tuple[FloatArray, GramState, Ending]:
-    """f(x_i) of the problem without row i, for every row; the state with all rows; how all of it ended."""
+@dataclass(frozen=True)
+class LeftOut:
+    """f(x_i) of the problem without row i, for every row; how all problems ended, and the time they took."""
+
+    decisions: FloatArray
+    ending: Ending
+    seconds: float
+
+
+def solve_without_each(
+    gram: SharedGram, cells: list[ChainCell], setting: ProblemRows, n_threads: int
+) -> list[LeftOut]:
+    """Leave-one-out of a chain of cells; each starts from the solution of the one before."""
     n = len(gram.narrow)
-    every = np.arange(n)
-    link = solve_cell(gram, cell, setting, np.array([[0, n]]), every, along=before)
-    if link.state is None:
-        raise ValueError(link.failure)
-    state = link.state
-    problem = GramProblem(gram.wide() if state.wide else gram.narrow, np.array([[0, n]]), state.signed, 1)
-    decisions = state.v - state.multipliers[0]
-    again = leave_out(problem, state.t, state.v, cell, decisions, n_threads)
-    return decisions, state, worst_ending([state.ending, again])
+    everything = np.array([[0, n]])
+    state: GramState | None = None
+    found = []
+    for cell in cells:
+        began = time.perf_counter()
+        link = solve_cell(gram, cell, setting, everything, np.arange(n), along=state)
+        if link.state is None:
+            raise ValueError(link.failure)
+        state = link.state
+        problem = GramProblem(gram.wide() if state.wide else gram.narrow, everything, state.signed, 1)
+        decisions = state.v - state.multipliers[0]
+        again = leave_out(problem, state.t, state.v, cell, decisions, n_threads)
+        ending = worst_ending([state.ending, again])
+        found.append(LeftOut(decisions, ending, time.perf_counter() - began))
+    return found
 
 
 def leave_out(
-    problem: GramProblem, t: FloatArray, v: FloatArray, cell: Cell, decisions: FloatArray, n_threads: int
+    problem: GramProblem, t: FloatArray, v: FloatArray, cell: ChainCell, decisions: FloatArray, n_threads: int
 ) -> Ending:
     """Replace the decisions at points that matter by those of the problem solved without them."""
     tol, max_iter = cell.solver.tol, cell.solver.max_iter

@@ -15,7 +15,7 @@ from maxmargin.compute.dual.block_solver import Signed
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Ending
 from maxmargin.solvers.dual.gram.free_system import hand_out
-from maxmargin.solvers.dual.gram.gram_problem import GramProblem, Watch, on_bounds
+from maxmargin.solvers.dual.gram.gram_problem import GramProblem, on_bounds
 
 Start = tuple[FloatArray, FloatArray]  # signed variables t, and v = K weights(t)
 
@@ -46,10 +46,8 @@ class PlacedProblem:
         self.gram = GramProblem.of(problem, K, rows, segments)
         self.signed = self.gram.signed
 
-    def solve(self, start: Start, watch: Watch, steps: int = 0) -> GramState:
-        """Solve from a start, whose arrays are changed, after ``steps`` steps elsewhere."""
-        t, v = start
-        ending = self.gram.solve(t, v, watch, steps)
+    def state(self, t: FloatArray, v: FloatArray, ending: Ending) -> GramState:
+        """What a solve has left, with the multipliers of the equalities."""
         multipliers = self.problem.multipliers(self.gram.gradient(t, v), np.abs(t))
         return GramState(t, v, self.signed, multipliers, ending)
 

@@ -21,7 +21,9 @@ class Certificate:
     complete : True when every row was checked, False when a sample was (see ``n_checked``).
     convex : False when the problem is not convex, so that no gap exists.
     n_checked : number of rows whose conditions were evaluated.
-    n_machines : number of binary machines of which this is the worst one's certificate.
+    n_machines : number of binary problems of which this is the worst one's certificate.
+    backward_error : for a linear system, the size of the smallest relative change of its numbers after which
+        the solution is exact (Rigal & Gaches 1967); about 1e-16 is the best that float64 can do.
 
     A figure that does not exist for this problem, or was not computed, is NaN.
     """
@@ -36,6 +38,7 @@ class Certificate:
     convex: bool = True
     n_checked: int = 0
     n_machines: int = 1
+    backward_error: float = nan
 
     @classmethod
     def between(cls, primal: float, dual: float, **figures: Any) -> Self:
@@ -60,6 +63,8 @@ class Certificate:
                 f"primal {self.primal:.10g}, dual {self.dual:.10g}, gap {self.gap:.3g} "
                 f"({self.relative_gap:.2g} relative)"
             )
+        if not isnan(self.backward_error):
+            lines.append(f"backward error {self.backward_error:.2g}")
         several = f"the worst of {self.n_machines} machines: " if self.n_machines > 1 else ""
         return f"Certificate: {several}" + "; ".join(lines)
 

@@ -54,7 +54,10 @@ def filters() -> None:
     heading("Example 2.1: Fisher's score")
     two = PEOPLE[["height", "weight"]]
     rows: dict[str, dict[str, object]] = {"text": {"height": 4.44, "weight": 0.91}}
-    for kind, name in (("signal_to_noise", "|m+ - m-| / (s+ + s-)"), ("printed", "(2.1) as printed")):
+    for kind, name in (
+        ("signal_to_noise", "|m+ - m-| / (s+ + s-)"),
+        ("difference_over_variance", "(2.1) as printed"),
+    ):
         scores = FisherScore(kind=kind).fit(two, TALL).scores_
         rows[name] = dict(zip(two.columns, scores, strict=True))
     side_by_side(rows, "formula")
@@ -109,7 +112,7 @@ def correlations() -> None:
         {
             name: {
                 "text": text[name],
-                "(2.5) as printed": cfs_merit(r_cf[s], r_ff[np.ix_(s, s)], kind="printed"),
+                "(2.5) as printed": cfs_merit(r_cf[s], r_ff[np.ix_(s, s)], kind="per_column"),
                 "Hall's": cfs_merit(r_cf[s], r_ff[np.ix_(s, s)]),
             }
             for name, s in subsets.items()

@@ -34,17 +34,17 @@ from maxmargin.feature_selection import (
 R_CF = np.array([0.95, 0.8, 0.7])
 R_FF = np.array([[1, 0.5, 0.33], [0.5, 1, 0.75], [0.33, 0.75, 1]])
 WORKED_MERITS = {
-    "printed": {(0, 1, 2): 1.217, (0, 1): 1.107, (0, 2): 1.081, (1, 2): 0.905},
+    "per_column": {(0, 1, 2): 1.217, (0, 1): 1.107, (0, 2): 1.081, (1, 2): 0.905},
     "hall": {(0, 1, 2): 0.987, (0, 1): 1.010, (0, 2): 1.012, (1, 2): 0.802},
 }
 
 
-@pytest.mark.parametrize("kind", ["printed", "hall"])
+@pytest.mark.parametrize("kind", ["per_column", "hall"])
 def test_the_worked_merits(kind):
     merits = {s: cfs_merit(R_CF[list(s)], R_FF[np.ix_(s, s)], kind=kind) for s in WORKED_MERITS[kind]}
     assert merits == pytest.approx(WORKED_MERITS[kind], abs=5e-4)
     assert cfs_merit(R_CF[:1], R_FF[:1, :1], kind=kind) == 0.95
-    assert max(merits, key=merits.get) == {"printed": (0, 1, 2), "hall": (0, 2)}[kind]
+    assert max(merits, key=merits.get) == {"per_column": (0, 1, 2), "hall": (0, 2)}[kind]
 
 
 def test_cfs_merit_of_data_is_the_formula_on_symmetrical_uncertainties():

@@ -30,7 +30,8 @@ Y = np.array(list("+---+-++"))
 
 
 @pytest.mark.parametrize(
-    ("kind", "expected"), [("printed", [1.7196, 0.3886]), ("signal_to_noise", [4.447, 0.9089])]
+    ("kind", "expected"),
+    [("difference_over_variance", [1.7196, 0.3886]), ("signal_to_noise", [4.447, 0.9089])],
 )
 def test_the_worked_fisher_scores(kind, expected):
     np.testing.assert_allclose(FisherScore(kind=kind).fit(X, Y).scores_, expected, rtol=3e-4)

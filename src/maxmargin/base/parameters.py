@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 
-def as_number(value: Any) -> float:
+def as_number(value: object) -> float:
     """The value as a float; NaN where it is not a number."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
@@ -20,14 +19,14 @@ def as_number(value: Any) -> float:
         return math.copysign(math.inf, value)
 
 
-def check_positive(name: str, value: Any, *, infinite: bool = False) -> None:
+def check_positive(name: str, value: object, *, infinite: bool = False) -> None:
     if not as_number(value) > 0:
         raise ValueError(f"{name}={value!r} must be a number > 0.")
     if math.isinf(as_number(value)) and not infinite:
         raise ValueError(f"{name}={value!r} must be finite.")
 
 
-def check_positives(name: str, values: Any) -> npt.NDArray[np.float64]:
+def check_positives(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """A list of finite numbers > 0 as an array."""
     try:
         given = np.asarray(values, dtype=np.float64)
@@ -38,45 +37,46 @@ def check_positives(name: str, values: Any) -> npt.NDArray[np.float64]:
     return given
 
 
-def check_share(name: str, value: Any) -> None:
+def check_share(name: str, value: object) -> None:
     if not 0 < as_number(value) <= 1:
         raise ValueError(f"{name}={value!r} must be a number in (0, 1].")
 
 
-def check_fraction(name: str, value: Any) -> None:
+def check_fraction(name: str, value: object) -> None:
     if not 0 <= as_number(value) <= 1:
         raise ValueError(f"{name}={value!r} must be a number between 0 and 1.")
 
 
-def check_inner_fraction(name: str, value: Any) -> None:
+def check_inner_fraction(name: str, value: object) -> None:
     if not 0 < as_number(value) < 1:
         raise ValueError(f"{name}={value!r} must be strictly between 0 and 1.")
 
 
-def check_not_negative(name: str, value: Any) -> None:
+def check_not_negative(name: str, value: object) -> None:
     if not 0 <= as_number(value) < math.inf:
         raise ValueError(f"{name}={value!r} must be a finite number >= 0.")
 
 
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in choices:
         *others, last = map(repr, choices)
         raise ValueError(f"{name}={value!r} is unknown: use {', '.join(others)} or {last}.")
 
 
-def check_count(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
-    if not _is_whole(value) or value < least or (most is not None and value > most):
+def check_count(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
+    number = int(value) if isinstance(value, numbers.Integral) and not isinstance(value, bool) else least - 1
+    if number < least or (most is not None and number > most):
         allowed = f">= {least}" if most is None else f"from {least} to {most}"
         raise ValueError(f"{name}={value!r} must be a whole number {allowed}.")
-    return int(value)
+    return number
 
 
-def check_max_iter(value: Any) -> None:
-    if not _is_whole(value) or value < -1 or value == 0:
+def check_max_iter(value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < -1 or value == 0:
         raise ValueError(f"max_iter={value!r} must be a whole number >= 1, or -1 for no limit.")
 
 
-def count_or_share(value: Any, total: int) -> int | None:
+def count_or_share(value: object, total: int) -> int | None:
     """A number of ``total`` items from a whole number >= 1 or a share in (0, 1); None for anything else."""
     number = as_number(value)
     if 0 < number < 1:
@@ -84,21 +84,17 @@ def count_or_share(value: Any, total: int) -> int | None:
     return int(number) if number >= 1 and number.is_integer() else None
 
 
-def check_flag(name: str, value: Any) -> None:
+def check_flag(name: str, value: object) -> None:
     """Require True or False: a string such as "no" would count as True."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name}={value!r} must be True or False.")
 
 
-def check_flags(estimator: Any, *names: str) -> None:
+def check_flags(estimator: object, *names: str) -> None:
     for name in names:
         check_flag(name, getattr(estimator, name))
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def check_time_limit(value: Any) -> None:
+def check_time_limit(value: object) -> None:
     if value is not None:
         check_positive("time_limit", value)

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from maxmargin.base.tables import dates_refused, fitted_table, known_columns
-from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, TableLike
 
 Categorical = str | Sequence[int] | Sequence[str] | Sequence[bool] | None
 
@@ -60,7 +60,7 @@ def feature_names(estimator: Any) -> list[str]:
     return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else [str(n) for n in names]
 
 
-def position(name: Any, names: Sequence[str]) -> int:
+def position(name: object, names: Sequence[str]) -> int:
     """Position of a column given by name or number."""
     if name in names:
         return names.index(name)
@@ -81,7 +81,9 @@ def column_mask(wanted: Collection[Any], names: Sequence[str]) -> BoolArray:
     return mask
 
 
-def read_columns(estimator: Any, X: Any, *, reset: bool = True, categorical: Any = ()) -> list[Column]:
+def read_columns(
+    estimator: object, X: TableLike, *, reset: bool = True, categorical: Collection[Any] = ()
+) -> list[Column]:
     """Columns of a dataframe (pandas, polars) or array; the estimator learns or compares their names.
 
     ``categorical`` holds names or positions of the columns whose numbers are codes of categories.
@@ -99,7 +101,7 @@ def read_columns(estimator: Any, X: Any, *, reset: bool = True, categorical: Any
     return columns_of(X, feature_names(estimator), categorical)
 
 
-def columns_of(X: Any, names: Sequence[str], categorical: Any = ()) -> list[Column]:
+def columns_of(X: TableLike, names: Sequence[str], categorical: Collection[Any] = ()) -> list[Column]:
     """The columns of a dataframe or array that has been checked, under the given names."""
     if len(set(names)) < len(names):
         raise ValueError(f"Column names must differ from each other, got {', '.join(names)}.")
@@ -148,7 +150,7 @@ def as_column(name: str, values: AnyArray, is_category: bool = False) -> Column:
     return Column(name, objects, False)
 
 
-def coded_table(estimator: Any, X: Any, categorical: Categorical = "auto") -> CodedTable:
+def coded_table(estimator: object, X: TableLike, categorical: Categorical = "auto") -> CodedTable:
     """Validate ``X`` for ``estimator`` (which learns its column names) and code the categories.
 
     ``categorical="auto"`` takes the columns of a dataframe that hold text, categories or booleans; a list of

@@ -14,13 +14,22 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, validate_data
 
 from maxmargin.base.parameters import check_not_negative
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import (
+    AnyArray,
+    ClassWeightLike,
+    FloatArray,
+    IntArray,
+    LabelLike,
+    TableLike,
+    TargetLike,
+    WeightLike,
+)
 
 _FEW_CLASSES = 20
 SQUARES_TOO_LARGE = "the squares of X are too large for floating-point numbers: scale its columns."
 
 
-def checked_table(X: Any, **options: Any) -> Any:
+def checked_table(X: TableLike, **options: Any) -> Any:
     """scikit-learn's check_array; its refusals also say which column is wrong and what to do."""
     _check_is_table(X)
     if isinstance(X, (np.ndarray, pd.DataFrame)) and (
@@ -57,7 +66,7 @@ def _advice(reason: str, X: Any) -> str | None:
     return None
 
 
-def known_columns(estimator: Any, X: Any, *, reset: bool = True) -> None:
+def known_columns(estimator: object, X: TableLike, *, reset: bool = True) -> None:
     """The estimator learns the number and names of the columns or, without reset, compares them."""
     _check_is_table(X)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -74,14 +83,14 @@ def _check_is_table(X: Any) -> None:
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
 
 
-def fitted_table(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Any:
+def fitted_table(estimator: object, X: TableLike, *, reset: bool = True, **options: Any) -> Any:
     """`checked_table` together with `known_columns`."""
     values = checked_table(X, estimator=estimator, **options)
     known_columns(estimator, X, reset=reset)
     return values
 
 
-def numbers_or_csr(estimator: Any, X: Any, *, reset: bool = True, learns: bool | None = None) -> Any:
+def numbers_or_csr(estimator: object, X: TableLike, *, reset: bool = True, learns: bool | None = None) -> Any:
     """`fitted_table` of float64 or float32, row-major or CSR.
 
     Overflow of squares is checked where the estimator ``learns`` from X; by default where ``reset`` is True.
@@ -106,10 +115,9 @@ def _is_plain(X: Any) -> bool:
     return _squares_are_finite(X)  # otherwise the full check decides
 
 
-def check_squares(X: Any) -> None:
+def check_squares(X: AnyArray | sp.csr_array) -> None:
     """Refuse finite rows, dense or sparse, whose squares overflow: every model adds squares up."""
-    values = X.data if sp.issparse(X) else X
-    if not _squares_are_finite(values):
+    if not _squares_are_finite(np.asarray(X.data) if sp.issparse(X) else X):
         raise ValueError(SQUARES_TOO_LARGE)
 
 
@@ -151,14 +159,14 @@ def _column(X: Any, j: int) -> str:
     return f" in column {X.columns[j]!r}" if hasattr(X, "columns") else f" in column {j}"
 
 
-def checked_labels(y: Any, n_rows: int, estimator: Any) -> AnyArray:
+def checked_labels(y: TargetLike | None, n_rows: int, estimator: object) -> AnyArray:
     """Class labels of shape (n_rows,), none of them missing."""
     labels = _present_labels(y, n_rows, estimator)
     check_classification_targets(labels)
     return labels
 
 
-def _present_labels(y: Any, n_rows: int, estimator: Any) -> AnyArray:
+def _present_labels(y: TargetLike | None, n_rows: int, estimator: object) -> AnyArray:
     labels: AnyArray = checked_target(y, n_rows, estimator)
     missing = int(pd.isna(labels).sum()) if labels.dtype == object else 0  # NaN was refused already
     if missing:
@@ -168,7 +176,7 @@ def _present_labels(y: Any, n_rows: int, estimator: Any) -> AnyArray:
     return labels
 
 
-def class_codes(y: Any, n_rows: int, estimator: Any) -> tuple[AnyArray, IntArray]:
+def class_codes(y: TargetLike | None, n_rows: int, estimator: object) -> tuple[AnyArray, IntArray]:
     """The classes, two or more in order, and the rows' codes 0 ... n_classes - 1 of shape (n_rows,)."""
     labels = _present_labels(y, n_rows, estimator)
     classes, codes = _coded(labels)
@@ -204,13 +212,13 @@ class Classes:
         return np.bincount(self.codes, minlength=len(self.labels)).astype(np.float64)
 
 
-def read_classes(y: Any, n_rows: int, estimator: Any) -> Classes:
+def read_classes(y: TargetLike | None, n_rows: int, estimator: object) -> Classes:
     """`class_codes` as one object."""
     labels, codes = class_codes(y, n_rows, estimator)
     return Classes(codes, labels)
 
 
-def positive_index(classes: AnyArray, positive: Any) -> int:
+def positive_index(classes: AnyArray, positive: LabelLike | None) -> int:
     """Position of the positive class in the sorted ``classes``: the last of two, unless it is named."""
     if positive is None:
         if len(classes) > 2:
@@ -225,7 +233,7 @@ def positive_index(classes: AnyArray, positive: Any) -> int:
     return int(found[0])
 
 
-def as_rows(X: Any) -> Any:
+def as_rows(X: TableLike) -> Any:
     """X in a form that can be cut by rows: tables and strings unchanged, sparse as CSR, else an array."""
     if X is None or isinstance(X, str):
         raise ValueError(f"X={X!r} is not a table: give rows and columns.")
@@ -239,7 +247,12 @@ def as_rows(X: Any) -> Any:
     return rows
 
 
-def as_targets(estimator: Any, y: Any, n_rows: int) -> AnyArray | None:
+def n_rows(X: TableLike) -> int:
+    """Number of rows of whatever `as_rows` returns."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
+
+
+def as_targets(estimator: object, y: TargetLike | None, n_rows: int) -> AnyArray | None:
     """Targets of shape (n_rows,) as the estimator needs them: labels, numbers, anything, or None."""
     if y is None and not get_tags(estimator).target_tags.required:
         return None
@@ -249,7 +262,7 @@ def as_targets(estimator: Any, y: Any, n_rows: int) -> AnyArray | None:
     return read(y, n_rows, estimator)
 
 
-def check_two_classes(classes: AnyArray, estimator: Any) -> None:
+def check_two_classes(classes: AnyArray, estimator: object) -> None:
     if len(classes) < 2:
         raise ValueError(
             f"{type(estimator).__name__} needs at least two classes, and y holds one class only, "
@@ -257,7 +270,7 @@ def check_two_classes(classes: AnyArray, estimator: Any) -> None:
         )
 
 
-def checked_numbers(y: Any, n_rows: int, estimator: Any) -> FloatArray:
+def checked_numbers(y: TargetLike | None, n_rows: int, estimator: object) -> FloatArray:
     """Finite targets of shape (n_rows,) in float64."""
     try:
         numbers = np.asarray(checked_target(y, n_rows, estimator, numeric=True), dtype=np.float64)
@@ -273,7 +286,9 @@ def checked_numbers(y: Any, n_rows: int, estimator: Any) -> FloatArray:
     return numbers
 
 
-def checked_target(y: Any, n_rows: int, estimator: Any, *, numeric: bool = False) -> AnyArray:
+def checked_target(
+    y: TargetLike | None, n_rows: int, estimator: object, *, numeric: bool = False
+) -> AnyArray:
     """A target of shape (n_rows,) without NaN and infinity, of numbers or of anything."""
     if y is None:
         raise ValueError(
@@ -298,7 +313,7 @@ def checked_target(y: Any, n_rows: int, estimator: Any, *, numeric: bool = False
     return values
 
 
-def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+def row_weights(sample_weight: WeightLike | None, n_rows: int) -> FloatArray:
     """Weights of the rows in float64, of shape (n_rows,), >= 0 and not all 0; None gives ones."""
     if sample_weight is None:
         return np.ones(n_rows)
@@ -322,7 +337,12 @@ def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
 
 
 def example_weights(
-    sample_weight: Any, class_weight: Any, classes: AnyArray, codes: IntArray, *, balance_sums: bool = False
+    sample_weight: WeightLike | None,
+    class_weight: ClassWeightLike | None,
+    classes: AnyArray,
+    codes: IntArray,
+    *,
+    balance_sums: bool = False,
 ) -> FloatArray:
     """`row_weights` times `class_factors`; refused where a class has no row of positive weight.
 
@@ -342,7 +362,7 @@ def example_weights(
     return weights
 
 
-def class_weights(class_weight: Any, classes: AnyArray, counts: AnyArray) -> FloatArray:
+def class_weights(class_weight: ClassWeightLike | None, classes: AnyArray, counts: AnyArray) -> FloatArray:
     """The factor that ``class_weight`` gives to each class, of shape (n_classes,).
 
     ``counts`` are rows or sums of weights by class; "balanced" gives 0 to a class without any.
@@ -368,7 +388,10 @@ def class_weights(class_weight: Any, classes: AnyArray, counts: AnyArray) -> Flo
 
 
 def class_factors(
-    class_weight: Any, classes: AnyArray, codes: IntArray, weights: FloatArray | None = None
+    class_weight: ClassWeightLike | None,
+    classes: AnyArray,
+    codes: IntArray,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
     """The factor that ``class_weight`` gives to each row, of shape (n_rows,).
 

@@ -1,4 +1,4 @@
-"""What every selector shares: the scikit-learn transformer, the history, the picture."""
+"""Base class of all selectors: the scikit-learn transformer, the history, the picture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 
 
 class Selector(SelectorMixin, BaseEstimator):
-    """A transformer that keeps some columns.
+    """A transformer that keeps some of the columns.
 
     A subclass sets ``support_`` (mask of shape (n_features_in_,)) and ``history_`` (a DataFrame) in fit.
     """
@@ -37,7 +37,7 @@ class Selector(SelectorMixin, BaseEstimator):
 
     def display(self, *, ax: Any = None) -> Any:
         """Draw what the selection found; returns the SelectionDisplay (its arrays and its axes)."""
-        # displays know selectors, not the other way round: the face is looked up by name when asked for
+        # looked up by name: displays import selectors, so selectors cannot import displays
         displays: Any = import_module("maxmargin.displays.choices.selection_display")
         return displays.SelectionDisplay.from_estimator(self).plot(ax=ax)
 

@@ -1,4 +1,4 @@
-"""All methods side by side: ranks, errors and stability in one table."""
+"""Feature selection methods side by side: ranks, errors and stability in one table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 
 from maxmargin.base.parameters import check_count
 from maxmargin.base.table_columns import feature_names
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray, FoldsLike, RandomStateLike, TableLike, TargetLike
 from maxmargin.feature_selection.base import Selector, how_many
 from maxmargin.feature_selection.criteria import CFSMerit
 from maxmargin.feature_selection.rankers import FisherScore, SymmetricalUncertainty
@@ -43,7 +43,7 @@ class Comparison:
     chosen : DataFrame of booleans, the same shape.
     frequency : DataFrame, how often each variable was chosen over the resamples.
     methods : DataFrame, one row for each method: number of variables, error of the chosen variables over the
-        folds, error when the selection itself is repeated inside every fold (nested_error: the honest one),
+        folds, error when the selection itself is repeated inside every fold (nested_error, the unbiased one),
         stability over the resamples (1 always the same choice, 0 as good as chance) and seconds.
     """
 
@@ -54,7 +54,7 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """Everything in one table: ranks and frequencies of the variables, then the methods' figures."""
+        """One table: ranks and frequencies of the variables, then the figures of the methods."""
         parts = {
             "rank": self.ranks,
             "chosen": self.chosen.astype(int),
@@ -69,15 +69,15 @@ class Comparison:
 
 
 def compare(
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: TargetLike,
     methods: Mapping[str, Selector] | None = None,
     *,
     estimator: Any = None,
     n_features: int | float | None = None,
-    cv: Any = 10,
+    cv: FoldsLike = 10,
     n_resamples: int = 10,
-    random_state: Any = 0,
+    random_state: RandomStateLike | None = 0,
 ) -> Comparison:
     """Run selection methods on one table and report ranks, errors and stability.
 
@@ -107,12 +107,12 @@ def compare(
     [3, 4, 1, 2]
     """
     estimator = make_pipeline(StandardScaler(), SVC()) if estimator is None else estimator
-    y = np.asarray(y)
+    labels = np.asarray(y)
     if methods is None:
         methods = default_methods(estimator, how_many(np.shape(X)[1], n_features), cv)
-    splits = make_folds(cv, estimator, X, y, random_state=None)
-    draws = _draws(X, y, n_resamples, random_state)
-    found = {name: _examine(method, X, y, estimator, splits, draws) for name, method in methods.items()}
+    splits = make_folds(cv, estimator, X, labels, random_state=None)
+    draws = _draws(labels, n_resamples, random_state)
+    found = {name: _examine(method, X, labels, estimator, splits, draws) for name, method in methods.items()}
     names = found[next(iter(found))].names
     return Comparison(
         ranks=pd.DataFrame({name: f.ranks for name, f in found.items()}, index=names),
@@ -122,7 +122,7 @@ def compare(
     )
 
 
-def default_methods(estimator: Any, n_features: int, cv: Any = 10) -> dict[str, Selector]:
+def default_methods(estimator: Any, n_features: int, cv: FoldsLike = 10) -> dict[str, Selector]:
     """Filters, wrappers and elimination that keep ``n_features`` columns (CFS keeps what it finds best)."""
     linear = make_pipeline(StandardScaler(), SVC(kernel="linear"))
     return {
@@ -221,7 +221,7 @@ def variable_ranks(selector: Any) -> AnyArray:
     return ranks
 
 
-def _draws(X: Any, y: AnyArray, n_resamples: int, random_state: Any) -> list[AnyArray]:
+def _draws(y: AnyArray, n_resamples: int, random_state: RandomStateLike | None) -> list[AnyArray]:
     check_count("n_resamples", n_resamples, least=0)
     if n_resamples == 0:
         return []

@@ -1,10 +1,11 @@
-"""What a subset of columns is worth without a model: CFS merit, class distances, your own function."""
+"""Criteria that need no model: CFS merit, class distances, your own function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,17 +14,17 @@ from sklearn.utils import _safe_indexing
 from maxmargin.base.parameters import check_choice, check_fraction
 from maxmargin.base.table_columns import Categorical, coded_table
 from maxmargin.base.tables import read_classes
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, TableLike, TargetLike
 from maxmargin.compute.columns.column_entropy import uncertainty_with_all
 from maxmargin.feature_selection.rankers import discrete_codes
 
 Subset = tuple[int, ...]
 Scorer = Callable[[Sequence[Subset]], FloatArray]
-MeritKind = Literal["hall", "printed"]
+MeritKind = Literal["hall", "per_column"]
 
 
 class Criterion(BaseEstimator):
-    """The worth J(S) of a subset S of the columns.
+    """The value J(S) of a subset S of the columns.
 
     A subclass gives `prepare`, which looks at the data once and returns the function that scores subsets.
 
@@ -36,11 +37,12 @@ class Criterion(BaseEstimator):
     maximize: bool = True
     monotone: bool = False
 
-    def prepare(self, X: Any, y: Any) -> Scorer:
+    def prepare(self, X: TableLike, y: TargetLike) -> Scorer:
         """Return the function from a sequence of subsets (ascending column numbers) to their values."""
-        raise NotImplementedError  # each criterion says how
+        raise NotImplementedError
 
 
+@dataclass(eq=False, repr=False)
 class Custom(Criterion):
     """Your own criterion: ``function(X_subset, y)`` returns a number.
 
@@ -61,14 +63,12 @@ class Custom(Criterion):
     ['x2']
     """
 
-    def __init__(
-        self, function: Callable[[Any, Any], float], *, maximize: bool, monotone: bool = False
-    ) -> None:
-        self.function = function
-        self.maximize = maximize
-        self.monotone = monotone
+    function: Callable[..., float]
+    _: KW_ONLY
+    maximize: bool = field()
+    monotone: bool = False
 
-    def prepare(self, X: Any, y: Any) -> Scorer:
+    def prepare(self, X: TableLike, y: TargetLike) -> Scorer:
         def score(subsets: Sequence[Subset]) -> FloatArray:
             return np.array(
                 [self.function(_safe_indexing(X, list(s), axis=1), y) for s in subsets], dtype=float
@@ -80,8 +80,9 @@ class Custom(Criterion):
 def cfs_merit(r_cf: FloatArray, r_ff: FloatArray, *, kind: MeritKind = "hall") -> float:
     """Merit of a subset of k columns from its correlations with the class and among themselves.
 
-    ``"hall"``: k mean(r_cf) / sqrt(k + k (k - 1) mean(r_ff)), Hall (1999), equation 4.2; ``"printed"`` has
-    (k - 1) in place of k (k - 1), which punishes redundancy less.
+    ``"hall"``: k mean(r_cf) / sqrt(k + k (k - 1) mean(r_ff)), Hall (1999), equation 4.2, where every ordered
+    pair of columns adds its correlation; ``"per_column"`` has (k - 1) in place of k (k - 1), one mean
+    correlation for each further column, which penalises redundancy less.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def cfs_merit(r_cf: FloatArray, r_ff: FloatArray, *, kind: MeritKind = "hall") -
     >>> round(cfs_merit(np.array([0.95, 0.7]), np.array([[1, 0.33], [0.33, 1]])), 3)
     1.012
     """
-    check_choice("kind", kind, ("hall", "printed"))
+    check_choice("kind", kind, get_args(MeritKind))
     k = len(r_cf)
     if k == 1:
         return float(r_cf[0])
@@ -104,6 +105,7 @@ def cfs_merit(r_cf: FloatArray, r_ff: FloatArray, *, kind: MeritKind = "hall") -
     return float(k * np.mean(r_cf) / np.sqrt(k + pairs * mean_ff))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CFSMerit(Criterion):
     """Correlation-based merit of a subset: close to the class, far from each other.
 
@@ -111,7 +113,7 @@ class CFSMerit(Criterion):
 
     Parameters
     ----------
-    kind : "hall" or "printed", see `cfs_merit`.
+    kind : "hall" or "per_column", see `cfs_merit`.
     categorical : "auto" (by the dtypes of a dataframe), or a list of columns.
 
     Notes
@@ -128,11 +130,10 @@ class CFSMerit(Criterion):
     ['petal length (cm)', 'petal width (cm)']
     """
 
-    def __init__(self, *, kind: MeritKind = "hall", categorical: Categorical = "auto") -> None:
-        self.kind = kind
-        self.categorical = categorical
+    kind: MeritKind = "hall"
+    categorical: Categorical = "auto"
 
-    def prepare(self, X: Any, y: Any) -> Scorer:
+    def prepare(self, X: TableLike, y: TargetLike) -> Scorer:
         table = coded_table(self, X, self.categorical)
         classes = read_classes(y, table.shape[0], self)
         codes = np.ascontiguousarray(discrete_codes(table, classes).T)
@@ -153,15 +154,14 @@ class CFSMerit(Criterion):
         return lambda subsets: np.array([merit(subset) for subset in subsets])
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _ClassDistance(Criterion):
     """Distance of Gaussian classes, the mean over pairs of classes; monotone in the subset."""
 
     monotone = True
+    shrinkage: float = 0.0
 
-    def __init__(self, *, shrinkage: float = 0.0) -> None:
-        self.shrinkage = shrinkage
-
-    def prepare(self, X: Any, y: Any) -> Scorer:
+    def prepare(self, X: TableLike, y: TargetLike) -> Scorer:
         check_fraction("shrinkage", self.shrinkage)
         table = coded_table(self, X, None)
         classes = read_classes(y, table.shape[0], self)
@@ -225,7 +225,7 @@ class Bhattacharyya(_ClassDistance):
     """Bhattacharyya distance of Gaussian classes.
 
     1/8 d' S^-1 d + 1/2 log(|S| / sqrt(|S1| |S2|)) with S = (S1 + S2) / 2. Monotone: it is an
-    f-divergence of the marginal laws, so leaving a column out can only lose.
+    f-divergence of the marginal laws, so removing a column never increases it.
     With several classes the mean over pairs; ``shrinkage`` as in `Mahalanobis`.
     Narendra and Fukunaga, A branch and bound algorithm for feature subset selection (1977).
 

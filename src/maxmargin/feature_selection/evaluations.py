@@ -1,4 +1,4 @@
-"""The memory of a search: every subset is evaluated once, counted, timed and kept."""
+"""The record of a search: every subset is evaluated once, counted, timed and kept."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pandas as pd
 
 from maxmargin.feature_selection.criteria import Scorer, Subset
 
-FIRST_CHUNK = 16  # subsets scored at once before anything is known about their cost
-CHUNK_SECONDS = 0.5  # then as many as take about this long, so that progress and Ctrl-C come through
+FIRST_CHUNK = 16  # subsets scored at once before their cost is known
+CHUNK_SECONDS = 0.5  # later chunks take about this long, so that progress and Ctrl-C get a turn
 
 
 @dataclass(frozen=True)
-class Step:
-    """A move of the search: what it did, with which column (None for several), where it stood then."""
+class SearchMove:
+    """A move of the search: action, column (None for several), subset after the move and its value."""
 
     action: str
     column: int | None
@@ -27,11 +27,11 @@ class Step:
 
 
 class Evaluations:
-    """Losses (smaller is better) of subsets, for any search over any criterion."""
+    """Losses (smaller is better) of subsets, for every search and every criterion."""
 
     def __init__(self, scorer: Scorer, n_features: int, *, maximize: bool, verbose: int = 0) -> None:
         self.n_features = n_features
-        self.steps: list[Step] = []
+        self.steps: list[SearchMove] = []
         self._scorer = scorer
         self._sign = -1.0 if maximize else 1.0
         self._losses: dict[Subset, float] = {}
@@ -50,14 +50,14 @@ class Evaluations:
 
     @property
     def best(self) -> Subset | None:
-        """The best subset ever seen; equal losses go to fewer columns, then to the lowest ones."""
+        """The best subset so far; among equal losses fewer columns, then the lowest ones."""
         return None if self._best is None else self._best[2]
 
     def loss(self, subset: Subset) -> float:
         return self.losses([subset])[0]
 
     def losses(self, subsets: Iterable[Subset]) -> list[float]:
-        """Losses of the subsets; the empty one is infinitely bad and never evaluated."""
+        """Losses of the subsets; that of the empty one is infinite without an evaluation."""
         wanted = list(subsets)
         new = [subset for subset in dict.fromkeys(wanted) if subset and subset not in self._losses]
         size = FIRST_CHUNK
@@ -67,19 +67,19 @@ class Evaluations:
         return [self._losses[subset] if subset else np.inf for subset in wanted]
 
     def value(self, subset: Subset) -> float:
-        """The criterion's own value of a subset, in its own direction."""
+        """The value of the criterion for a subset, in its own direction."""
         return self._sign * self.loss(subset)
 
     def loss_of(self, value: float) -> float:
-        """A value of the criterion as a loss."""
+        """The loss that corresponds to a value of the criterion."""
         return self._sign * value
 
     def step(self, action: str, column: int | None, subset: Subset) -> None:
-        """Note a move of the search."""
-        self.steps.append(Step(action, column, subset, self.value(subset)))
+        """Record a move of the search."""
+        self.steps.append(SearchMove(action, column, subset, self.value(subset)))
 
     def history(self, names: list[str]) -> pd.DataFrame:
-        """All evaluations in their order."""
+        """All evaluations in order."""
         records = [
             (number, len(subset), self._sign * loss, tuple(names[j] for j in subset))
             for number, (subset, loss) in enumerate(self._losses.items(), start=1)
@@ -87,7 +87,7 @@ class Evaluations:
         return pd.DataFrame(records, columns=["evaluation", "size", "value", "subset"])
 
     def path(self, names: list[str]) -> pd.DataFrame:
-        """The moves of the search in their order."""
+        """The moves of the search in order."""
         records = [
             (
                 number,
@@ -102,13 +102,13 @@ class Evaluations:
         return pd.DataFrame(records, columns=["step", "action", "variable", "size", "value", "subset"])
 
     def _score(self, chunk: list[Subset]) -> int:
-        """Evaluate a chunk; returns how many subsets fit into the next."""
+        """Evaluate a chunk; return the size of the next."""
         start = time.perf_counter()
         values = np.asarray(self._scorer(chunk), dtype=float)
         seconds = time.perf_counter() - start
         if np.isnan(values).any():
             bad = chunk[int(np.isnan(values).argmax())]
-            raise ValueError(f"the criterion gave NaN for the columns {bad}: it must give a number.")
+            raise ValueError(f"the criterion is NaN for the columns {bad}: it must be a number.")
         for subset, value in zip(chunk, values, strict=True):
             loss = self._sign * float(value)
             self._losses[subset] = loss

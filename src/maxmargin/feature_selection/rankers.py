@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal, Self, get_args
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice
 from maxmargin.base.table_columns import Categorical, CodedTable, coded_table, feature_names
 from maxmargin.base.tables import Classes, read_classes, row_weights
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.discretize import discretize_column, information_gain, symmetrical_uncertainty
 from maxmargin.feature_selection.base import Selector, how_many, rank
 from maxmargin.pieces.collection import Pieces
@@ -20,11 +21,12 @@ from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.moments import variances_of_pieces
 from maxmargin.pieces.survey import learn_columns, survey
 
-FisherKind = Literal["generalized", "printed", "signal_to_noise"]
+FisherKind = Literal["generalized", "difference_over_variance", "signal_to_noise"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Ranker(Selector):
-    """A selector that scores every column by itself and keeps the best.
+    """Base class of the selectors that score one column at a time and keep the best.
 
     Parameters shared by all rankers
     --------------------------------
@@ -39,8 +41,8 @@ class Ranker(Selector):
     history_ : DataFrame with variable, score, rank and selected, best first.
     """
 
-    n_features: int | float | None
-    threshold: float | None
+    n_features: int | float | None = None
+    threshold: float | None = None
 
     def _keep(self, scores: FloatArray) -> None:
         if self.n_features is not None and self.threshold is not None:
@@ -61,10 +63,10 @@ class Ranker(Selector):
 
 
 class WeightedRanker(Ranker):
-    """A ranker whose rows may count more than once."""
+    """Base class of the rankers that take ``sample_weight``."""
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: TableLike, y: TargetLike | None = None, sample_weight: WeightLike | None = None) -> Self:
         """Score the columns of ``X`` for the classes ``y``; ``sample_weight`` counts rows.
 
         `FisherScore` also takes `Pieces`; the other rankers sort their columns and need them in memory.
@@ -85,17 +87,18 @@ class WeightedRanker(Ranker):
     def _fit_pieces(self, pieces: Pieces) -> None:
         raise TypeError(
             f"{type(self).__name__} cannot be computed in pieces: use FisherScore or "
-            "scoring.information_value, or take a sample (pieces.sample(100_000))."
+            "scorecards.information_value, or take a sample (pieces.sample(100_000))."
         )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FisherScore(WeightedRanker):
-    """Rank numeric columns by how far the classes' means are apart for their spread.
+    """Rank numeric columns by the distance of the class means relative to the spread inside the classes.
 
     With class sizes n_k, means m_k and standard deviations s_k (of the population, divided by n_k):
 
     - ``"generalized"`` (any number of classes): sum n_k (m_k - m)^2 / sum n_k s_k^2;
-    - ``"printed"`` (two classes): |m1 - m2| / (s1^2 + s2^2), not free of the unit of measurement;
+    - ``"difference_over_variance"`` (two classes): |m1 - m2| / (s1^2 + s2^2), depends on the units;
     - ``"signal_to_noise"`` (two classes, Golub et al. 1999): |m1 - m2| / (s1 + s2).
 
     A column that is constant inside every class scores infinity when the means differ and 0 otherwise.
@@ -113,16 +116,7 @@ class FisherScore(WeightedRanker):
     array([4.447, 0.909])
     """
 
-    def __init__(
-        self,
-        *,
-        kind: FisherKind = "generalized",
-        n_features: int | float | None = None,
-        threshold: float | None = None,
-    ) -> None:
-        self.kind = kind
-        self.n_features = n_features
-        self.threshold = threshold
+    kind: FisherKind = "generalized"
 
     def _scores(self, table: CodedTable, classes: Classes, weights: FloatArray) -> FloatArray:
         if table.categorical.any():
@@ -147,7 +141,7 @@ class FisherScore(WeightedRanker):
         self._keep(self._from_moments(seen.masses, *variances_of_pieces(pieces, seen)))
 
     def _check_kind(self) -> None:
-        check_choice("kind", self.kind, ("generalized", "printed", "signal_to_noise"))
+        check_choice("kind", self.kind, get_args(FisherKind))
 
     def _from_moments(self, masses: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
         if self.kind == "generalized":
@@ -157,21 +151,14 @@ class FisherScore(WeightedRanker):
             raise ValueError(
                 f"kind={self.kind!r} is for two classes and y has {len(masses)}: use kind='generalized'."
             )
-        spread = variances.sum(axis=0) if self.kind == "printed" else np.sqrt(variances).sum(axis=0)
+        by_variance = self.kind == "difference_over_variance"
+        spread = (variances if by_variance else np.sqrt(variances)).sum(axis=0)
         return _ratio(np.abs(means[0] - means[1]), spread)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _EntropyRanker(WeightedRanker):
-    def __init__(
-        self,
-        *,
-        n_features: int | float | None = None,
-        threshold: float | None = None,
-        categorical: Categorical = "auto",
-    ) -> None:
-        self.n_features = n_features
-        self.threshold = threshold
-        self.categorical = categorical
+    categorical: Categorical = "auto"
 
     def _scores(self, table: CodedTable, classes: Classes, weights: FloatArray) -> FloatArray:
         codes = discrete_codes(table, classes, weights)

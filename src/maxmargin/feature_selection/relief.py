@@ -1,8 +1,9 @@
-"""Relief and ReliefF: columns that differ between near rows of different classes are good ones."""
+"""Relief and ReliefF: good columns differ between neighbouring rows of different classes."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from maxmargin.base.parameters import check_choice, check_count, count_or_share
 from maxmargin.base.table_columns import Categorical, CodedTable, coded_table
 from maxmargin.base.tables import Classes, read_classes
 from maxmargin.base.threads import effective_threads, run, split
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, RandomStateLike, TableLike, TargetLike
 from maxmargin.compute.columns.nearest_rows import relief_sums
 from maxmargin.feature_selection.rankers import Ranker
 
@@ -21,15 +22,16 @@ Distance = Literal["scaled", "raw"]
 Instances = int | float | npt.ArrayLike | None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _ReliefBase(Ranker):
-    n_instances: Instances
-    distance: Distance
-    categorical: Categorical
-    random_state: Any
-    n_jobs: int | None
+    n_instances: Instances = None
+    distance: Distance = "scaled"
+    categorical: Categorical = "auto"
+    random_state: RandomStateLike | None = None
+    n_jobs: int | None = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: TableLike, y: TargetLike) -> Self:
         """Score the columns of ``X`` for the classes ``y``."""
         table = coded_table(self, X, self.categorical)
         classes = read_classes(y, table.shape[0], self)
@@ -45,13 +47,16 @@ class _ReliefBase(Ranker):
     def _relief(self, table: CodedTable, classes: Classes) -> FloatArray:
         raise NotImplementedError  # Relief and ReliefF differ in their neighbours
 
-    def _sums(self, table: CodedTable, classes: Classes, n_neighbors: int, weight: FloatArray) -> FloatArray:
+    def _means(
+        self, table: CodedTable, classes: Classes, rows: IntArray, n_neighbors: int, weight: FloatArray
+    ) -> FloatArray:
+        """Mean over ``rows`` of the weighted differences to their hits and misses, of shape (n_features,)."""
         check_choice("distance", self.distance, ("scaled", "raw"))
         if self.distance == "raw" and table.categorical.any():
             raise ValueError("distance='raw' is for numbers only: use distance='scaled' with categories.")
         diffs = _scaled(table)
         measured = np.ascontiguousarray(table.values.T) if self.distance == "raw" else diffs
-        rows, n_threads = self.instances_, effective_threads(self.n_jobs)
+        n_threads = effective_threads(self.n_jobs)
         codes = classes.codes.astype(np.int64)
         tasks = [
             lambda part=part: relief_sums(
@@ -95,41 +100,20 @@ class Relief(_ReliefBase):
     array([0.5 , 0.15])
     """
 
-    def __init__(
-        self,
-        *,
-        n_instances: Instances = None,
-        distance: Distance = "scaled",
-        n_features: int | float | None = None,
-        threshold: float | None = None,
-        categorical: Categorical = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_instances = n_instances
-        self.distance = distance
-        self.n_features = n_features
-        self.threshold = threshold
-        self.categorical = categorical
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
     def _relief(self, table: CodedTable, classes: Classes) -> FloatArray:
-        n_classes = len(classes.labels)
-        if n_classes == 2:
-            return self._sums(table, classes, 1, _miss_weights(np.ones(2)))
-        # several classes: every instance's class against the rest, which is one pooled class of misses
+        weight, drawn = _miss_weights(np.ones(2)), self.instances_
+        if len(classes.labels) == 2:
+            return self._means(table, classes, drawn, 1, weight)
+        # several classes: the class of each instance against all others pooled as misses
         total = np.zeros(table.shape[1])
-        drawn = self.instances_
-        for code in range(n_classes):
-            self.instances_ = drawn[classes.codes[drawn] == code]
-            if len(self.instances_):
-                pooled = Classes((classes.codes == code).astype(np.int64), np.arange(2))
-                total += len(self.instances_) * self._sums(table, pooled, 1, _miss_weights(np.ones(2)))
-        self.instances_ = drawn
+        for code in np.unique(classes.codes[drawn]):
+            rows = drawn[classes.codes[drawn] == code]
+            pooled = Classes((classes.codes == code).astype(np.int64), np.arange(2))
+            total += len(rows) * self._means(table, pooled, rows, 1, weight)
         return total / len(drawn)
 
 
+@dataclass(eq=False, repr=False)
 class ReliefF(_ReliefBase):
     """Rank columns by k nearest hits and k nearest misses from every other class.
 
@@ -137,8 +121,8 @@ class ReliefF(_ReliefBase):
 
         sum over classes d != c of  P(d) / (1 - P(c)) mean diff(row, misses in d)  -  mean diff(row, hits),
 
-    with diff as in `Relief` and P the shares of the classes. A class with fewer than k rows
-    gives what it has.
+    with diff as in `Relief` and P the shares of the classes. A class of fewer than k rows
+    uses all of them.
 
     Parameters
     ----------
@@ -160,30 +144,11 @@ class ReliefF(_ReliefBase):
     array([1, 3])
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        n_instances: Instances = None,
-        distance: Distance = "scaled",
-        n_features: int | float | None = None,
-        threshold: float | None = None,
-        categorical: Categorical = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_instances = n_instances
-        self.distance = distance
-        self.n_features = n_features
-        self.threshold = threshold
-        self.categorical = categorical
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_neighbors: int = field(default=10, kw_only=False)
 
     def _relief(self, table: CodedTable, classes: Classes) -> FloatArray:
         n_neighbors = min(check_count("n_neighbors", self.n_neighbors), table.shape[0])
-        return self._sums(table, classes, n_neighbors, _miss_weights(classes.masses))
+        return self._means(table, classes, self.instances_, n_neighbors, _miss_weights(classes.masses))
 
 
 def _miss_weights(masses: FloatArray) -> FloatArray:
@@ -201,7 +166,7 @@ def _scaled(table: CodedTable) -> FloatArray:
     return np.ascontiguousarray((table.values / scale).T)
 
 
-def _draw(n_instances: Instances, n_samples: int, random_state: Any) -> IntArray:
+def _draw(n_instances: Instances, n_samples: int, random_state: RandomStateLike | None) -> IntArray:
     if n_instances is None:
         return np.arange(n_samples)
     if np.ndim(n_instances) == 1:

@@ -1,9 +1,10 @@
-"""Searches that prove their answer (exhaustive, branch and bound), and what all searches share."""
+"""Base class of all searches, and the two that prove their result: exhaustive, branch and bound."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from math import comb
 
@@ -15,17 +16,17 @@ from maxmargin.feature_selection.criteria import Criterion, Subset
 from maxmargin.feature_selection.evaluations import Evaluations
 
 HOPELESS_SECONDS = 3600.0
-BATCH = 4096  # subsets made at once
+BATCH = 4096  # subsets generated at once
 
 
 class Search(BaseEstimator):
-    """Proposes subsets. A subclass gives `run`, which asks for losses and returns the chosen subset."""
+    """Proposes subsets. A subclass implements `run`, which evaluates subsets and returns the chosen one."""
 
     def check(self, criterion: Criterion) -> None:
         """Refuse a criterion that the search cannot work with."""
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
-        raise NotImplementedError  # each search has its own rule
+        raise NotImplementedError
 
 
 def with_column(subset: Subset, column: int) -> Subset:
@@ -42,17 +43,18 @@ def check_size(size: int | None, n_features: int) -> None:
 
 
 def readable(seconds: float) -> str:
-    """A length of time for people."""
+    """A duration in the largest unit that fits twice."""
     for unit, length in (("years", 31_557_600.0), ("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {unit}"
     return f"{seconds:.3g} seconds"
 
 
+@dataclass(eq=False, repr=False)
 class Exhaustive(Search):
     """Evaluate every subset, or every subset of ``size`` columns, and keep the best.
 
-    There are 2^p - 1 subsets (or p over size). When the first ones show that the rest takes more than an
+    There are 2^p - 1 subsets (or p over size). If the first ones show that the search will take more than an
     hour, a warning says how long; Ctrl-C then ends the search with the best subset so far.
 
     Examples
@@ -64,8 +66,7 @@ class Exhaustive(Search):
     15
     """
 
-    def __init__(self, size: int | None = None) -> None:
-        self.size = size
+    size: int | None = None
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
         p = evaluations.n_features
@@ -73,7 +74,7 @@ class Exhaustive(Search):
         sizes = range(1, p + 1) if self.size is None else [int(self.size)]
         total = sum(comb(p, size) for size in sizes)
         subsets: Iterator[Subset] = chain.from_iterable(combinations(range(p), size) for size in sizes)
-        # the time of a typical subset, not of the smallest: one of every size
+        # time one subset of every size, since the smallest are not typical
         evaluations.losses([tuple(range(size)) for size in sizes])
         _warn_if_hopeless(total, evaluations.seconds_each)
         while batch := list(islice(subsets, BATCH)):
@@ -96,12 +97,13 @@ def _warn_if_hopeless(total: int, seconds_each: float) -> None:
         )
 
 
+@dataclass(eq=False, repr=False)
 class BranchAndBound(Search):
-    """The best subset of ``size`` columns for a monotone criterion, without looking at all of them.
+    """The best subset of ``size`` columns for a monotone criterion, without evaluating all of them.
 
-    A set that is already no better than a known subset of the right size cannot contain a better one, so
-    its whole branch is cut. The answer equals that of `Exhaustive`; the worst case is still exponential.
-    Criteria that do not declare themselves monotone (cross-validated error, CFS) are refused.
+    A set that is worse than a known subset of the right size cannot contain a better one, so its whole branch
+    is cut. The result equals that of `Exhaustive`; the worst case is still exponential. Criteria that are not
+    declared monotone (cross-validated error, CFS) are refused.
 
     Notes
     -----
@@ -118,15 +120,14 @@ class BranchAndBound(Search):
     True
     """
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    size: int
 
     def check(self, criterion: Criterion) -> None:
         if not criterion.monotone:
             raise ValueError(
-                f"BranchAndBound needs a monotone criterion and {type(criterion).__name__} is not declared "
-                "so: use Bhattacharyya, Divergence or Mahalanobis, Custom(..., monotone=True), or another "
-                "search."
+                f"BranchAndBound needs a monotone criterion, and {type(criterion).__name__} is not "
+                "declared monotone: use Bhattacharyya, Divergence, Mahalanobis, Custom(..., monotone=True) "
+                "or another search."
             )
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
@@ -153,12 +154,12 @@ class BranchAndBound(Search):
             return
         children = [without_column(subset, j) for j in removable]
         losses = evaluations.losses(children)
-        # worst child first: it may remove all the others later, so its large branch is cut early
+        # the worst child gets the largest branch, which is then cut early
         order = sorted(range(len(removable)), key=lambda c: (-losses[c], removable[c]))
         n_branches = len(removable) - to_remove + 1
         for place in reversed(range(n_branches)):
             c = order[place]
-            # equal losses stay open, so that ties are broken as in an exhaustive search
+            # branches of equal loss stay open, so that ties are broken as in an exhaustive search
             if losses[c] <= best[0][0]:
                 later = tuple(removable[other] for other in order[place + 1 :])
                 self._expand(evaluations, children[c], later, best)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
@@ -36,10 +37,11 @@ def _best_move(
     return min(zip(evaluations.losses(led), columns, led, strict=True))
 
 
+@dataclass(eq=False, repr=False)
 class _Sequential(Search):
-    def __init__(self, size: int | None = None, *, target: float | None = None) -> None:
-        self.size = size
-        self.target = target
+    size: int | None = None
+    _: KW_ONLY
+    target: float | None = None
 
     def _check(self, n_features: int) -> None:
         check_size(self.size, n_features)
@@ -50,7 +52,7 @@ class _Sequential(Search):
         return self.target is not None and loss <= evaluations.loss_of(self.target)
 
     def _best_of(self, evaluations: Evaluations, path: list[Subset]) -> Subset:
-        """The best subset of the path; equal losses go to fewer columns."""
+        """The best subset of the path; among equal losses the one with fewer columns."""
         best = min(path, key=lambda subset: (evaluations.loss(subset), len(subset), subset))
         if self.target is not None:
             warnings.warn(
@@ -63,7 +65,7 @@ class _Sequential(Search):
 
 
 class Forward(_Sequential):
-    """Sequential forward selection: add the column that helps most, again and again.
+    """Sequential forward selection: add the column that helps most, one at a time.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ class Forward(_Sequential):
 
 
 class Backward(_Sequential):
-    """Sequential backward selection: from all columns, remove the one that is missed least.
+    """Sequential backward selection: start with all columns and remove the least useful one at a time.
 
     Parameters
     ----------
@@ -137,8 +139,9 @@ class Backward(_Sequential):
         return self._best_of(evaluations, path)
 
 
+@dataclass(eq=False, repr=False)
 class Floating(Search):
-    """Sequential floating selection: after every move, moves back as long as they beat what was known.
+    """Sequential floating selection: every move is followed by moves back while they beat the known best.
 
     Parameters
     ----------
@@ -158,9 +161,9 @@ class Floating(Search):
     array([2, 3])
     """
 
-    def __init__(self, size: int | None = None, *, direction: Direction = "forward") -> None:
-        self.size = size
-        self.direction = direction
+    size: int | None = None
+    _: KW_ONLY
+    direction: Direction = "forward"
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
         p = evaluations.n_features
@@ -185,7 +188,7 @@ class Floating(Search):
     ) -> Subset:
         forward = self.direction == "forward"
         loss, column, led = (best_addition if forward else best_removal)(evaluations, subset)
-        # when a better subset of this size is known, go on from that one: it cannot cycle
+        # continue from the best known subset of this size, so that the search cannot cycle
         if len(led) not in known or loss < known[len(led)][0]:
             known[len(led)] = (loss, led)
             evaluations.step("add" if forward else "remove", column, led)
@@ -207,12 +210,13 @@ class Floating(Search):
         return subset
 
 
+@dataclass(eq=False, repr=False)
 class BestFirst(Search):
     """Expand the best open subset; stop after ``patience`` expansions in a row without a better one.
 
     Parameters
     ----------
-    patience : expansions without improvement before giving up.
+    patience : expansions without improvement before the search stops.
     direction : "forward" (start empty, children add a column) or "backward" (start full, children
         remove one).
 
@@ -230,9 +234,9 @@ class BestFirst(Search):
     array([2, 3])
     """
 
-    def __init__(self, patience: int = 5, *, direction: Direction = "forward") -> None:
-        self.patience = patience
-        self.direction = direction
+    patience: int = 5
+    _: KW_ONLY
+    direction: Direction = "forward"
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
         check_direction(self.direction)

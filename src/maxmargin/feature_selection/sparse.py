@@ -1,11 +1,13 @@
-"""Selection by sparse support vector machines: the columns whose weights are not zero."""
+"""Selection by sparse support vector machines: keep the columns whose weights are not zero."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from sklearn.preprocessing import StandardScaler
 
@@ -20,7 +22,15 @@ from maxmargin.base.parameters import (
 )
 from maxmargin.base.table_columns import feature_names
 from maxmargin.base.tables import Classes, class_factors, fitted_table, read_classes
-from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
+from maxmargin.base.typing import (
+    AnyArray,
+    BoolArray,
+    ClassWeightLike,
+    FloatArray,
+    FoldsLike,
+    TableLike,
+    TargetLike,
+)
 from maxmargin.feature_selection.base import Selector, how_many
 from maxmargin.machines.linear import LinearSVC
 from maxmargin.problems.multiclass import BinaryTask, binary_tasks
@@ -31,14 +41,15 @@ Loss = Literal["hinge", "squared_hinge", "logistic"]
 NEGLIGIBLE = 1e-8  # weights below this share of the largest count as zero
 
 
+@dataclass(eq=False, repr=False)
 class SparseSVMSelector(Selector):
-    """Keep the columns that a sparse linear SVM gives a weight, over a path of its penalty.
+    """Keep the columns to which a sparse linear SVM gives a weight, along a path of its penalty.
 
         min over w, b   sum_i L(y_i (<w, x_i> + b)) + lambda P(w)
 
     with P the l1 norm, the concave approximation of the number of non-zero weights ("l0"), or either of them
     with 1/2 ||w||^2 added ("l1l2", "l0l2"). A large lambda keeps nothing; a small one keeps every column.
-    The penalty compares weights, so the columns are first put on one scale.
+    The penalty compares weights, so the columns are standardised first.
 
     Parameters
     ----------
@@ -60,9 +71,9 @@ class SparseSVMSelector(Selector):
     Attributes
     ----------
     support_, selected_ : what is kept. lambda_ : the penalty chosen.
-    coef_ : weights there, of shape (n_machines, n_features_in_).
+    coef_ : weights there, of shape (n_classifiers, n_features_in_).
     lambdas_ : the path, descending. coef_path_ : of shape (n_lambdas, n_features_in_), the weights of two
-        classes, or the root of the sum of squares over the machines of more.
+        classes, or the root of the sum of squares over the classifiers of more.
     ranking_ : 1 for the columns that enter first (at the largest lambda), 2 for the next, ...
     n_iter_ : the largest number of iterations of a fit.
     history_ : DataFrame (lambda, n_features, entered, left, and with cross-validation error and deviation).
@@ -83,64 +94,46 @@ class SparseSVMSelector(Selector):
     array([1, 4])
     """
 
-    def __init__(
-        self,
-        penalty: Penalty = "l1",
-        n_features: int | float | None = None,
-        *,
-        loss: Loss = "squared_hinge",
-        lambdas: Any = None,
-        n_lambdas: int = 20,
-        ratio: float = 1e-2,
-        sparsity: float = 1.0,
-        l0_alpha: float = 5.0,
-        standardize: bool = True,
-        cv: Any = 5,
-        class_weight: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 2000,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.n_features = n_features
-        self.loss = loss
-        self.lambdas = lambdas
-        self.n_lambdas = n_lambdas
-        self.ratio = ratio
-        self.sparsity = sparsity
-        self.l0_alpha = l0_alpha
-        self.standardize = standardize
-        self.cv = cv
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    penalty: Penalty = "l1"
+    n_features: int | float | None = None
+    _: KW_ONLY
+    loss: Loss = "squared_hinge"
+    lambdas: npt.ArrayLike | None = None
+    n_lambdas: int = 20
+    ratio: float = 1e-2
+    sparsity: float = 1.0
+    l0_alpha: float = 5.0
+    standardize: bool = True
+    cv: FoldsLike = 5
+    class_weight: ClassWeightLike | None = None
+    tol: float = 1e-4
+    max_iter: int = 2000
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> SparseSVMSelector:
+    def fit(self, X: TableLike, y: TargetLike) -> SparseSVMSelector:
         """Fit the path to ``X`` of shape (n_samples, n_features) and classes ``y``."""
         check_choice("penalty", self.penalty, ("l1", "l0", "l1l2", "l0l2"))
         check_flags(self, "standardize")
         check_positive("sparsity", self.sparsity)
         check_positive("l0_alpha", self.l0_alpha)
-        X = fitted_table(self, X, dtype=np.float64)
-        classes = read_classes(y, len(X), self)
-        y = classes.labels[classes.codes]
-        raw, X = X, self._scaler().fit_transform(X)
-        self.lambdas_ = self._path(X, classes)
-        models = [self._fit_one(value, X, y) for value in self.lambdas_]
+        raw = fitted_table(self, X, dtype=np.float64)
+        classes = read_classes(y, len(raw), self)
+        labels = classes.labels[classes.codes]
+        scaled = self._scaler().fit_transform(raw)
+        self.lambdas_ = self._path(scaled, classes)
+        models = [self._fit_one(value, scaled, labels) for value in self.lambdas_]
         self.n_iter_ = int(max(model.n_iter_.max() for model in models))
         self.coef_path_ = np.stack([_joined(model.coef_) for model in models])
         nonzero = np.stack([_nonzero(model.coef_) for model in models])
-        errors = None if self.n_features is not None else self._errors(raw, y)
+        errors = None if self.n_features is not None else self._errors(raw, labels)
         self._choose(models, nonzero, errors)
         self._store(nonzero, errors)
         return self
 
     def _scaler(self) -> StandardScaler:
-        # the intercept is free, so centring changes no weight; uncentred columns all resemble the intercept
+        # the intercept is not penalised, so centring changes no weight, and it separates columns from it
         return StandardScaler(with_std=self.standardize)
 
     def _fit_one(self, value: float, X: FloatArray, y: AnyArray) -> LinearSVC:
@@ -169,7 +162,7 @@ class SparseSVMSelector(Selector):
         tasks = binary_tasks(classes.codes, len(classes.labels), "ovr")
         weights = class_factors(self.class_weight, classes.labels, classes.codes)
         steepest = max(_steepest(X, task, weights, self.loss) for task in tasks)
-        # a little above, where rounding cannot let a column in; > 0 also when all columns are constant
+        # a little above, so that rounding lets no column in; > 0 also when all columns are constant
         largest = max(1.001 * steepest / slope, np.finfo(float).tiny ** 0.25)
         path: FloatArray = largest * np.logspace(0, np.log10(self.ratio), self.n_lambdas)
         return path
@@ -223,7 +216,7 @@ class SparseSVMSelector(Selector):
 
 
 def _joined(coef: FloatArray) -> FloatArray:
-    """The weights of one machine, or the root of the sum of squares over several."""
+    """The weights of one classifier, or the root of the sum of squares over several."""
     joined: FloatArray = coef[0] if len(coef) == 1 else np.sqrt((coef**2).sum(axis=0))
     return joined
 

@@ -1,6 +1,8 @@
-"""Searches with chance: simulated annealing and genetic search. Both return the best subset ever seen."""
+"""Random searches: simulated annealing and genetic search. Both return the best subset they evaluated."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,8 +13,9 @@ from maxmargin.feature_selection.evaluations import Evaluations
 from maxmargin.feature_selection.searches import Search
 
 
+@dataclass(eq=False, repr=False)
 class SimulatedAnnealing(Search):
-    """A random walk that flips one column at a time and becomes choosy as it cools.
+    """A random walk that flips one column at a time and accepts fewer losses as it cools.
 
     At temperature T a change of the loss by dJ is accepted when dJ < 0, else with probability exp(-dJ / T).
     After ``m`` flips in a row that did not improve on the best loss seen at this temperature, T is multiplied
@@ -38,11 +41,10 @@ class SimulatedAnnealing(Search):
     array([2, 3])
     """
 
-    def __init__(self, T0: float = 1.0, T1: float = 1e-3, m: int = 10, cooling: float = 0.9) -> None:
-        self.T0 = T0
-        self.T1 = T1
-        self.m = m
-        self.cooling = cooling
+    T0: float = 1.0
+    T1: float = 1e-3
+    m: int = 10
+    cooling: float = 0.9
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
         self._check()
@@ -76,6 +78,7 @@ class SimulatedAnnealing(Search):
         check_count("m", self.m)
 
 
+@dataclass(eq=False, repr=False)
 class Genetic(Search):
     """Subsets as chromosomes: roulette selection, one-point crossover, mutation.
 
@@ -103,17 +106,10 @@ class Genetic(Search):
     array([2, 3])
     """
 
-    def __init__(
-        self,
-        population: int = 50,
-        generations: int = 50,
-        p_crossover: float = 0.7,
-        p_mutation: float = 0.3,
-    ) -> None:
-        self.population = population
-        self.generations = generations
-        self.p_crossover = p_crossover
-        self.p_mutation = p_mutation
+    population: int = 50
+    generations: int = 50
+    p_crossover: float = 0.7
+    p_mutation: float = 0.3
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
         self._check()
@@ -133,7 +129,7 @@ class Genetic(Search):
         chances = fitness / total if total > 0 else np.full(n, 1.0 / n)
         children: BoolArray = subsets[rng.choice(n, size=n, p=chances)]
         mates = rng.permutation(np.flatnonzero(rng.random_sample(n) < self.p_crossover))
-        for first, second in zip(mates[0::2], mates[1::2], strict=False):  # an odd one out stays single
+        for first, second in zip(mates[0::2], mates[1::2], strict=False):  # the last of an odd number is left
             if p > 1:
                 cut = rng.randint(1, p)
                 children[[first, second], cut:] = children[[second, first], cut:]

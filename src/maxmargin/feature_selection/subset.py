@@ -1,10 +1,12 @@
-"""The selector that joins a search with a criterion, and its two shortcuts."""
+"""The selector that combines a search with a criterion, and its two shortcuts."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from typing import Any
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -12,7 +14,8 @@ from sklearn.utils import check_random_state
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.table_columns import feature_names
-from maxmargin.base.tables import checked_target, fitted_table, known_columns
+from maxmargin.base.tables import checked_target, fitted_table, known_columns, n_rows
+from maxmargin.base.typing import FoldsLike, RandomStateLike, TableLike, TargetLike
 from maxmargin.feature_selection.base import Selector
 from maxmargin.feature_selection.criteria import Criterion, Subset
 from maxmargin.feature_selection.evaluations import Evaluations
@@ -22,13 +25,13 @@ from maxmargin.feature_selection.wrappers import CrossValidatedError
 
 
 class _SearchSelector(Selector):
-    """Runs a search over a criterion; a subclass says which ones."""
+    """Base class that runs a search over a criterion; a subclass gives both."""
 
     verbose: int
-    random_state: Any = None
+    random_state: RandomStateLike | None = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: TableLike, y: TargetLike) -> Self:
         """Search the columns of ``X`` for the target ``y``. Ctrl-C ends with the best subset so far."""
         X, y = validated(self, X, y)
         search, criterion = self._parts()
@@ -43,7 +46,7 @@ class _SearchSelector(Selector):
         return self
 
     def _parts(self) -> tuple[Search, Criterion]:
-        raise NotImplementedError  # each selector names its search and criterion
+        raise NotImplementedError
 
     def _run(self, search: Search, evaluations: Evaluations) -> Subset:
         self.interrupted_ = False
@@ -69,6 +72,7 @@ class _SearchSelector(Selector):
         self.path_ = evaluations.path(names)
 
 
+@dataclass(eq=False, repr=False)
 class SubsetSelector(_SearchSelector):
     """Keep the columns that a search finds best for a criterion.
 
@@ -77,7 +81,7 @@ class SubsetSelector(_SearchSelector):
     search : Exhaustive, BranchAndBound, Forward, Backward, Floating, SimulatedAnnealing, Genetic, BestFirst.
     criterion : CrossValidatedError, LeaveOneOutError, CFSMerit, Bhattacharyya, Divergence, Mahalanobis,
         Custom.
-    random_state : seed of the searches with chance.
+    random_state : seed of the random searches.
     verbose : 1 shows progress on standard error about once a second, 2 more often.
 
     Attributes
@@ -99,13 +103,11 @@ class SubsetSelector(_SearchSelector):
     (['petal length (cm)', 'petal width (cm)'], 15)
     """
 
-    def __init__(
-        self, search: Search, criterion: Criterion, *, random_state: Any = None, verbose: int = 0
-    ) -> None:
-        self.search = search
-        self.criterion = criterion
-        self.random_state = random_state
-        self.verbose = verbose
+    search: Search
+    criterion: Criterion
+    _: KW_ONLY
+    random_state: RandomStateLike | None = None
+    verbose: int = 0
 
     def _parts(self) -> tuple[Search, Criterion]:
         if not isinstance(self.search, Search):
@@ -118,6 +120,7 @@ class SubsetSelector(_SearchSelector):
         return clone(self.search), clone(self.criterion)
 
 
+@dataclass(eq=False, repr=False)
 class SFS(_SearchSelector):
     """Sequential forward selection by an estimator's cross-validated error.
 
@@ -139,26 +142,16 @@ class SFS(_SearchSelector):
     array([2, 3])
     """
 
-    _search: type[Search] = Forward
+    _search: ClassVar[type[Search]] = Forward
 
-    def __init__(
-        self,
-        estimator: Any,
-        size: int | None = None,
-        *,
-        target: float | None = None,
-        cv: Any = 10,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.size = size
-        self.target = target
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    size: int | None = None
+    _: KW_ONLY
+    target: float | None = None
+    cv: FoldsLike = 10
+    scoring: str | Callable[..., float] | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _parts(self) -> tuple[Search, Criterion]:
         criterion = CrossValidatedError(
@@ -187,10 +180,9 @@ class SBS(SFS):
     _search = Backward
 
 
-def validated(selector: Selector, X: Any, y: Any) -> tuple[Any, Any]:
-    """A dataframe goes on as it is (the estimator may want its columns); anything else becomes numbers."""
-    if hasattr(X, "columns"):
-        known_columns(selector, X)
-    else:
+def validated(selector: Selector, X: TableLike, y: TargetLike) -> tuple[Any, Any]:
+    """A dataframe stays as it is, since the estimator may need its columns; anything else becomes numbers."""
+    if not hasattr(X, "columns"):
         X = fitted_table(selector, X)
-    return X, checked_target(y, X.shape[0], selector)
+    known_columns(selector, X)
+    return X, checked_target(y, n_rows(X), selector)

@@ -295,7 +295,7 @@ def test_qp_without_clarabel_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_chunk_that_outgrows_its_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maxmargin.solvers.dual.chunking.MAX_BLOCK", 4)
+    monkeypatch.setattr("maxmargin.solvers.dual.rounds.MAX_BLOCK", 4)
     with pytest.raises(ValueError, match="Use solver='decomposition'"):
         mm.SVC(solver="chunking").fit(X6, Y6)
 
@@ -343,6 +343,6 @@ def test_sparse_rows_float32_and_given_kernels(blobs: Any, solver: str) -> None:
 def test_progress_is_printed(blobs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = blobs
     mm.SVC(solver="decomposition", verbose=1).fit(X, y)
-    assert "violation" in capsys.readouterr().out
+    assert "violation" in capsys.readouterr().err
     mm.SVC(C=0.05, kernel="linear", solver="subgradient", tol=0.05, verbose=1).fit(X, y)
-    assert "gap" in capsys.readouterr().out
+    assert "gap" in capsys.readouterr().err

@@ -16,11 +16,25 @@ def on_terminal() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
+def line_printer(title: str) -> Callable[[object], None]:
+    """A function that prints what it is given on standard error, at most about twice a second."""
+    last = [-_BETWEEN]
+
+    def show(note: object) -> None:
+        now = time.perf_counter()
+        if now - last[0] >= _BETWEEN:
+            last[0] = now
+            print(f"[{title}] {note}", file=sys.stderr, flush=True)
+
+    return show
+
+
 class ProgressReport:
     """Counts what is done and tells about it.
 
-    ``verbose=0`` shows a live bar on a terminal and nothing elsewhere, 1 prints lines where there is no
-    terminal, -1 shows nothing. ``live=False`` never shows a bar. ``total=None`` means that it is not known.
+    ``verbose=0`` shows a live bar on a terminal and nothing elsewhere, 1 prints a line about twice a second
+    where there is no terminal, 2 a line for every piece of work, -1 nothing. ``live=False`` never shows a
+    bar. ``total=None`` means that it is not known.
     """
 
     def __init__(self, title: str, total: int | None = None, *, verbose: int = 0, live: bool = True) -> None:
@@ -47,9 +61,12 @@ class ProgressReport:
         now = time.perf_counter()
         if self._live and now - self._began >= _FIRST_AFTER:
             self._update_bar(note())
-        elif self._verbose > 0 and not self._live and (now - self._last >= _BETWEEN or self._is_last()):
+        elif self._verbose > 0 and not self._live and self._is_due(now):
             self._last = now
             self._print(now - self._began, note())
+
+    def _is_due(self, now: float) -> bool:
+        return self._verbose > 1 or now - self._last >= _BETWEEN or self._is_last()
 
     def _is_last(self) -> bool:
         return self._done == self._total

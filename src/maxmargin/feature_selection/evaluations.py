@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from maxmargin.base.progress import ProgressReport
 from maxmargin.feature_selection.criteria import Scorer, Subset
 
 FIRST_CHUNK = 16  # subsets scored at once before their cost is known
@@ -37,7 +37,7 @@ class Evaluations:
         self._losses: dict[Subset, float] = {}
         self._best: tuple[float, int, Subset] | None = None
         self._seconds = 0.0
-        self._progress = _Progress(verbose)
+        self._progress = ProgressReport("selection", verbose=verbose)
 
     @property
     def n_evaluations(self) -> int:
@@ -101,6 +101,12 @@ class Evaluations:
         ]
         return pd.DataFrame(records, columns=["step", "action", "variable", "size", "value", "subset"])
 
+    def _best_so_far(self) -> str:
+        if self._best is None:
+            return ""
+        loss, size, _ = self._best
+        return f"best {self._sign * loss:.6g} with {size} columns"
+
     def _score(self, chunk: list[Subset]) -> int:
         """Evaluate a chunk; return the size of the next."""
         start = time.perf_counter()
@@ -116,24 +122,5 @@ class Evaluations:
             if self._best is None or key < self._best:
                 self._best = key
         self._seconds += seconds
-        if self._best is not None:
-            self._progress.show(self.n_evaluations, self._sign * self._best[0], self._best[1])
+        self._progress.advance(len(chunk), self._best_so_far)
         return int(CHUNK_SECONDS / max(seconds, 1e-9) * len(chunk))
-
-
-class _Progress:
-    """A line on standard error about once a second (``verbose=1``) or for every chunk (``verbose=2``)."""
-
-    def __init__(self, verbose: int) -> None:
-        self._every = {0: np.inf, 1: 1.0}.get(int(verbose), 0.0)
-        self._start = self._last = time.perf_counter()
-
-    def show(self, n_evaluations: int, best: float, size: int) -> None:
-        now = time.perf_counter()
-        if now - self._last < self._every:
-            return
-        self._last = now
-        print(
-            f"{now - self._start:7.1f} s  {n_evaluations} subsets, best {best:.6g} with {size} columns",
-            file=sys.stderr,
-        )

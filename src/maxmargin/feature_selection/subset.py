@@ -82,7 +82,7 @@ class SubsetSelector(_SearchSelector):
     criterion : CrossValidatedError, LeaveOneOutError, CFSMerit, Bhattacharyya, Divergence, Mahalanobis,
         Custom.
     random_state : seed of the random searches.
-    verbose : 1 shows progress on standard error about once a second, 2 more often.
+    verbose : 0 shows a live bar on a terminal, 1 lines on standard error elsewhere, -1 nothing.
 
     Attributes
     ----------

@@ -12,8 +12,8 @@ from typing import Any
 # public name -> module that defines it
 _HOMES: dict[str, str] = {
     "QP": "maxmargin.solvers.dual.qp",
-    "Chunking": "maxmargin.solvers.dual.chunking",
-    "Decomposition": "maxmargin.solvers.dual.decomposition",
+    "Chunking": "maxmargin.solvers.dual.rounds",
+    "Decomposition": "maxmargin.solvers.dual.rounds",
     "SMO": "maxmargin.solvers.dual.smo",
     "WorkingSet": "maxmargin.solvers.dual.working_set",
     "BatchSubgradient": "maxmargin.solvers.online.batch_subgradient",

@@ -211,7 +211,7 @@ def test_threads_do_not_change_the_answer(model: Any) -> None:
 
 def test_verbose_prints_progress(capsys: pytest.CaptureFixture[str]) -> None:
     mm.SVC(verbose=1).fit(X, Y)
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr().err
     assert "[SVC 1/1]" in shown
     assert "violation" in shown
 

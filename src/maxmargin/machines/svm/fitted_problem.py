@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
+from maxmargin.base.progress import line_printer
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.kernels.base import Kernel
 from maxmargin.machines.svm.hard_margin import hard_margin_start
@@ -18,7 +19,7 @@ from maxmargin.problems.formulations import Classification, Expansion, Formulati
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.certified import solve_certified
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import Callback, SolverProgress
+from maxmargin.solvers.stopping import Callback
 
 
 @dataclass(frozen=True)
@@ -131,13 +132,4 @@ def _warn_if_loose(certificate: Certificate, solution: Solution, solver: DualSol
 
 def progress_printer(verbose: int, name: str) -> Callback | None:
     """A callback that prints a line about twice a second, or None."""
-    if not verbose:
-        return None
-    last = [-1.0]
-
-    def show(progress: SolverProgress) -> None:
-        if progress.seconds - last[0] >= 0.5:
-            last[0] = progress.seconds
-            print(f"[{name}] {progress}", flush=True)
-
-    return show
+    return line_printer(name) if verbose else None

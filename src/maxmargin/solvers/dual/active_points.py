@@ -13,7 +13,7 @@ from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual import block_solver as dual
 from maxmargin.compute.dual.row_store import RowStore
 from maxmargin.problems.solution import Status
-from maxmargin.solvers.dual.shrinking import settled
+from maxmargin.solvers.dual.dual_state import settled
 from maxmargin.solvers.trace import Tracer
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
-"""Where a dual solver stands: multipliers, gradient, kernel rows, and what they have cost."""
+"""The state of a dual solver: multipliers, gradient, kernel rows, and their cost."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from maxmargin.base.memory import cache_bytes
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
 from maxmargin.compute.dual import block_solver as dual
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.kernels.points import for_engine
@@ -133,3 +133,15 @@ class DualState:
             kernel_values=self.work.kernel_values,
             cache_hits=self.work.cache_hits,
         )
+
+
+def settled(
+    g: FloatArray, t: FloatArray, lo: FloatArray, hi: FloatArray, low: FloatArray, high: FloatArray
+) -> BoolArray:
+    """Variables at a bound that form no violating pair with any other.
+
+    ``low`` and ``high`` are, for each variable, the smallest g of its group that can rise and the
+    largest that can fall.
+    """
+    at_bound: BoolArray = ((t <= lo) & (g > high)) | ((t >= hi) & (g < low))
+    return at_bound

@@ -12,24 +12,26 @@ Rows are kept in a cache. Every so often variables at a bound that no longer vio
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from maxmargin.base.parameters import check_choice
 from maxmargin.base.threads import single_threaded_blas
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual import block_solver as dual
 from maxmargin.compute.dual import pair_steps
+from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
-from maxmargin.solvers.dual.dual_state import DualState
-from maxmargin.solvers.dual.row_cache import RowCache
-from maxmargin.solvers.dual.shrinking import settled
+from maxmargin.solvers.dual.dual_state import DualState, settled
 from maxmargin.solvers.settings import DualSolver
 from maxmargin.solvers.stopping import Callback
+from maxmargin.solvers.trace import Work
 
 _LOOK_EVERY = 1000  # steps between two looks at the clock, and for variables to set aside
 _SHRINK_BELOW = 0.8  # set points aside when at most this share would stay
@@ -175,7 +177,7 @@ class _Active:
             )  # fmt: skip
 
     def _gap(self) -> float:
-        """The duality gap where all points take part; nobody knows it while some are set aside."""
+        """The duality gap while all points take part; unknown while some are set aside."""
         tracer = self.state.tracer
         if tracer is None or self.v is not self.state.v:
             return float("nan")
@@ -207,3 +209,40 @@ class _Active:
             )  # fmt: skip
             self.state.work.kernel_values += len(rest) * len(moved)
         dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, self.g)
+
+
+class RowCache:
+    """Rows K(x_i, .) over ``points`` rounded to ``dtype``, up to ``n_bytes``; 0 computes every row afresh."""
+
+    def __init__(
+        self, kernel: Kernel, points: Any, dtype: DTypeLike, n_bytes: int, n_threads: int, work: Work
+    ) -> None:
+        self.kernel, self.points, self.dtype = kernel, points, np.dtype(dtype)
+        self.n_bytes, self.n_threads, self.work = n_bytes, n_threads, work
+        self.capacity = max(2, n_bytes // (self.dtype.itemsize * len(points))) if n_bytes else 0
+        self._rows: OrderedDict[int, FloatArray] = OrderedDict()
+
+    def row(self, i: int) -> FloatArray:
+        found = self._rows.get(i)
+        if found is not None:
+            self._rows.move_to_end(i)
+            self.work.cache_hits += 1
+            return found
+        i_alone = self.points.take(slice(i, i + 1))
+        exact = self.kernel.gram(i_alone, self.points, n_threads=self.n_threads)[0]
+        row: FloatArray = exact.astype(self.dtype, copy=False)
+        self.work.kernel_values += len(self.points)
+        if self.capacity > 0:
+            if len(self._rows) >= self.capacity:
+                self._rows.popitem(last=False)
+            self._rows[i] = row
+        return row
+
+    def cut(self, points: Any, keep: IntArray) -> RowCache:
+        """A cache over ``points``, the ones called ``keep`` here, that begins with the rows kept so far."""
+        smaller = RowCache(self.kernel, points, self.dtype, self.n_bytes, self.n_threads, self.work)
+        for new, old in enumerate(keep):
+            if int(old) in self._rows and len(smaller._rows) < smaller.capacity:
+                smaller._rows[new] = self._rows[int(old)][keep]
+        self._rows.clear()
+        return smaller

@@ -27,8 +27,8 @@ from maxmargin.kernels.points import VectorPoints, for_engine
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.dual.active_points import ActivePoints
+from maxmargin.solvers.dual.dual_state import settled
 from maxmargin.solvers.dual.gram.gram_problem import GramProblem, Watch
-from maxmargin.solvers.dual.shrinking import settled
 from maxmargin.solvers.settings import DualSolver
 from maxmargin.solvers.stopping import SAFETY, Budget, Callback, Referee
 from maxmargin.solvers.trace import Tracer, Work

@@ -1,0 +1,204 @@
+"""No path forgets an option: every way to solve a dual problem honours the limits of its estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import maxmargin as mm
+from maxmargin.base.memory import cache_bytes
+from maxmargin.base.threads import effective_threads
+from maxmargin.feature_selection import RFE, CrossValidatedError, LeaveOneOutError
+from maxmargin.solvers.dual.gram import gram_problem, shared_gram
+from maxmargin.solvers.stopping import Budget
+
+CANCER = load_breast_cancer(return_X_y=True)
+X = StandardScaler().fit_transform(CANCER[0])[:140, :6]
+Y = CANCER[1][:140]
+IRIS = load_iris(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
+C_GRID = {"C": [1.0, 100.0]}
+
+
+def _svc(**options: Any) -> Any:
+    return mm.SVC(**{"C": 10.0, "gamma": 0.5} | options)
+
+
+def _tune(estimator: Any, X: Any, y: Any, grid: Any = C_GRID, **options: Any) -> Any:
+    return mm.tune(estimator, X, y, grid, **{"cv": 3, "refit": False} | options)
+
+
+def _scaled(**options: Any) -> Any:
+    return _tune(make_pipeline(StandardScaler(), _svc(**options)), X, Y, {"svc__C": [1.0, 100.0]})
+
+
+def _one_class(**options: Any) -> Any:
+    return _tune(mm.OneClassSVM(gamma=0.5, **options), X, Y * 2 - 1, {"nu": [0.1, 0.3]}, scoring="accuracy")
+
+
+# every path, as a function of the options of its estimator
+PATHS: dict[str, Callable[..., Any]] = {
+    "fit": lambda **options: _svc(**options).fit(X, Y),
+    "fit pairs": lambda **options: _svc(**options).fit(*IRIS),
+    "tune binary": lambda **options: _tune(_svc(**options), X, Y),
+    "tune pairs": lambda **options: _tune(_svc(**options), *IRIS),
+    "tune one-versus-rest": lambda **options: _tune(_svc(multiclass="ovr", **options), *IRIS),
+    "tune regression": lambda **options: _tune(
+        mm.SVR(**options), *DIABETES, {"C": [1.0], "epsilon": [1.0, 5.0]}
+    ),
+    "tune one-class": _one_class,
+    "tune with a scaler": _scaled,
+    "tune leave-one-out": lambda **options: _tune(_svc(**options), X[:60], Y[:60], cv="loo"),
+    "GridSearch": lambda **options: mm.GridSearch(_svc(**options), C_GRID, cv=3, refit=False).fit(X, Y),
+    "nested_error": lambda **options: mm.nested_error(_svc(**options), X, Y, C_GRID, 2, 2),
+    "wrapper": lambda **options: CrossValidatedError(_svc(**options), 3).prepare(X, Y)([(0, 1), (2, 3)]),
+    "wrapper leave-one-out": lambda **options: LeaveOneOutError(_svc(**options)).prepare(X[:60], Y[:60])(
+        [(0, 1)]
+    ),
+    "RFE": lambda **options: RFE(_svc(**options), 4).fit(X, Y),
+    "RFE linear": lambda **options: RFE(_svc(kernel="linear", **options), 4).fit(X, Y),
+}
+
+
+@pytest.fixture(params=PATHS)
+def path(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    return PATHS[request.param]
+
+
+@pytest.fixture
+def budgets(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, float | None]]]:
+    """What limits the solvers were given."""
+    seen: list[tuple[int, float | None]] = []
+    plain = Budget.__init__
+
+    def noted(self: Budget, max_iter: int, time_limit: float | None) -> None:
+        seen.append((max_iter, time_limit))
+        plain(self, max_iter, time_limit)
+
+    monkeypatch.setattr(Budget, "__init__", noted)
+    return seen
+
+
+def test_a_converged_path_is_silent(path: Callable[..., Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path()
+
+
+def test_max_iter(path: Callable[..., Any]) -> None:
+    with pytest.warns(ConvergenceWarning, match=r"max_iter"):
+        path(max_iter=1)
+
+
+def test_time_limit(path: Callable[..., Any], budgets: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit that is over at once stops every solve at the first look at the clock, with a warning."""
+    monkeypatch.setattr(gram_problem, "_STEPS_AT_ONCE", 2)
+    with pytest.warns(ConvergenceWarning, match=r"time_limit"):
+        path(time_limit=1e-9, tol=1e-9)
+    assert budgets
+    assert {limit for _, limit in budgets} == {1e-9}
+
+
+def test_full_certificates(path: Callable[..., Any]) -> None:
+    path(certify="full")
+
+
+def test_a_full_check_works_in_float64_while_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    plain = shared_gram.SharedGram.wide
+
+    def noted(self: Any) -> Any:
+        made.append(1)
+        return plain(self)
+
+    monkeypatch.setattr(shared_gram.SharedGram, "wide", noted)
+    _tune(_svc(), X, Y)
+    assert not made
+    _tune(_svc(certify="full"), X, Y)
+    assert made
+
+
+def test_tol_reaches_the_solver(path: Callable[..., Any]) -> None:
+    """A tolerance that no float reaches is not reported as reached."""
+    with pytest.warns(ConvergenceWarning):
+        path(tol=1e-300, max_iter=50)
+
+
+def test_cache_size_decides_what_is_shared(path: Callable[..., Any]) -> None:
+    path(cache_size=0.5)  # one row of 140 points fits, a matrix of products and values does not
+    result = _tune(_svc(cache_size=0.2), X, Y)
+    assert result.path.startswith("row store")
+    assert "cache_size" in result.path
+    assert cache_bytes(0.2) < 22 * 140**2
+
+
+def test_a_wrapper_without_memory_fits_fold_by_fold() -> None:
+    scorer = CrossValidatedError(_svc(cache_size=0.2), 3).prepare(X, Y)
+    assert type(scorer).__name__ == "function"
+
+
+def test_shrinking_changes_nothing_but_the_way(path: Callable[..., Any]) -> None:
+    path(shrinking=False)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_threads_of_the_estimator_are_those_of_its_search(
+    n_jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The estimator's n_jobs holds unless the search has one of its own."""
+    seen: list[int] = []
+    from maxmargin.solvers.dual.gram import chains
+
+    plain = chains.run
+    monkeypatch.setattr(chains, "run", lambda jobs, n: seen.append(n) or plain(jobs, n))
+    _tune(_svc(n_jobs=n_jobs), X, Y)
+    assert set(seen) == {n_jobs}
+    seen.clear()
+    _tune(_svc(n_jobs=n_jobs), X, Y, n_jobs=1)
+    assert set(seen) == {1}
+    assert effective_threads(n_jobs) == n_jobs
+
+
+@pytest.mark.parametrize("name", ["fit", "tune binary", "tune pairs", "tune with a scaler", "RFE"])
+def test_verbose_is_heard_on_standard_error(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    PATHS[name](verbose=1)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "[" in shown.err
+
+
+def test_the_table_names_the_cells_that_did_not_converge() -> None:
+    """Three steps are not enough for either C, and the errors are not those of the solution."""
+    Z = StandardScaler().fit_transform(CANCER[0])
+    with pytest.warns(
+        ConvergenceWarning, match=r"2 of 2 cells did not converge \(max_iter\): the largest KKT"
+    ) as caught:
+        result = mm.tune(mm.SVC(gamma=0.01, max_iter=3), Z, CANCER[1], C_GRID, cv=5, refit=False)
+    assert sum(issubclass(w.category, ConvergenceWarning) for w in caught) == 1
+    assert list(result.table["status"]) == ["max_iter", "max_iter"]
+    assert list(_tune(mm.SVC(gamma=0.01), Z, CANCER[1]).table["status"]) == ["converged", "converged"]
+
+
+def test_a_cell_that_converges_is_not_blamed_for_another() -> None:
+    Z = StandardScaler().fit_transform(CANCER[0])
+    with pytest.warns(ConvergenceWarning, match="1 of 2 cells"):
+        result = mm.tune(
+            mm.SVC(gamma=0.01), Z, CANCER[1], {"C": [1e-3, 1e4], "max_iter": [600]}, cv=5, refit=False
+        )
+    assert list(result.table["status"]) == ["converged", "max_iter"]
+
+
+def test_plain_fits_tell_their_status_too() -> None:
+    with pytest.warns(ConvergenceWarning, match="1 of 1 cells did not converge"):
+        result = _tune(mm.SVC(solver="smo", max_iter=2), X, Y, {"C": [1.0]})
+    assert result.path.startswith("scikit-learn")
+    assert list(result.table["status"]) == ["max_iter"]
+    assert np.isfinite(result.folds).all()

@@ -19,4 +19,7 @@ PARTS = (
 
 for part in PARTS:
     print(f"\n######## {part}", flush=True)
-    import_module(f"benchmarks.{part}").main()
+    try:
+        import_module(f"benchmarks.{part}").main()
+    except FileNotFoundError as missing:
+        print(f"skipped: {missing.filename} is missing. Set MAXMARGIN_DATA to the folder with the data sets.")

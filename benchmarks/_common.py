@@ -1,4 +1,4 @@
-"""What the benchmarks share: data sets, clocks and tables."""
+"""Data sets, clocks and tables for all benchmarks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEFAULT = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
 
 def data_folder() -> Path:
-    """The folder of real data: MAXMARGIN_DATA, or ../shared/data beside the project."""
+    """The folder with the data sets: MAXMARGIN_DATA, or shared/data beside the project."""
     return Path(os.environ.get("MAXMARGIN_DATA", _DEFAULT))
 
 
@@ -35,7 +35,7 @@ def standardised(X: Any) -> Any:
 
 
 def spambase_split() -> tuple[Any, Any]:
-    """The 3220 training rows of the text's split, standardised by mean and sample standard deviation."""
+    """The 3220 training rows of Valera, section 6, standardised by mean and sample standard deviation."""
     X, y = load("spambase")
     words = (data_folder() / "spambase_split.csv").read_text().split()
     rows = np.array([int(word.split(",")[-1]) for word in words if word.split(",")[-1].isdigit()])

@@ -1,9 +1,9 @@
-"""Training where the data is: a local Dask cluster of two worker processes.
+"""Training on a local Dask cluster with two worker processes.
 
     python examples/dask_cluster.py --rows 2000000
 
-On a real cluster only the first lines change: ``Client("scheduler:8786")`` in place of the local one. The
-table never leaves the workers; a Newton step sends the weights to them and a small matrix back.
+On a real cluster only the client changes: ``Client("scheduler:8786")``. The table never leaves the workers; a
+Newton step sends the weights to them and a small matrix back.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""What does each rung of the ladder cost?
+"""What does each solver cost?
 
     python examples/ladder.py [--data DIR] [--rows N]
 
-The solvers of the texts on the same problem: quadratic programming, chunking, decomposition, sequential
+Compares the textbook solvers on the same problem: quadratic programming, chunking, decomposition, sequential
 minimal optimisation, and the engine; for the linear kernel also the subgradient methods on the primal. The
-dual solvers end with the same dual value, certified; the table says how many iterations, kernel values and
-seconds it took. Quadratic programming sees the first rows only (``--qp-rows``): its cost grows with n^3.
+dual solvers reach the same certified dual value; the table shows iterations, kernel values and seconds.
+Quadratic programming only uses the first rows (``--qp-rows``), because its cost grows with n^3.
 
-The data are spambase (4601 x 57, spambase.npz in DIR) or, where that file is not found, scikit-learn's breast
-cancer rows.
+The data are spambase (4601 x 57, spambase.npz in DIR), or scikit-learn's breast cancer data if that file does
+not exist.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read(folder: Path) -> tuple[str, np.ndarray, np.ndarray]:
 
 
 def line(name: str, model: Any, X: np.ndarray, y: np.ndarray) -> None:
-    """Fit once for the compiler, once for the clock, and print a line of the table."""
+    """Fit once to compile, once to measure, and print a line of the table."""
     model.fit(X[:50], y[:50])
     start = time.perf_counter()
     model.fit(X, y)
@@ -98,7 +98,7 @@ def main() -> None:
     print(f"\nlinear kernel, C 0.01, tol 1e-3 (of the gap for the first two), {len(y)} rows\n\n{HEAD}")
     for label, solver in PRIMAL.items():
         line(label, mm.SVC(solver=solver, kernel="linear", C=0.01), X, y)
-    print("\nSubgradient and pegasos compute no kernel value; their steps and passes see all rows.")
+    print("\nSubgradient and pegasos compute no kernel value; their steps and passes use all rows.")
 
 
 if __name__ == "__main__":

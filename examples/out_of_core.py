@@ -1,4 +1,4 @@
-"""Learning from a file larger than one would like to hold: constant memory, in one pass or exactly.
+"""Learning from a large file with constant memory, in one pass or exactly.
 
     python examples/out_of_core.py --gigabytes 2
 
@@ -37,7 +37,7 @@ def write(path: Path, n_rows: int) -> None:
 
 
 def chunks(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(X, y) of 20 000 rows at a time; each is read, used and forgotten."""
+    """(X, y) of 20 000 rows at a time; each chunk is read, used and released."""
     width = (COLUMNS + 1) * 4
     with path.open("rb") as file:
         while block := file.read(CHUNK * width):

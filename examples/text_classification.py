@@ -2,8 +2,8 @@
 
     python examples/text_classification.py [--data DIR]
 
-Each table compares string kernels with a usual linear or RBF machine: time to fit, time to predict, error on
-rows that were not used for training.
+Each table compares string kernels with a common linear or RBF baseline: time to fit, time to predict, and
+error on held-out rows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from maxmargin.kernels import Spectrum, Subsequence
 
 
 def letters_in_place(sequence: str) -> list[tuple[int, str]]:
-    """Pieces of three letters together with their position: what is where matters at a junction."""
+    """Substrings of three letters with their position, because positions matter at a junction."""
     return [(i, sequence[i : i + 3]) for i in range(len(sequence) - 2)]
 
 
@@ -82,7 +82,7 @@ def junctions(folder: Path) -> None:
 
 
 class _Places:
-    """Strings of equal length as a table with one column for each place."""
+    """Strings of equal length as a table with one column per position."""
 
     def fit(self, X: list[str], y: Any = None) -> _Places:
         return self

@@ -1,9 +1,10 @@
 """
-Why was this row decided so?
-============================
+Why did the model predict this class?
+=====================================
 
-A kernel machine decides by a sum over support vectors, so a decision can be read: which training rows
-spoke for it, which against, how far it is from the boundary, and (linear kernels) what would have to change.
+The decision function is a sum over support vectors, so you can read a prediction: which training rows
+support it, which oppose it, how far the row is from the boundary, and (for linear kernels) what would
+change the prediction.
 """
 
 from sklearn.datasets import load_iris
@@ -19,5 +20,5 @@ row = X.iloc[27]
 print(mm.explain(model, row, y=y[27]))
 
 # %%
-# The same with a curved boundary: no column can be blamed, but rows can.
+# With a curved boundary there is no weight per column, but the rows still explain the prediction.
 print(mm.explain(mm.SVC(gamma=0.5).fit(X, y), row, y=y[27]))

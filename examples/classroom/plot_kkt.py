@@ -2,8 +2,8 @@
 Which condition holds for which row?
 ====================================
 
-At the optimum every row obeys one of three conditions, and alpha says which. The table of the textbook's
-chapter on the soft margin, for your own model:
+At the optimum every row satisfies one of three conditions, and alpha determines which. ``mm.kkt_table``
+lists them for your own model:
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-Do all solvers find the same answer?
-====================================
+Do all solvers find the same solution?
+======================================
 
-The texts climb a ladder: a general quadratic program, chunking, decomposition, sequential minimal
-optimisation, and the engine. Every rung ends at the same dual value, with a certificate.
+Textbooks present a ladder of solvers: general quadratic programming, chunking, decomposition, sequential
+minimal optimisation. All of them, and the default engine, reach the same certified dual value.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ for rung in rungs:
     print(f"{rung:14} dual {proof.dual:.6f}, KKT violation {proof.kkt:.1e}, steps {model.solution_.n_iter}")
 
 # %%
-# What differs is the work: how many kernel values each of them asked for.
+# They differ in the number of kernel values they compute.
 figure, ax = plt.subplots(layout="constrained")
 ax.barh(rungs, costs.values(), color="#0072B2")
 ax.set_xlabel("kernel values")

@@ -2,7 +2,7 @@
 How does a perceptron move its line?
 ====================================
 
-Only at a mistake: the row that was wrong is added to the weights, and the line turns towards it.
+Only when it makes a mistake: it adds the misclassified row to the weights, which turns the line towards it.
 """
 
 import matplotlib.pyplot as plt

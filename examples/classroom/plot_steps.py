@@ -2,8 +2,8 @@
 What does one step of SMO do?
 =============================
 
-It chooses the pair of rows that violates the conditions most, and solves the problem of these two
-multipliers exactly. ``trace=True`` records every step; ``StepDisplay`` draws or animates it.
+It chooses a pair of rows that violates the conditions and optimises these two multipliers exactly.
+``trace=True`` records every step; ``StepDisplay`` draws or animates the trace.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Where should I cut this variable?
 =================================
 
-Optimal binning finds, among *all* partitions of the pre-bins with a monotone event rate, the one of
-largest information value. It is a dynamic program, exact and quick.
+Among *all* partitions of the pre-bins with a monotone event rate, optimal binning finds the one with the
+largest information value. It is an exact and fast dynamic program.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-Can I believe these probabilities?
-==================================
+Can I trust these probabilities?
+================================
 
-A probability of 0.3 is right when three in ten of the rows that got it are events. The picture compares what
-was said with what happened, group by group; the Brier score sums it up.
+A predicted probability of 0.3 is right if three in ten of these rows are events. The plot compares
+predicted with observed shares, group by group; the Brier score summarises the difference.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ models = {
 }
 
 # %%
-# Naive Bayes counts the repeated columns several times, so it is too sure of itself.
+# Naive Bayes counts redundant columns several times, so it is overconfident.
 figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     said = model.fit(X_train, y_train).predict_proba(X_test)[:, 1]

@@ -2,8 +2,8 @@
 How good is my classifier?
 ==========================
 
-``mm.evaluate`` collects what there is to say about a classifier on rows with known truth: the confusion
-table, all measures with intervals, the ranking of the scores, and one page of pictures.
+``mm.evaluate`` assesses a classifier on labelled rows: confusion table, all metrics with confidence
+intervals, the ranking by score, and a page of plots.
 """
 
 from sklearn.datasets import load_breast_cancer

@@ -1,8 +1,8 @@
 """
-Which columns does the model lean on?
+Which columns does the model rely on?
 =====================================
 
-Shuffle one column of rows that the model has not seen, and look at how much worse it gets.
+Shuffle one column of the held-out rows and see how much the score drops.
 """
 
 from sklearn.datasets import load_wine

@@ -1,9 +1,9 @@
 """
-Which variables are worth a place in the scorecard?
-===================================================
+Which variables belong in the scorecard?
+========================================
 
 The information value of a variable is the symmetric Kullback-Leibler divergence between its distributions
-among events and among the others: below 0.02 it is useless, above 0.5 too good to be true.
+among events and non-events. Below 0.02 the variable is useless, above 0.5 suspiciously good.
 """
 
 import numpy as np
@@ -28,5 +28,5 @@ table = mm.scorecards.information_value(X, late)
 print(table.round(3).to_string())
 
 # %%
-# The last column is known only after the loan has failed: a leak, and the table calls it suspicious.
+# The last column is only known after the loan has failed. It leaks the target, and the table flags it.
 mm.displays.IVDisplay.from_result(table).plot()

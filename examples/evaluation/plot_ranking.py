@@ -2,9 +2,9 @@
 How well does the score rank?
 =============================
 
-ROC and its area ask how often a positive row scores above a negative one; Kolmogorov and Smirnov's
-statistic is the largest distance between the two distributions of scores, which is where a cut is best
-by TPR - FPR.
+The area under the ROC curve is the probability that a positive row scores above a negative one. The
+Kolmogorov-Smirnov statistic is the largest distance between the two score distributions; the threshold
+there maximises TPR - FPR.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,8 @@
 How do I hand over a fitted model?
 ==================================
 
-``mm.report`` writes one HTML file that needs nothing else: what was learned, from which rows, how good
-it is on rows held out, which variables matter, what to be careful with, and the Python lines that made
-it. In English or Spanish.
+``mm.report`` writes one self-contained HTML file, in English or Spanish: the data, the model, its quality on
+held-out rows, the important variables, warnings, and the code that made it.
 """
 
 import tempfile

@@ -2,8 +2,8 @@
 How do I turn a model into points?
 ==================================
 
-A scorecard is a logistic regression on weights of evidence, scaled so that everybody can add it up: 600
-points mean odds of 50 to 1, and 20 points more double them.
+A scorecard is a logistic regression on weights of evidence, scaled to points that add up: 600 points mean
+odds of 50 to 1, and 20 more points double the odds.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Has the population changed?
 ===========================
 
-The population stability index compares the shares of the bins now with those at the time of the fit:
-below 0.1 stable, from 0.25 a large shift.
+The population stability index compares the current shares of the bins with those at the time of the fit.
+Below 0.1 the population is stable; above 0.25 it has shifted strongly.
 """
 
 import numpy as np

@@ -2,9 +2,9 @@
 Can kernels be added and multiplied?
 ====================================
 
-Yes: sums, products, powers, exponentials and positive multiples of kernels are kernels. A sum says
-"alike in this *or* in that", a product "alike in this *and* in that". Each part may look at columns of
-its own.
+Yes: sums, products, powers, exponentials and positive multiples of kernels are kernels. A sum means
+"similar in this *or* in that", a product "similar in this *and* in that". Each part may use its own
+columns.
 """
 
 import numpy as np

@@ -20,7 +20,7 @@ print("map:   ", (polynomial_map(x, degree=2) @ polynomial_map(z, degree=2).T).i
 print("phi(x) =", polynomial_map(x, degree=2).round(3)[0])
 
 # %%
-# So a linear machine on the mapped columns and a kernel machine on the raw ones are the same machine.
+# So a linear model on the mapped columns and a kernel model on the raw ones are the same model.
 X, y = make_circles(200, factor=0.5, noise=0.1, random_state=0)
 kernel = mm.SVC(kernel="poly", degree=2, gamma=1.0, coef0=1.0, tol=1e-6).fit(X, y)
 mapped = mm.SVC(kernel="linear", tol=1e-6).fit(polynomial_map(X, degree=2), y)
@@ -28,11 +28,11 @@ difference = kernel.decision_function(X) - mapped.decision_function(polynomial_m
 print(f"largest difference of the decisions: {np.abs(difference).max():.1e}")
 
 # %%
-# The map grows quickly; the kernel does not care.
+# The map grows quickly; the cost of the kernel does not.
 for p, d in ((2, 2), (10, 3), (256, 4)):
     print(f"{p} columns, degree {d}: {comb(p + d, d):,} monomials")
 
 # %%
-# Two columns seen through (x1^2, sqrt2 x1 x2, x2^2): a circle becomes a plane.
+# The map (x1^2, sqrt2 x1 x2, x2^2) turns a circle into a plane.
 flat = mm.SVC(kernel="poly", degree=2, gamma=1.0, coef0=0.0, C=10.0).fit(X, y)
 mm.displays.FeatureMapDisplay.from_estimator(flat, X, y, names=["outside", "inside"]).plot()

@@ -2,8 +2,8 @@
 Is this a kernel?
 =================
 
-A function is a kernel when every Gram matrix is symmetric with no negative eigenvalue. On given points
-that can be checked, and a negative eigenvalue comes with its witness: a vector w with w'Kw < 0.
+A function is a kernel if every Gram matrix is symmetric without negative eigenvalues. ``mercer_check``
+tests this on given rows. A negative eigenvalue comes with a witness: a vector w with w'Kw < 0.
 """
 
 import warnings
@@ -41,5 +41,5 @@ w = mercer_check(K).witness
 print(f"w'Kw = {w @ K @ w:.3f}")
 
 # %%
-# The Gram matrix, its spectrum, and how alike everything is to one row:
+# The Gram matrix, its spectrum, and the similarity to one row:
 mm.displays.KernelDisplay.from_estimator(RBF(gamma=1.0), X, X[:, 0] > 0).plot()

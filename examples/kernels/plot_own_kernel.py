@@ -1,8 +1,8 @@
 """
-Can I bring my own kernel?
-==========================
+Can I use my own kernel?
+========================
 
-A function of two sets of rows will do, or a matrix of kernel values.
+Yes: pass a function of two sets of rows, or a matrix of kernel values.
 """
 
 import numpy as np
@@ -26,6 +26,6 @@ print(f"own function: error {1 - model.score(X_test, y_test):.3f}")
 print(mercer_check(intersection(X_train[:100], X_train[:100])))
 
 # %%
-# The same from matrices: training rows against themselves, then new rows against training rows.
+# The same with matrices: training rows against themselves, then new rows against training rows.
 given = mm.SVC(kernel="precomputed").fit(intersection(X_train, X_train), y_train)
 print(f"precomputed:  error {1 - given.score(intersection(X_test, X_train), y_test):.3f}")

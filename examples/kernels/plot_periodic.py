@@ -1,9 +1,9 @@
 """
-How do I continue something periodic?
-=====================================
+How do I extrapolate a periodic signal?
+=======================================
 
-A kernel states what counts as alike. Points a whole period apart are alike for the periodic kernel, so
-it can go on where the RBF kernel has forgotten everything.
+A kernel defines similarity. To the periodic kernel, points a whole period apart are similar, so it can
+extrapolate where the RBF kernel falls back to zero.
 """
 
 import matplotlib.pyplot as plt

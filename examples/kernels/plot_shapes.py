@@ -2,7 +2,7 @@
 Which kernel for which shape?
 =============================
 
-The same machine with four kernels on three shapes. The number is the error of 10-fold cross-validation.
+The same classifier with four kernels on three shapes. The titles show the 10-fold cross-validated error.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,10 @@
 """
-What if there are too many rows for an exact machine?
-=====================================================
+What if there are too many rows for an exact fit?
+=================================================
 
-An exact kernel machine grows with rows times support vectors. ``mm.LargeSVC`` replaces the kernel by a map of
-a few hundred columns, solves the linear problem exactly, and says how much of the kernel was lost.
+The cost of an exact kernel model grows with rows times support vectors. ``mm.LargeSVC`` replaces the kernel
+by a feature map with a few hundred columns, solves the linear problem exactly, and reports how much of
+the kernel is lost.
 """
 
 from time import perf_counter

@@ -1,9 +1,9 @@
 """
-Can it learn from data in pieces?
-=================================
+Can I fit data in pieces?
+=========================
 
-Linear machines need only sums over rows, so rows may come in pieces: from files, an iterator, or a Dask
-collection. The answer is the one of all rows together, with the same certificate.
+Linear models only need sums over rows, so the rows may come in pieces: from files, an iterator, or a Dask
+collection. The result and its certificate are those of a fit in memory.
 """
 
 import dask.array as da

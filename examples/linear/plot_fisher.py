@@ -2,8 +2,8 @@
 Along which direction do classes differ most?
 =============================================
 
-Fisher's discriminant: the axes that make the scatter between the classes large for the scatter inside
-them.
+Fisher's discriminant finds the axes that maximise the scatter between the classes relative to the scatter
+within them.
 """
 
 import matplotlib.pyplot as plt
@@ -25,6 +25,6 @@ ax.set(xlabel="first axis", ylabel="second axis")
 ax.legend()
 
 # %%
-# The columns that weigh most on the first axis (in units of their spread):
+# The columns with the largest weights on the first axis (in units of their standard deviation):
 weights = abs(model.axes_[:, 0] * X.std().to_numpy())
 print(X.columns[weights.argsort()[::-1][:4]].tolist())

@@ -2,8 +2,8 @@
 What do the coefficients mean?
 ==============================
 
-``mm.LogisticRegression`` maximises the likelihood (no penalty by default) and ``summary()`` has what a
-statistician asks for: standard errors, z, p values, odds ratios with intervals, deviance, AIC.
+``mm.LogisticRegression`` maximises the likelihood (no penalty by default) and ``summary()`` reports
+standard errors, z, p values, odds ratios with intervals, deviance and AIC.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -19,4 +19,4 @@ malignant = (data.target == 0).astype(int)
 print(mm.LogisticRegression().fit(X, malignant).summary())
 
 # %%
-# One standard deviation more of texture multiplies the odds of malignancy by its odds ratio.
+# A texture one standard deviation higher multiplies the odds of malignancy by its odds ratio.

@@ -3,7 +3,7 @@ Which loss?
 ===========
 
 All linear classifiers minimise a loss of y f(x) plus a penalty on w. The losses differ in how they
-treat rows that are right by a wide margin and rows that are badly wrong.
+treat rows far on the right side and rows far on the wrong side.
 """
 
 import numpy as np

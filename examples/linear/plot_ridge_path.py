@@ -2,8 +2,8 @@
 How much should I shrink?
 =========================
 
-One eigendecomposition serves a whole path of penalties, with the exact leave-one-out error of each of
-them: row i is left out by dividing its residual by 1 - h_ii.
+One factorisation gives a whole path of penalties, with the exact leave-one-out error of each: leaving
+row i out divides its residual by 1 - h_ii.
 """
 
 import matplotlib.pyplot as plt

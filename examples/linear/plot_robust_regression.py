@@ -2,8 +2,7 @@
 What if some targets are plainly wrong?
 =======================================
 
-Squares follow wild rows; the eps-insensitive loss grows only linearly and ignores small errors
-altogether.
+Outliers dominate a squared loss. The eps-insensitive loss grows only linearly and ignores small errors.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Which weights may be zero?
 ==========================
 
 An l2 penalty makes weights small, an l1 penalty makes some of them exactly zero, and the concave
-approximation of l0 makes even more of them zero while it leaves the others alone.
+approximation of l0 makes even more of them zero and shrinks the others less.
 """
 
 import matplotlib.pyplot as plt

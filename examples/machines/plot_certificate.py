@@ -2,9 +2,9 @@
 Is my model really optimal?
 ===========================
 
-Every fit ends with a certificate that the *problem* computes from the answer alone, in double
-precision: the value of the primal, of the dual, their gap, and the largest violation of the optimality
-conditions. A solver cannot mark its own work.
+Every fit ends with a certificate that the *problem* computes from the solution alone, in double
+precision: the primal value, the dual value, their gap, and the largest violation of the optimality
+conditions. The solver has no say in it.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ model = mm.SVC(C=10.0, gamma=0.01).fit(X, y)
 print(model.certificate_)
 
 # %%
-# A smaller ``tol`` gives a smaller gap. The bound is kept, not hoped for: a fit that does not reach it warns.
+# A smaller ``tol`` gives a smaller gap. A fit that does not reach ``tol`` gives a warning.
 tolerances = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6]
 proofs = [mm.certify(mm.SVC(C=10.0, gamma=0.01, tol=tol).fit(X, y), X, y) for tol in tolerances]
 

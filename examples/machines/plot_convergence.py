@@ -1,9 +1,9 @@
 """
-How does the engine get there?
-==============================
+How does the solver converge?
+=============================
 
-Each round solves a small block exactly and updates the gradient of all rows. The violation falls, and
-rows that cannot move any more are set aside.
+Each round solves a small block and updates the gradient of all rows. The violation falls, and rows
+that have settled at a bound are set aside.
 """
 
 from sklearn.datasets import load_digits

@@ -2,7 +2,7 @@
 What do the support vectors look like?
 ======================================
 
-They are rows of the table, so images stay images: the digits that are hard to tell apart.
+Support vectors are training rows, so here they are images: the digits that are hard to tell apart.
 """
 
 from sklearn.datasets import load_digits

@@ -2,8 +2,8 @@
 One against one, or one against the rest?
 =========================================
 
-K classes need K(K-1)/2 machines on pairs, or K machines against the rest. Pairs are smaller problems
-and vote; the rest gives one decision value per class.
+K classes need K(K-1)/2 classifiers on pairs of classes, or K classifiers against the rest. Pairs are
+smaller problems, and their classifiers vote; one-versus-rest gives one decision value per class.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=
 for ax, strategy in zip(axes, ("ovo", "ovr"), strict=True):
     model = mm.SVC(C=10.0, gamma=1.0, multiclass=strategy).fit(X, y)
     mm.displays.MarginDisplay.from_estimator(model, X, y, names=names).plot(ax)
-    ax.set_title(f"{strategy}: {len(model.machines_)} machines, training error {1 - model.score(X, y):.3f}")
+    ax.set_title(f"{strategy}: {len(model.machines_)} models, training error {1 - model.score(X, y):.3f}")
 
 # %%
 # The cross-validated errors of both, on the same folds:

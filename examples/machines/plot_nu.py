@@ -2,8 +2,8 @@
 How many support vectors will I get?
 ====================================
 
-C says what slack costs, which is hard to choose. nu says what is wanted: at most a share nu of the rows
-inside the band or wrong, and at least a share nu of support vectors.
+The cost C of slack is hard to choose. nu has a direct meaning: at most a share nu of the rows lies
+inside the band or on the wrong side, and at least a share nu are support vectors.
 """
 
 import matplotlib.pyplot as plt
@@ -14,9 +14,9 @@ import maxmargin as mm
 
 X, y = make_moons(200, noise=0.25, random_state=0)
 values = np.linspace(0.05, 0.95, 19)
-machines = [mm.NuSVC(nu=nu, gamma=1.0).fit(X, y) for nu in values]
-inside = [np.mean(np.isin(m.point_kinds_, ["inside", "misclassified"])) for m in machines]
-support = [len(m.support_) / len(X) for m in machines]
+models = [mm.NuSVC(nu=nu, gamma=1.0).fit(X, y) for nu in values]
+inside = [np.mean(np.isin(m.point_kinds_, ["inside", "misclassified"])) for m in models]
+support = [len(m.support_) / len(X) for m in models]
 
 figure, ax = plt.subplots(layout="constrained")
 ax.plot(values, support, "s-", label="share of support vectors")
@@ -26,7 +26,7 @@ ax.set_xlabel("nu")
 ax.legend()
 
 # %%
-# nu cannot exceed twice the share of the smaller class; the error says what is possible.
+# nu cannot exceed twice the share of the smaller class; the error message states the limit.
 try:
     mm.NuSVC(nu=0.9).fit(X[:120], np.repeat([0, 1], [100, 20]))
 except ValueError as error:

@@ -1,9 +1,9 @@
 """
-Which rows are unlike the others?
-=================================
+Which rows are outliers?
+========================
 
-Without labels: ``OneClassSVM`` separates the rows from the origin in feature space, ``SVDD`` puts them
-into the smallest ball. nu bounds the share of rows outside.
+Two detectors that need no labels: ``OneClassSVM`` separates the rows from the origin in feature space,
+``SVDD`` encloses them in the smallest ball. nu bounds the share of rows outside.
 """
 
 import matplotlib.pyplot as plt

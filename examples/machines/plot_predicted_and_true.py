@@ -2,8 +2,8 @@
 How far off is my regression?
 =============================
 
-Predicted against true values of rows that the machine has not seen. Points on the line are right; a bend or a
-fan says more than one number can.
+Predicted against true values on held-out rows. Points on the line are exact. A bend or a fan shows
+problems that a single number hides.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 What if one class is rare?
 ==========================
 
-With one positive in twenty rows the cheapest machine says "no" to nearly everything.
-``class_weight="balanced"`` makes errors on the rare class dearer.
+If one row in twenty is positive, the cheapest model predicts "no" for nearly everything.
+``class_weight="balanced"`` raises the cost of errors on the rare class.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ for ax, weight in zip(axes, (None, "balanced"), strict=True):
     ax.set_title(f"{weight}: sensitivity {table.sensitivity:.2f}, specificity {table.specificity:.2f}")
 
 # %%
-# Tune by a measure that sees the rare class, such as balanced accuracy, not by the share of errors.
+# Tune with a metric that accounts for the rare class, such as balanced accuracy, not with the error rate.
 grid = {"C": [0.1, 1.0, 10.0], "class_weight": [None, "balanced"]}
 found = mm.tune(mm.SVC(gamma=0.3), X, y, grid, cv=5, scoring="balanced_accuracy")
 print(found.best_params)

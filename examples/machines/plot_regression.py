@@ -2,7 +2,7 @@
 How wide should the tube be?
 ============================
 
-Support vector regression does not pay for errors below epsilon. A wide tube needs few support vectors
+Support vector regression ignores errors below epsilon. A wide tube needs few support vectors
 and misses detail; a narrow one follows every row.
 """
 
@@ -22,11 +22,11 @@ for ax, epsilon in zip(axes, (0.02, 0.2, 0.6), strict=True):
     ax.set_title(f"epsilon = {epsilon:g}: {len(model.support_)} support vectors")
 
 # %%
-# Tuned, on the squared error of left-out rows, with C and epsilon together:
+# Tune C and epsilon together, on the leave-one-out squared error:
 grid = {"C": [0.1, 1.0, 10.0, 100.0], "epsilon": [0.02, 0.05, 0.1, 0.2, 0.4]}
 found = mm.tune(mm.SVR(gamma=1.0), x, y, grid, cv="loo")
 print(found.best_params, f"mean squared error {found.best_error:.4f}")
 
 # %%
-# ``NuSVR`` turns the question around: nu bounds the share of rows outside, and epsilon comes out.
+# ``NuSVR`` works the other way: nu bounds the share of rows outside the tube, and the fit finds epsilon.
 print(f"nu = 0.3 gives epsilon = {mm.NuSVR(nu=0.3, C=10.0, gamma=1.0).fit(x, y).epsilon_:.3f}")

@@ -2,9 +2,8 @@
 Can a hyperplane separate these classes?
 ========================================
 
-The hard margin has an answer only if one can. When none can, maxmargin does not return a model: it
-raises an error that carries the proof, a convex combination of rows of one class that equals one of the
-other.
+The hard margin only has a solution if one can. Otherwise maxmargin raises an error that carries a
+proof: a convex combination of rows of one class that equals a convex combination of the other.
 """
 
 import matplotlib.pyplot as plt

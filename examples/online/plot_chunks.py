@@ -1,8 +1,8 @@
 """
-What if the table does not fit into memory?
-===========================================
+What if the table does not fit in memory?
+=========================================
 
-Every online learner has ``partial_fit``: it keeps w and a few numbers, whatever the number of chunks.
+Every online learner has ``partial_fit``: it keeps w and a few numbers, however many chunks there are.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ direction = rng.normal(size=50)
 
 
 def chunk(n=2000):
-    """The next rows of a file that nobody could hold."""
+    """The next rows of a large file."""
     X = rng.normal(size=(n, 50))
     return X, (X @ direction + rng.normal(size=n) > 0).astype(int)
 

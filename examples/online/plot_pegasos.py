@@ -2,8 +2,8 @@ r"""
 How close does a stochastic method come?
 ========================================
 
-Pegasos looks at one row at a time. Its average iterate has a guaranteed distance to the best objective,
-:math:`\rho^2 (1 + \log T) / (2 \lambda T)`; an exact solver says how close it really is.
+Pegasos uses one row at a time. In theory the objective of its average iterate is at most
+:math:`\rho^2 (1 + \log T) / (2 \lambda T)` above the optimum. An exact solver shows how close it really is.
 """
 
 import matplotlib.pyplot as plt
@@ -20,9 +20,9 @@ exact = mm.LinearSVC(C=1 / (lam * len(X)), loss="hinge", fit_intercept=False, to
 optimum = exact.certificate_.primal * lam
 
 passes = [1, 2, 5, 10, 20, 50, 100]
-machines = [mm.Pegasos(lam, max_iter=k, random_state=0).fit(X, y) for k in passes]
+models = [mm.Pegasos(lam, max_iter=k, random_state=0).fit(X, y) for k in passes]
 figure, ax = plt.subplots(layout="constrained")
-ax.loglog(passes, [float(m.bound_) for m in machines], "k:", label="bound of the theorem")
-ax.loglog(passes, [m.objective_[0] - optimum for m in machines], "o-", label="distance from the optimum")
+ax.loglog(passes, [float(m.bound_) for m in models], "k:", label="theoretical bound")
+ax.loglog(passes, [m.objective_[0] - optimum for m in models], "o-", label="distance from the optimum")
 ax.set(xlabel="passes over the rows", ylabel="objective")
 ax.legend()

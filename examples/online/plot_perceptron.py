@@ -2,8 +2,8 @@ r"""
 How many mistakes can a perceptron make?
 ========================================
 
-On data that a hyperplane separates with margin gamma, at most :math:`(R/\gamma)^2`, however many rows
-there are (Novikoff). maxmargin reports the mistakes, R, the margin reached and the bound.
+If a hyperplane separates the data with margin gamma, at most :math:`(R/\gamma)^2`, however many rows
+there are (Novikoff 1962). maxmargin reports the mistakes, R, the margin reached and the bound.
 """
 
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""What the reproductions share: real data, the scaling of e1071, and tables side by side."""
+"""Data, the scaling of e1071, and tables side by side, for all scripts in this folder."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import fetch_openml
 
-# name -> OpenML number, for who has no folder of data (scikit-learn keeps a copy after the first time)
+# name -> OpenML number, for users without the data folder (scikit-learn keeps a copy of each download)
 OPENML = {"spambase": 44, "usps": 41082, "vertebral": 1524}
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
-    """--data DIR and --pictures DIR, which every script takes."""
+    """The options --data DIR and --pictures DIR."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -72,7 +72,7 @@ def _expect(right: bool, name: str) -> None:
     if not right:
         raise SystemExit(
             f"OpenML's data set {OPENML[name]} does not have the rows of the published {name} file in their "
-            "order, so the text's experiment cannot be repeated with it: use --data DIR."
+            "order, so it cannot repeat the published experiment: use --data DIR."
         )
 
 
@@ -84,7 +84,7 @@ _READERS: dict[str, tuple[str, Callable[[], tuple[np.ndarray, np.ndarray]]]] = {
 
 
 def e1071_scale(X_train: np.ndarray, *others: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Columns by mean and sample standard deviation of the training rows; constant columns are left alone."""
+    """Standardise by mean and sample standard deviation of the training rows, except constant columns."""
     mean, spread = X_train.mean(axis=0), X_train.std(axis=0, ddof=1)
     constant = spread == 0
     mean, spread = np.where(constant, 0.0, mean), np.where(constant, 1.0, spread)
@@ -96,14 +96,14 @@ def heading(text: str) -> None:
 
 
 def side_by_side(rows: dict[str, dict[str, object]], index: str, digits: int = 4) -> pd.DataFrame:
-    """A frame with a row per item; printed without cutting anything."""
+    """Print a table with one row per item, in full."""
     frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis(index)
     print(frame.to_string(float_format=lambda v: f"{v:.{digits}f}"))
     return frame
 
 
 def save(figure: object, folder: Path | None, name: str) -> None:
-    """Write a picture when a folder was asked for."""
+    """Save a plot if a folder was given."""
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         figure.savefig(folder / f"{name}.png", dpi=120)  # type: ignore[attr-defined]  # a matplotlib Figure

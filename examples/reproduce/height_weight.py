@@ -1,9 +1,9 @@
-"""The height and weight examples of the feature selection text ([2], examples 0.1 and 2.1 to 2.13).
+"""The height and weight examples of Gómez 2024 (examples 0.1 and 2.1 to 2.13).
 
     python examples/reproduce/height_weight.py
 
-Eight people, tall or short, with their height, weight and a column of noise. Where a printed value
-cannot be right, this says why.
+Eight people, tall or short, with their height, weight and a column of noise. If a printed value
+cannot be right, the script says why.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MACHINE = make_pipeline(StandardScaler(), mm.SVC(kernel="linear", C=1.0))
 def threshold() -> None:
     heading("Example 0.1: tall or short by the height alone")
     cut = (154 + 170) / 2
-    print(f"half way between 154 and 170: {cut:g} cm; 165 cm is {'tall' if cut <= 165 else 'short'}.")
-    print("The text calls 165 cm short, against its own rule: it is tall.")
+    print(f"halfway between 154 and 170: {cut:g} cm; 165 cm is {'tall' if cut <= 165 else 'short'}.")
+    print("The thesis calls 165 cm short; by its own rule it is tall.")
     hard = mm.HardMarginSVC(kernel="linear").fit(PEOPLE[["height"]], TALL)
     print(f"The hard margin puts the boundary at {-hard.intercept_[0] / hard.coef_[0, 0]:.3f} cm as well.")
 
@@ -53,7 +53,7 @@ def threshold() -> None:
 def filters() -> None:
     heading("Example 2.1: Fisher's score")
     two = PEOPLE[["height", "weight"]]
-    rows: dict[str, dict[str, object]] = {"text": {"height": 4.44, "weight": 0.91}}
+    rows: dict[str, dict[str, object]] = {"published": {"height": 4.44, "weight": 0.91}}
     for kind, name in (
         ("signal_to_noise", "|m+ - m-| / (s+ + s-)"),
         ("difference_over_variance", "(2.1) as printed"),
@@ -68,17 +68,17 @@ def filters() -> None:
     scaled = Relief(n_instances=[0, 5]).fit(two, TALL).scores_
     side_by_side(
         {
-            "text": {"height": 0.7, "weight": 0.1},
+            "published": {"height": 0.7, "weight": 0.1},
             "raw distance, miss of row 6 = row 7": dict(zip(two.columns, raw, strict=True)),
             "Relief(n_instances=[0, 5]), scaled": dict(zip(two.columns, scaled, strict=True)),
         },
         "J",
     )
-    print("J(height) = (0.53 + 0.7)/2 - (0.1 + 0.07)/2 = 0.53: the text's 0.7 is a slip of arithmetic.")
+    print("J(height) = (0.53 + 0.7)/2 - (0.1 + 0.07)/2 = 0.53; the published 0.7 is an arithmetic error.")
 
 
 def _relief_by_hand() -> np.ndarray:
-    """(2.4) with the text's own choice between two misses at equal distance (rows 1 and 7 of row 6)."""
+    """(2.4) with the published choice between two misses of row 6 at equal distance (rows 1 and 7)."""
     X = PEOPLE[["height", "weight"]].to_numpy()
     reach = np.ptp(X, axis=0)
     neighbours = {0: (6, 3), 5: (3, 6)}  # row: (hit, miss)
@@ -93,7 +93,7 @@ def correlations() -> None:
     law = [1 / 6, 1 / 15, 4 / 15, 1 / 6, 4 / 15, 1 / 15]
     side_by_side(
         {
-            "text": {"E(X,Z)": 2.39958, "E(X|Z)": 0.81461, "IG": 0.18539, "SU": 0.14344},
+            "published": {"E(X,Z)": 2.39958, "E(X|Z)": 0.81461, "IG": 0.18539, "SU": 0.14344},
             "ours": {
                 "E(X,Z)": entropy(x, z, sample_weight=law),
                 "E(X|Z)": conditional_entropy(x, z, sample_weight=law),
@@ -111,7 +111,7 @@ def correlations() -> None:
     side_by_side(
         {
             name: {
-                "text": text[name],
+                "published": text[name],
                 "(2.5) as printed": cfs_merit(r_cf[s], r_ff[np.ix_(s, s)], kind="per_column"),
                 "Hall's": cfs_merit(r_cf[s], r_ff[np.ix_(s, s)]),
             }
@@ -134,11 +134,13 @@ def wrappers() -> None:
     }
     rows = {}
     for columns, printed in text.items():
-        rows[" + ".join(columns)] = {"text": printed, "ours": _left_out(PEOPLE[list(columns)])}
+        rows[" + ".join(columns)] = {"published": printed, "ours": _left_out(PEOPLE[list(columns)])}
     side_by_side(rows, "columns")
     backward = SBS(MACHINE, 1, cv=LeaveOneOut()).fit(PEOPLE, TALL)
     forward = SFS(MACHINE, 1, cv=LeaveOneOut()).fit(PEOPLE, TALL)
-    print(f"\nbackward to one column: {backward.selected_}; forward: {forward.selected_}  (text: height)")
+    print(
+        f"\nbackward to one column: {backward.selected_}; forward: {forward.selected_}  (published: height)"
+    )
 
     heading("Example 2.10: two wrong records make the weight decide")
     wrong_records = PEOPLE[["height", "weight"]].copy()
@@ -146,7 +148,7 @@ def wrappers() -> None:
     wrong_records.loc[4] = [149.0, 85.0]
     rows = {}
     for column, printed in (("height", "2/8"), ("weight", "0/8")):
-        rows[column] = {"text": printed, "ours": _left_out(wrong_records[[column]])}
+        rows[column] = {"published": printed, "ours": _left_out(wrong_records[[column]])}
     side_by_side(rows, "column")
 
 
@@ -157,7 +159,7 @@ def _left_out(columns: pd.DataFrame) -> str:
 
 def by_chance() -> None:
     heading("Examples 2.11 and 2.12: simulated annealing and a genetic search")
-    print("Their random numbers cannot be known; both searches return the best subset that they ever saw.")
+    print("The published random numbers are unknown; both searches return the best subset they have seen.")
     annealing = SimulatedAnnealing(T0=10.0, T1=3.0, m=2, cooling=0.4)
     genetic = Genetic(population=3, generations=5, p_crossover=0.7, p_mutation=0.7)
     for name, search in (("annealing", annealing), ("genetic", genetic)):
@@ -172,9 +174,9 @@ def embedded() -> None:
     two = mm.SVC(kernel="linear", tol=1e-6).fit(Z[["height", "weight"]], TALL)
     side_by_side(
         {
-            "text, three columns": {"height": 1.336, "weight": 0.285, "noise": -0.04},
+            "published, three columns": {"height": 1.336, "weight": 0.285, "noise": -0.04},
             "ours": dict(zip(Z.columns, three.coef_[0], strict=True)),
-            "text, two columns": {"height": 1.341, "weight": 0.291},
+            "published, two columns": {"height": 1.341, "weight": 0.291},
             "ours (two)": dict(zip(Z.columns[:2], two.coef_[0], strict=True)),
         },
         "w",
@@ -182,7 +184,7 @@ def embedded() -> None:
     print(f"our certificate: KKT violation {mm.certify(three, Z, TALL).kkt:.1e}, so 1.336 is not optimal.")
     rfe = RFE(mm.SVC(kernel="linear"), 1).fit(Z, TALL)
     order = [name for removed in rfe.history_["removed"] for name in removed]
-    print(f"removed: {order}, kept: {rfe.selected_}  (text: noise, weight; kept: height)")
+    print(f"removed: {order}, kept: {rfe.selected_}  (published: noise, weight; kept: height)")
 
 
 def main() -> None:

@@ -1,10 +1,10 @@
-"""The kernel perceptron of the notes on supervised learning ([1], section 5.1 and figure 5.1).
+"""The kernel perceptron of Fuentes (section 5.1 and figure 5.1).
 
     python examples/reproduce/kernel_perceptron.py [--pictures DIR]
 
 alpha_i counts the mistakes on row i; the boundary is sum_i alpha_i y_i (K(x_i, x) + 1) = 0. The
-points of figure 5.1 cannot be known: ours are drawn with a seed. The algorithm is also run as it is
-printed, in plain Python, and must make the same mistakes.
+points of figure 5.1 are unknown, so the script draws its own. It also runs the algorithm as printed, in
+plain Python, which must make the same mistakes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def draw(ax: object, model: mm.KernelPerceptron, X: np.ndarray, y: np.ndarray, t
 def main() -> None:
     options = arguments(__doc__).parse_args()
     heading("Kernel perceptron, RBF kernel with gamma = 2")
-    print("The points of figure 5.1 cannot be known: these are drawn with seed 0.\n")
+    print("The points of figure 5.1 are unknown; these are drawn with seed 0.\n")
     sets = {
         "two moons": make_moons(150, noise=0.1, random_state=0),
         "two circles": make_circles(150, factor=0.5, noise=0.05, random_state=0),

@@ -1,10 +1,10 @@
-"""The kernels of the lecture ([4]) on data that no line separates.
+"""The kernels of Tobar 2023 on data that no line separates.
 
     python examples/reproduce/kernels.py [--pictures DIR]
 
 The lecture shows points whose class is the sign of x1 x2, which the map (x1, x2, x1 x2) makes
-separable; a polynomial machine of degree 3 beside an RBF machine; and kernel ridge regression. Its
-points cannot be known: ours are drawn with a seed.
+separable; a polynomial kernel of degree 3 next to an RBF kernel; and kernel ridge regression. Its points
+are unknown, so the script draws its own.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def motivation(X: np.ndarray, y: np.ndarray) -> None:
     )
 
 
-def machines(X: np.ndarray, y: np.ndarray) -> dict[str, mm.SVC]:
-    heading("Kernel machines (C = 10)")
+def compare_kernels(X: np.ndarray, y: np.ndarray) -> dict[str, mm.SVC]:
+    heading("Support vector machines (C = 10)")
     kernels = {
         "linear": Linear(),
         "polynomial, degree 2": Polynomial(degree=2, gamma=1.0, coef0=1.0),
@@ -62,13 +62,13 @@ def machines(X: np.ndarray, y: np.ndarray) -> dict[str, mm.SVC]:
 
 
 def polynomial_features() -> None:
-    heading("The map behind (c + <x, z>)^2")
+    heading("The feature map of (c + <x, z>)^2")
     x, z = np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])
     kernel = Polynomial(degree=2, gamma=1.0, coef0=1.0)
     print(f"K((1,2),(3,4)) = {kernel(x, z)[0, 0]:g}")
     product = polynomial_map(x, degree=2) @ polynomial_map(z, degree=2).T
     print(f"<phi(x), phi(z)> = {float(product[0, 0]):g}")
-    print("The lecture prints sqrt(2) c x_i in the map: it is sqrt(2 c) x_i (the same only for c = 1).")
+    print("The lecture prints sqrt(2) c x_i in the map; it should be sqrt(2 c) x_i (equal only for c = 1).")
 
 
 def ridge() -> None:
@@ -80,7 +80,7 @@ def ridge() -> None:
     by_hand = np.linalg.solve(kernel(x, x) + rho * np.eye(60), y)
     model = mm.KernelRidge(alpha=rho, kernel=kernel).fit(x, y)
     print(f"largest difference of the coefficients: {np.abs(model.dual_coef_.ravel() - by_hand).max():.1e}")
-    print("rho of the lecture is n lambda of [1]; KernelRidge calls it alpha.")
+    print("The lecture's rho is n lambda in Fuentes' notes and alpha in KernelRidge.")
 
 
 def draw(fitted: dict[str, mm.SVC], X: np.ndarray, y: np.ndarray, folder: object) -> None:
@@ -99,9 +99,9 @@ def draw(fitted: dict[str, mm.SVC], X: np.ndarray, y: np.ndarray, folder: object
 def main() -> None:
     options = arguments(__doc__).parse_args()
     X, y = quadrants()
-    print("The lecture's own points cannot be known: these are drawn with seed 0.")
+    print("The lecture's points are unknown; these are drawn with seed 0.")
     motivation(X, y)
-    fitted = machines(X, y)
+    fitted = compare_kernels(X, y)
     polynomial_features()
     ridge()
     if options.pictures:

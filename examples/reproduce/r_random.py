@@ -1,5 +1,4 @@
-"""R's random numbers: what ``set.seed(s); sample(n, k)`` draws, so that a split of a text can be
-had without R.
+"""R's random numbers: what ``set.seed(s); sample(n, k)`` draws, to repeat a published split without R.
 
 R (3.6 and later) feeds a Mersenne Twister from a scrambled seed and draws indices by rejection:
 bits in pieces of 16 until the number is below n. Earlier versions multiplied one uniform number by

@@ -1,21 +1,20 @@
-"""Spambase with three kernels: tables 6.1 and 6.3 of the thesis on the mathematics of SVM ([0],
-chapter 6).
+"""Spambase with three kernels: tables 6.1 and 6.3 of Valera, chapter 6.
 
     python examples/reproduce/spambase.py [--data DIR] [--pictures DIR] [--quick]
 
-The text draws its split by ``set.seed(1997); sample(1:4601, 3220)`` and its folds by
-``set.seed(1997)`` before each ``tune.svm``; `r_random` draws the same rows. The text's confusion
-tables are not those of the calls that it prints: they agree with what e1071 gives under
-``probability = TRUE``, where the class is the one with the larger Platt probability, and they depend
-on the random folds of Platt's method. Both are made here: the sign of f beside e1071 1.7-13, and the
-probability over several random folds beside the text. And the call printed for the sigmoid machine
-has ``tau = -2``, a name that e1071 does not know and ignores.
+The thesis draws its split by ``set.seed(1997); sample(1:4601, 3220)`` and its folds by
+``set.seed(1997)`` before each ``tune.svm``; `r_random` draws the same rows. The published confusion
+tables are not those of the printed calls: they agree with e1071 under ``probability = TRUE``, where the
+class is the one with the larger Platt probability, and they depend on the random folds of Platt's
+method. The script computes both: the sign of f, compared with e1071 1.7-13, and the probability over
+several random folds, compared with the thesis. The call printed for the sigmoid kernel has ``tau = -2``,
+which e1071 silently ignores.
 
-The sigmoid kernel is not positive semidefinite, so its machine is a stationary point that depends on
-the path of the solver. e1071 and scikit-learn run the same C++ code and differ, because e1071 calls
-the class of the first row +1 and scikit-learn the first class in order. Here the rung
-``SMO(precision="float32")`` takes LIBSVM's path: pairs of the second order, of equals the last, kernel
-rows in float32.
+The sigmoid kernel is not positive semidefinite, so the solution is a stationary point that depends on
+the path of the solver. e1071 and scikit-learn run the same C++ code and differ, because e1071 treats
+the class of the first row as +1 and scikit-learn the first class in order. Here
+``SMO(precision="float32")`` takes the same path as LIBSVM: second-order pairs, ties broken to the last
+candidate, kernel rows in float32.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ GRIDS = {
     },
 }
 LIKE_LIBSVM = mm.solvers.SMO(precision="float32")
-# the text's winners: table 6.1
+# the published best cells: table 6.1
 CELLS: dict[str, Settings] = {
     "radial": {"kernel": "rbf", "C": 1.0, "gamma": 0.01},
     "sigmoid": {"kernel": "sigmoid", "C": 10.0, "gamma": 0.01, "coef0": -2.0, "solver": LIKE_LIBSVM},
@@ -71,7 +70,7 @@ CELLS: dict[str, Settings] = {
 }
 TEXT_ERRORS = {"radial": 0.07453, "sigmoid": 0.08602, "polynomial": 0.06894}
 E1071_ERRORS = {"radial": 0.07453, "sigmoid": 0.08634, "polynomial": 0.06894}  # version 1.7-13, same folds
-# what e1071 makes of the call in the text: it ignores `tau` and is not told gamma
+# how e1071 reads the printed call: it ignores `tau`, and gamma is not given
 AS_READ = {"kernel": "sigmoid", "C": 10.0, "gamma": 1 / 57, "coef0": 0.0, "solver": LIKE_LIBSVM}
 # (predicted 0, truth 0), (0, 1), (1, 0), (1, 1)
 TEXT_TABLES = {"radial": (773, 58, 31, 519), "sigmoid": (773, 67, 31, 510), "polynomial": (767, 48, 37, 529)}
@@ -103,27 +102,27 @@ def fold_error(settings: Settings, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def tuned_errors(X: np.ndarray, y: np.ndarray) -> None:
-    heading("Table 6.1: 10-fold error at the text's cells, on R's own folds")
+    heading("Table 6.1: 10-fold error at the published cells, on R's own folds")
     rows = {}
     for kernel, settings in CELLS.items():
         error = fold_error(settings, X, y)
         rows[kernel] = {
             "cell": ", ".join(f"{k}={v:g}" for k, v in settings.items() if k not in ("kernel", "solver")),
-            "text": TEXT_ERRORS[kernel],
+            "published": TEXT_ERRORS[kernel],
             "e1071": E1071_ERRORS[kernel],
             "ours": error,
-            "ours - text": error - TEXT_ERRORS[kernel],
+            "ours - published": error - TEXT_ERRORS[kernel],
         }
     side_by_side(rows, "kernel", digits=5)
-    print("The sigmoid is one row of 3220 from the text, as e1071 1.7-13 itself is when run again.")
+    print("The sigmoid differs from the thesis by one row in 3220, and so does e1071 1.7-13.")
 
 
 def grids(X: np.ndarray, y: np.ndarray, options: argparse.Namespace) -> None:
-    heading("Table 6.1: the best cell of the text's grids")
+    heading("Table 6.1: the best cell of the published grids")
     print(
-        "Degree 0 (a constant) and coef0 = -1 of the text's polynomial grid are left out: the first is no\n"
-        "classifier and the second no Mercer kernel. e1071 has the radial optimum at gamma = .001, C = 100\n"
-        "(0.06708) on this file, not at the text's cell."
+        "Degree 0 (a constant) and coef0 = -1 of the published polynomial grid are left out: the first is\n"
+        "not a classifier and the second not a Mercer kernel. On this file e1071 finds the radial optimum\n"
+        "at gamma = .001, C = 100 (0.06708), not at the published cell."
     )
     folds = e1071_folds(len(X), SEED)
     rows = {}
@@ -131,7 +130,7 @@ def grids(X: np.ndarray, y: np.ndarray, options: argparse.Namespace) -> None:
         found = mm.tune(make_pipeline(StandardScaler(), mm.SVC()), X, y, grid, cv=folds, refit=False)
         best = {k.removeprefix("svc__"): v for k, v in found.best_params.items()}
         rows[kernel] = {
-            "text's error": TEXT_ERRORS[kernel],
+            "published error": TEXT_ERRORS[kernel],
             "our best": found.best_error,
             "at": ", ".join(f"{k}={v:g}" for k, v in best.items() if k != "kernel"),
             "cells": len(found.table),
@@ -148,12 +147,12 @@ def counted(y_test: np.ndarray, answer: np.ndarray) -> Counts:
 
 
 def tested(parts: Parts) -> dict[str, Counts]:
-    """Confusion counts of the three machines on the 1381 test rows, by the sign of f."""
+    """Confusion counts of the three models on the 1381 test rows, by the sign of f."""
     X_train, X_test, y_train, y_test = parts
-    machines = {**CELLS, "sigmoid as e1071 read it": AS_READ}
+    models = {**CELLS, "sigmoid as e1071 read it": AS_READ}
     return {
         name: counted(y_test, predicted(settings, X_train, y_train, X_test))
-        for name, settings in machines.items()
+        for name, settings in models.items()
     }
 
 
@@ -182,43 +181,43 @@ def confusion_tables(parts: Parts) -> None:
             "e1071": _cells(E1071_TABLES[kernel]),
             "ours": _cells(ours),
             "rows apart": _rows_apart(ours, E1071_TABLES[kernel]),
-            "text": _cells(TEXT_TABLES[kernel]),
-            "e1071 - text": _rows_apart(E1071_TABLES[kernel], TEXT_TABLES[kernel]),
+            "published": _cells(TEXT_TABLES[kernel]),
+            "e1071 - published": _rows_apart(E1071_TABLES[kernel], TEXT_TABLES[kernel]),
         }
     side_by_side(rows, "kernel")
     print(
-        "\nThe call printed in the text for the sigmoid, svm(..., tau = -2, cost = 10), means coef0 = 0 and\n"
-        f"gamma = 1/57 to e1071; such a machine gives {_cells(as_read)} here, far from the text's table.\n"
-        "The table is near the machine of table 6.1, so the call that was run is not the one printed."
+        "\nTo e1071 the call printed for the sigmoid, svm(..., tau = -2, cost = 10), means coef0 = 0 and\n"
+        f"gamma = 1/57. That gives {_cells(as_read)} here, far from the published table. The published\n"
+        "table is close to the cell of table 6.1, so a different call must have been run."
     )
     heading("Table 6.3: sensitivity, specificity, precision")
     rows = {}
     for kernel, ours in counts.items():
-        for who, table in (("text", TEXT_TABLES[kernel]), ("ours", ours)):
+        for who, table in (("published", TEXT_TABLES[kernel]), ("ours", ours)):
             tn, fn, fp, tp = table
             rows[f"{kernel}, {who}"] = {
                 "sensitivity": tp / (tp + fn),
                 "specificity": tn / (tn + fp),
                 "precision": tp / (tp + fp),
             }
-    side_by_side(rows, "machine")
+    side_by_side(rows, "model")
 
 
 def platt_tables(parts: Parts, seeds: range) -> None:
-    heading(f"The text's tables: by Platt's probability, over {len(seeds)} random folds of his method")
+    heading(f"The published tables: by Platt's probability, over {len(seeds)} random folds of his method")
     rows = {}
     for kernel in CELLS:
         found = by_probability(parts, kernel, seeds)
         rows[kernel] = {
-            "text": _cells(TEXT_TABLES[kernel]),
-            "the text's table came out": f"{found.count(TEXT_TABLES[kernel])} times",
+            "published": _cells(TEXT_TABLES[kernel]),
+            "the published table came out": f"{found.count(TEXT_TABLES[kernel])} times",
             "smallest of each cell": _cells(np.min(found, axis=0)),
             "largest": _cells(np.max(found, axis=0)),
         }
     side_by_side(rows, "kernel")
     print(
-        "So the models of the text most likely had probability = TRUE, which its calls of predict() show\n"
-        "and those of svm() do not: hence the difference from e1071's above. Platt's folds cannot be known."
+        "So the published models most likely had probability = TRUE, which the calls of predict() show\n"
+        "and those of svm() do not. This explains the difference from e1071 above."
     )
 
 
@@ -233,11 +232,13 @@ def _cells(table: Sequence[int]) -> str:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--quick", action="store_true", help="only the text's cells, not the whole grids")
+    parser.add_argument("--quick", action="store_true", help="only the published cells, not the whole grids")
     parser.add_argument("--platt", type=int, default=10, help="random folds for Platt's probabilities")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", message="the sigmoid kernel is not")  # said above
-    warnings.filterwarnings("ignore", message="the best cell lies on the edge")  # the grid is the text's
+    warnings.filterwarnings(
+        "ignore", message="the best cell lies on the edge"
+    )  # the grid is the published one
     parts = split(options.data)
     confusion_tables(parts)
     tuned_errors(parts[0], parts[2])

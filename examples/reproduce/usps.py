@@ -1,10 +1,10 @@
-"""USPS digits 5 against 8: the table of 20 cells and figure 6.2 of [0].
+"""USPS digits 5 against 8: the table of 20 cells and figure 6.2 of Valera, chapter 6.
 
     python examples/reproduce/usps.py [--data DIR] [--pictures DIR] [--repeats 20]
 
-The text gives no seed for its folds, so they cannot be known: we draw several partitions as e1071 does
-(set.seed(1), set.seed(2), ...), and say for each cell how far the text is from their mean and whether its
-value lies among theirs.
+The thesis gives no seed for its folds. The script draws several partitions as e1071 does (set.seed(1),
+set.seed(2), ...), and shows for each cell how far the published value is from their mean and whether it lies
+within their range.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TEXT = np.array(
         [0.02277731, 0.02188490, 0.01914095, 0.04552961, 0.46167640],
     ]
 )
-BEST = (10.0, 1e-3)  # the text's choice, error 0.0164
+BEST = (10.0, 1e-3)  # the published choice, error 0.0164
 
 
 def fives_and_eights(source: str) -> tuple[np.ndarray, np.ndarray]:
@@ -59,16 +59,16 @@ def verdict(text: float, mean: float, low: float, high: float) -> str:
 
 
 def rows_of(results: list[mm.TuneResult]) -> dict[str, dict[str, object]]:
-    """The text's value of every cell beside ours over the partitions."""
+    """The published value of every cell next to ours over the partitions."""
     tables = zip(TEXT.ravel(), *compare(results).reshape(3, -1), strict=True)
     cells = [f"gamma={gamma:g} C={C:g}" for C in COSTS for gamma in GAMMAS]
     return {
         cell: {
-            "text": text,
+            "published": text,
             "mean": mean,
             "smallest": low,
             "largest": high,
-            "mean - text": mean - text,
+            "mean - published": mean - text,
             "verdict": verdict(text, mean, low, high),
         }
         for cell, (text, mean, low, high) in zip(cells, tables, strict=True)
@@ -81,17 +81,17 @@ def main() -> None:
     options = parser.parse_args()
     X, y = fives_and_eights(options.data)
     heading(f"USPS, {np.sum(y == 5)} fives and {np.sum(y == 8)} eights: 10-fold errors of 20 cells")
-    print(f"The folds of the text cannot be known; ours are the {options.repeats} that e1071 draws first.\n")
+    print(f"The published folds are unknown; ours are the first {options.repeats} that e1071 draws.\n")
     results = [errors(X, y, seed) for seed in range(1, options.repeats + 1)]
     side_by_side(rows_of(results), "cell")
     print(
-        "\nThe same: the mean is within 0.005 of the text. Partition: it is further off, but the text's\n"
-        "value lies among ours, so its folds decide. Outside: no partition of ours goes as far as the text."
+        "\nThe same: the mean is within 0.005 of the published value. Partition: it is further off, but the\n"
+        "published value lies within our range. Outside: none of our partitions reaches the published value."
     )
     mean = compare(results)[0]
     here = mean[COSTS.index(BEST[0]), GAMMAS.index(BEST[1])]
     best = np.unravel_index(np.argmin(mean), mean.shape)
-    print(f"\nThe text's choice gamma = 0.001, C = 10: {TEXT.min():.4f} there, {here:.4f} here.")
+    print(f"\nThe published choice gamma = 0.001, C = 10: {TEXT.min():.4f} published, {here:.4f} here.")
     print(f"Best here: gamma = {GAMMAS[best[1]]:g}, C = {COSTS[best[0]]:g} with {mean.min():.4f}.")
     if options.pictures:
         save(results[0].display().figure_, options.pictures, "usps_figure_6_2")

@@ -1,14 +1,13 @@
-"""The vertebral column with six measurements: chapter 3 of the feature selection text ([2]).
+"""The vertebral column with six measurements: Gómez 2024, chapter 3.
 
     python examples/reproduce/vertebral.py [--data DIR] [--pictures DIR] [--splits 50]
 
-Tables 3.2 and 3.3, the filters, wrappers and embedded methods, and figures 3.1 to 3.4. The text
-split the rows at random (217 to train on, 69 of them healthy; 93 to test on) and gives no seed, so
-its split cannot be known. Ours are several random splits with the same numbers of rows of both
-classes: their mean, smallest and largest value stand beside the text's value. Rows whose printed
-figures contradict each other are named.
+Tables 3.2 and 3.3, the filters, wrappers and embedded methods, and figures 3.1 to 3.4. The thesis
+splits the rows at random (217 to train on, 69 of them healthy; 93 to test on) and gives no seed. The
+script draws several random splits with the same class counts and shows their mean, smallest and largest
+value next to the published one. It points out rows whose printed figures contradict each other.
 
-"Precision" is what the text calls the share of right predictions, that is, the accuracy.
+The thesis calls the accuracy "precision".
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def splits(X: np.ndarray, y: np.ndarray, how_many: int) -> list[Split]:
-    """Random splits with the text's counts, scaled as e1071 does."""
+    """Random splits with the published counts, scaled as e1071 does."""
     parts = []
     for seed in range(how_many):
         rng = np.random.default_rng(seed)
@@ -131,7 +130,7 @@ def compare(title: str, text: dict, machines: dict, parts: list[Split]) -> pd.Da
         row["note"] = "cannot be right" if impossible(*printed[2:]) else ""
         rows[str(key)] = row
         means[key] = values.mean(axis=0)
-    print(f"text | mean of {len(parts)} splits (smallest-largest)")
+    print(f"published | mean of {len(parts)} splits (smallest-largest)")
     side_by_side(rows, "C" if title.startswith("Table 3.2") else "(C, gamma)")
     return pd.DataFrame(means, index=COLUMNS).T
 
@@ -143,7 +142,7 @@ def tables(parts: list[Split], pictures: Path | None) -> None:
     means = compare("Table 3.3 and figure 3.1: radial kernel", RADIAL, radial, parts)
     print(
         "\nRows marked 'cannot be right': no whole numbers of right test rows (of 62 and 31) give the three\n"
-        "printed shares. The text's best cell (C = 2, gamma = 0.01) is one of them."
+        "printed shares. The published best cell (C = 2, gamma = 0.01) is one of them."
     )
     if pictures:
         heat_map(means["accuracy"], pictures)
@@ -163,9 +162,9 @@ def heat_map(accuracy: pd.Series, pictures: Path) -> None:
 
 
 def agreement(title: str, text: str, found: list[str]) -> None:
-    """What the text found, and how often each answer came up over the splits."""
+    """The published result, and how often each result occurred over the splits."""
     common = ", ".join(f"{answer} ({n})" for answer, n in Counter(found).most_common(3))
-    print(f"{title}\n  text: {text}\n  ours, over {len(found)} splits: {common}")
+    print(f"{title}\n  published: {text}\n  ours, over {len(found)} splits: {common}")
 
 
 def order(scores: np.ndarray) -> str:
@@ -181,7 +180,7 @@ def filters(parts: list[Split]) -> None:
         [order(FisherScore().fit(X, y).scores_) for X, y in frames],
     )
     agreement(
-        "Relief with m = 10, first two (table 3.4; its instances cannot be known)",
+        "Relief with m = 10, first two (table 3.4; its instances are unknown)",
         "f6 f5 in three of five runs",
         [
             " ".join(order(Relief(n_instances=10, random_state=k).fit(X, y).scores_).split()[:2])
@@ -190,7 +189,7 @@ def filters(parts: list[Split]) -> None:
     )
     agreement(
         "Relief with all rows, from the best",
-        "(not in the text)",
+        "(not published)",
         [order(Relief().fit(X, y).scores_) for X, y in frames],
     )
     cfs = SubsetSelector(Exhaustive(), CFSMerit())
@@ -205,9 +204,9 @@ def one_column(parts: list[Split], pictures: Path | None) -> None:
     machines = {"radial": mm.SVC(C=1.0, gamma=1.0), "linear": mm.SVC(C=1.0, kernel="linear")}
     for name, model in machines.items():
         values = np.array([measured(model, part) for part in alone]).mean(axis=0)
-        rows[f"{name}, text"] = dict(zip(COLUMNS, text[name], strict=True))
+        rows[f"{name}, published"] = dict(zip(COLUMNS, text[name], strict=True))
         rows[f"{name}, ours"] = dict(zip(COLUMNS, values, strict=True))
-    side_by_side(rows, "machine")
+    side_by_side(rows, "model")
     if pictures:
         on_the_line(machines["linear"], alone[0], pictures)
 
@@ -231,21 +230,21 @@ def on_the_line(model: mm.SVC, part: Split, pictures: Path) -> None:
 
 def wrappers(parts: list[Split], pictures: Path | None) -> None:
     heading("Wrappers: radial SVM, 10-fold error on the training rows")
-    machine = make_pipeline(StandardScaler(), mm.SVC(C=1.0, gamma=1 / 6))
+    model = make_pipeline(StandardScaler(), mm.SVC(C=1.0, gamma=1 / 6))
     backward, forward, first_two = [], [], []
     for train, _, labels, _ in parts[:10]:
         frame = pd.DataFrame(train, columns=NAMES)
-        backward.append(" ".join(SBS(machine, cv=10).fit(frame, labels).selected_))
-        path = SFS(machine, cv=10).fit(frame, labels)
+        backward.append(" ".join(SBS(model, cv=10).fit(frame, labels).selected_))
+        path = SFS(model, cv=10).fit(frame, labels)
         forward.append(" ".join(path.selected_))
         first_two.append(" ".join(path.path_["variable"].dropna()[:2]))
     agreement("backward", "f2 f4 f5 f6, fit 0.885", backward)
     agreement("forward", "f2 f3 f4 f5 f6, fit 0.899", forward)
     agreement("forward, first two", "f6 f3, fit 0.839", first_two)
-    print("FSinR's evaluator resamples by itself; the text's fits are not the errors of known folds.")
+    print("FSinR's evaluator draws its own resamples, so the published errors are not those of known folds.")
     if pictures:
         frame = pd.DataFrame(parts[0][0], columns=NAMES)
-        for name, selector in (("3_3", SBS(machine, cv=10)), ("3_4", SFS(machine, cv=10))):
+        for name, selector in (("3_3", SBS(model, cv=10)), ("3_4", SFS(model, cv=10))):
             display = selector.fit(frame, parts[0][2]).display()
             save(display.ax_.figure, pictures, f"vertebral_figure_{name}")
 
@@ -264,9 +263,9 @@ def embedded(parts: list[Split]) -> None:
         sparse = mm.LinearSVC(C=1.0, loss="hinge", penalty="l1", sparsity=2.0).fit(train, y == "AB")
         weights.append(sparse.coef_[0])
         kept.append(" ".join(n for n, w in zip(NAMES, sparse.coef_[0], strict=True) if w != 0))
-    agreement("l1-SVM, columns kept (text: lpsvm on raw columns)", "f2 f3 f4 f5 f6", kept)
+    agreement("l1-SVM, columns kept (published: lpsvm on raw columns)", "f2 f3 f4 f5 f6", kept)
     mean = np.mean(weights, axis=0)
-    print("  signs of the text's w2 ... w6: + - - - +; ours, mean weights:", np.round(mean[1:], 3).tolist())
+    print("  published signs of w2 ... w6: + - - - +; ours, mean weights:", np.round(mean[1:], 3).tolist())
 
 
 def main() -> None:
@@ -274,7 +273,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=50)
     options = parser.parse_args()
     X, y = load("vertebral", options.data)
-    print("The text's random split cannot be known: ours have the same numbers of rows.")
+    print("The published split is unknown; ours have the same numbers of rows.")
     parts = splits(X, y, options.splits)
     tables(parts, options.pictures)
     filters(parts)

@@ -2,9 +2,9 @@
 Which selection method should I trust?
 ======================================
 
-Run them all on the same table. ``error`` was measured on rows that the selection had seen;
-``nested_error`` repeats the selection inside every fold; ``stability`` says whether the same columns
-come back on other rows.
+Run them all on the same table. ``error`` is measured on rows that the selection has seen;
+``nested_error`` repeats the selection inside every fold; ``stability`` measures whether the same columns
+are selected on other samples.
 """
 
 import numpy as np

@@ -1,10 +1,9 @@
 """
-Which columns does the machine itself need?
-===========================================
+Which columns does the model need?
+==================================
 
-Recursive elimination fits, removes the column that is worth least to the fitted machine, and fits
-again. With ``cv`` the whole elimination is repeated in every fold, so the error of a size includes the
-choice of the columns.
+Recursive elimination fits a model, removes the least valuable column, and fits again. With ``cv`` the
+whole elimination is repeated in every fold, so the error of a size accounts for the selection.
 """
 
 from sklearn.datasets import load_breast_cancer

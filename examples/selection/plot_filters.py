@@ -1,9 +1,9 @@
 """
-Which columns say something by themselves?
-==========================================
+Which columns are informative on their own?
+===========================================
 
-Filters score every column without a model: Fisher's score by means and spreads, ReliefF by neighbours,
-symmetrical uncertainty by information.
+Filters score every column without a model: Fisher's score from means and variances, ReliefF from nearest
+neighbours, symmetrical uncertainty from entropies.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 How many columns are enough?
 ============================
 
-Sequential selection keeps its whole path: the error after each column that came or went.
+Sequential selection keeps its whole path: the error after each column added or removed.
 """
 
 import matplotlib.pyplot as plt

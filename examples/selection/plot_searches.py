@@ -2,8 +2,7 @@
 Which subset is best?
 =====================
 
-A criterion says what a subset is worth, a search proposes subsets, and any search runs with any
-criterion.
+A criterion scores subsets and a search proposes them. Any search works with any criterion.
 """
 
 from sklearn.datasets import load_wine

@@ -2,8 +2,8 @@
 When does a column enter?
 =========================
 
-A sparse SVM over a path of its penalty: at a large lambda no column has a weight, and they enter one
-after the other as lambda falls.
+The path of a sparse SVM: for large lambda all weights are zero, and columns enter one after another as
+lambda falls.
 """
 
 from sklearn.datasets import load_breast_cancer

@@ -1,9 +1,9 @@
 """
-Text and numbers in one machine?
-================================
+How do I combine text and numbers?
+==================================
 
-Kernels on different columns of one dataframe add up: a string kernel on the message, an RBF kernel on
-the numbers.
+Add kernels on different columns of a dataframe: a string kernel on the message and an RBF kernel on the
+numbers.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """
-Can an SVM read text without features?
-======================================
+Can an SVM classify text without features?
+==========================================
 
-A string kernel counts common subsequences, gaps allowed but discounted. Strings go in, strings are the
-support vectors.
+A string kernel counts common subsequences and discounts gaps. The input is a list of strings, and the
+support vectors are strings.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ words = {
 
 
 def misspelt(word):
-    """One letter goes, one doubles."""
+    """Remove one letter and double another."""
     letters = list(word)
     del letters[rng.integers(len(letters))]
     letters.insert(rng.integers(len(letters)), rng.choice(letters))
@@ -39,5 +39,5 @@ for kernel in (
     print(f"{kernel!r:60} error {found.best_error:.3f}")
 
 # %%
-# "SVM" and "SVA" share one pair, "SVM" has three with itself: 1 / (2 + 0.25).
+# "SVM" and "SVA" share one pair; "SVM" shares three with itself: 1 / (2 + 0.25).
 print(Subsequence(length=2, decay=0.5)(["SVM"], ["SVA"]))

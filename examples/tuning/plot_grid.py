@@ -2,7 +2,7 @@
 Which C and gamma?
 ==================
 
-``mm.tune`` gives the cross-validated error of every cell of a grid, exactly, from shared Gram matrices.
+``mm.tune`` computes the exact cross-validated error of every cell of a grid from shared Gram matrices.
 Scalers in a pipeline are fitted inside each fold.
 """
 
@@ -24,6 +24,6 @@ print(result.best_params, f"error {result.best_error:.4f}")
 result.display()
 
 # %%
-# The simplest of the good ones, and the table like R's ``summary(tune(...))``:
+# The simplest cell within one standard error, and the best cells:
 print(result.params[result.one_standard_error_index])
 print(result.table.sort_values("error").head())

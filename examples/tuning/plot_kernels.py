@@ -2,7 +2,7 @@
 Which kernel, and with which parameters?
 ========================================
 
-A list of grids compares kernels, each with parameters of its own, on the same folds.
+A list of grids compares kernels on the same folds, each with its own parameters.
 """
 
 from sklearn.datasets import load_wine
@@ -30,6 +30,6 @@ best = result.table.loc[result.table.groupby("svc__kernel")["error"].idxmin()]
 print(best.drop(columns="seconds").to_string(index=False))
 
 # %%
-# ``mm.GridSearch`` is the same engine as a scikit-learn meta-estimator, for ``cross_val_score``.
+# ``mm.GridSearch`` wraps the same engine as a scikit-learn meta-estimator, for ``cross_val_score``.
 search = mm.GridSearch(model, grids, cv=5).fit(X, y)
 print(search.best_params_, f"{search.best_score_:.4f}")

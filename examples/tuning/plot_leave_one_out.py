@@ -2,8 +2,8 @@
 What does leave-one-out cost?
 =============================
 
-A row with multiplier zero can be left out without changing the machine. So only support vectors are
-solved again, each from a repaired answer, and the result is exact.
+Leaving out a row whose multiplier is zero does not change the model. So only support vectors need a new
+solve, each started from the repaired solution, and the result is exact.
 """
 
 from time import perf_counter

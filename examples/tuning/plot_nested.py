@@ -2,9 +2,9 @@
 Is the error of the best cell honest?
 =====================================
 
-No: it is the smallest of many noisy errors, so it is too good. ``mm.nested_error`` tunes inside each
-outer fold and measures on rows that neither tuning nor fitting has seen. On labels without any meaning
-the difference is plain.
+No: it is the smallest of many noisy errors, so it is too optimistic. ``mm.nested_error`` tunes inside each
+outer fold and evaluates on rows that neither tuning nor fitting has seen. Random labels make the
+difference obvious.
 """
 
 import numpy as np

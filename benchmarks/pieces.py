@@ -26,9 +26,9 @@ from sklearn.linear_model import SGDClassifier
 import maxmargin as mm
 from benchmarks._common import best_of, heading
 from benchmarks._memory import PeakMemory
-from maxmargin.problems.loss_penalty_pieces import BinaryTargets, LossPenaltyPieces
 from maxmargin.problems.losses import SquaredHinge
 from maxmargin.problems.penalties import Penalty
+from maxmargin.problems.rows_in_pieces import BinaryTargets, LossPenaltyPieces
 
 COLUMNS = 20
 CHUNK = 500_000

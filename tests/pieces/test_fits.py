@@ -110,8 +110,8 @@ def test_the_certificate_sees_a_wrong_answer():
     from maxmargin.compute.tables.design import design
     from maxmargin.problems import losses
     from maxmargin.problems.loss_penalty import LossPenalty
-    from maxmargin.problems.loss_penalty_pieces import LossPenaltyPieces, NumberTargets
     from maxmargin.problems.penalties import Penalty
+    from maxmargin.problems.rows_in_pieces import LossPenaltyPieces, NumberTargets
 
     X, y, _, weights = data()
     theta = mm.Ridge(0.5).fit(X, y, weights)

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.problems.loss_penalty import warn_unsolved, worst_gap
 
-AT_ZERO = Certificate.between(1e-14, 0.0, n_checked=100)  # solved, with a relative gap of 1e286
+AT_ZERO = Certificate.between(1e-14, 0.0, rounding=1e-10, n_checked=100)  # solved
 ROUGH = Certificate.between(1.1, 1.0, n_checked=100)
 OUTSIDE = Certificate.between(0.9, 1.0, infeasibility=0.5, n_checked=100)
 

@@ -18,6 +18,7 @@ class Certificate:
     relative_gap : gap / max(1e-300, abs(dual)).
     kkt : the largest violation of the optimality conditions (as LIBSVM's ``tol`` counts it).
     infeasibility : the largest violation of a constraint.
+    rounding : the gap that rounding alone can leave; matters where the optimum is 0.
     complete : True when every row was checked, False when a sample was (see ``n_checked``).
     convex : False when the problem is not convex, so that no gap exists.
     n_checked : number of rows whose conditions were evaluated.
@@ -34,6 +35,7 @@ class Certificate:
     relative_gap: float = nan
     kkt: float = nan
     infeasibility: float = 0.0
+    rounding: float = 0.0
     complete: bool = True
     convex: bool = True
     n_checked: int = 0

@@ -11,6 +11,7 @@ from maxmargin.base.typing import FloatArray
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.losses import Squared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,8 @@ class KernelRidgeProblem:
                 better = gap * (curvature / (alphas * gap + curvature))
                 gap = np.where((better >= 0) & (better < gap), better, gap)
             errors = self._backward_errors(a, y - r, r)
-        figures: dict[str, Any] = {"n_checked": int(used.sum()), "convex": convex}
+        rounding = float(self.weights @ Squared().rounding(self.y))
+        figures: dict[str, Any] = {"rounding": rounding, "n_checked": int(used.sum()), "convex": convex}
         found = []
         for k, (kkt, error) in enumerate(zip(np.abs(r).max(axis=0), errors, strict=True)):
             here = {"kkt": float(kkt), "backward_error": float(error), **figures}

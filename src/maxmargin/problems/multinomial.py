@@ -3,22 +3,95 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Protocol
 
 import numpy as np
 from scipy.special import log_softmax, xlogy
 
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.compute.tables.design import Design
 from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.loss_penalty import ROUNDING, Slopes, column_squares
+from maxmargin.problems.newton_system import EXPLICIT, solve_symmetric
+
+
+class MultinomialPoint(Protocol):
+    """The objective at a point theta: its value, gradient and Hessian, the penalty included.
+
+    ``gradient`` has the shape of theta, ``hessian`` that of all its entries in a row; ``least`` is the
+    smallest lead of a row's own class over the others.
+    """
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def gradient(self) -> FloatArray: ...
+    @property
+    def hessian(self) -> FloatArray: ...
+    @property
+    def least(self) -> float: ...
+    def hessian_of(self, unknowns: BoolArray) -> FloatArray:
+        """The Hessian's rows and columns of some entries of theta."""
+
+
+class MultinomialProblem:
+    """min over W, b   sum_i c_i (log sum_k exp(f_ik) - f_i,y_i) + l2/2 ||W||^2,   f_ik = <W_k, x_i> + b_k.
+
+    A solution theta has shape (n_classes, n_features + 1), the intercepts last. The dual variable of row i is
+    u_i = c_i (v_i - e_y) with v_i in the simplex; the dual is -sum_i c_i <v_i, log v_i> - ||X'u||^2/(2 l2),
+    with sum u = 0 for an intercept and X'u = 0 without a penalty. Rows are in memory or in pieces.
+    """
+
+    l2: float
+
+    def shape(self) -> tuple[int, int]:
+        """Numbers of classes and columns."""
+        raise NotImplementedError  # rows in memory and in pieces know it in their own way
+
+    def at(self, theta: FloatArray) -> MultinomialPoint:
+        """The objective at theta. Cost: n K^2 p^2 with the Hessian."""
+        raise NotImplementedError  # rows in memory and in pieces add up in their own way
+
+    def checks(self, theta: FloatArray, slopes: Slopes | None) -> RowChecks:
+        """The sums over rows that the certificate is made of."""
+        raise NotImplementedError  # rows in memory and in pieces add up in their own way
+
+    def free(self) -> BoolArray:
+        """Which entries of theta are free, of shape (n_classes, n_features + 1).
+
+        The softmax does not change when all classes move together. Without a penalty the first class is the
+        baseline (all zero); with one only its intercept is fixed.
+        """
+        K, p = self.shape()
+        return free_unknowns(K, p, self.l2, self.has_intercept())
+
+    def has_intercept(self) -> bool:
+        raise NotImplementedError  # rows in memory and in pieces know it in their own way
+
+    def certify(self, theta: FloatArray, slopes: Slopes | None = None) -> Certificate:
+        """The gap at the slopes (by default those at theta); kkt is the largest gradient entry over sum(c).
+
+        Sums of u that must vanish and do not are brought to zero by a Newton step in the unknowns that they
+        belong to; where that leaves the simplex, the dual point is u = 0 and the bound is 0. So ``gap``
+        always bounds the distance to the optimum.
+        """
+        found = self.checks(theta, slopes)
+        needed = self.free()
+        if self.l2 > 0:
+            needed[:, :-1] = False
+        if not found.balanced(self.l2) and int(needed.sum()) <= EXPLICIT:
+            at, step = self.at(theta), np.zeros(theta.shape)
+            step[needed] = solve_symmetric(at.hessian_of(needed), -at.gradient[needed])
+            other = self.checks(theta, Slopes(theta, step))
+            found = other if other.balanced(self.l2) else found
+        return found.certificate(theta, self.l2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Multinomial:
-    """min over W, b   sum_i c_i (log sum_k exp(f_ik) - f_i,y_i) + l2/2 ||W||^2,   f_ik = <W_k, x_i> + b_k.
-
-    An answer theta has shape (n_classes, n_features + 1), the intercepts last. The dual variable of row i is
-    u_i = c_i (v_i - e_y) with v_i in the simplex; the dual is -sum_i c_i <v_i, log v_i> - ||X'u||^2/(2 l2).
-    """
+class Multinomial(MultinomialProblem):
+    """The problem of `MultinomialProblem` with its rows in memory: a design, class codes and weights."""
 
     X: Design
     codes: IntArray
@@ -27,17 +100,15 @@ class Multinomial:
     l2: float
     fit_intercept: bool = True
 
+    def shape(self) -> tuple[int, int]:
+        return self.n_classes, self.X.shape[1]
+
+    def has_intercept(self) -> bool:
+        return self.fit_intercept
+
     def scores(self, theta: FloatArray) -> FloatArray:
         columns = [self.X.scores(row[:-1]) + row[-1] for row in theta]
         return np.column_stack(columns)
-
-    def value(self, theta: FloatArray, scores: FloatArray) -> float:
-        return -float(self.c @ self._own_logs(scores)) + 0.5 * self.l2 * float(np.sum(theta[:, :-1] ** 2))
-
-    def _own_logs(self, scores: FloatArray) -> FloatArray:
-        """Log-probabilities of the rows' own classes."""
-        logs: FloatArray = log_softmax(scores, axis=1)[np.arange(len(self.codes)), self.codes]
-        return logs
 
     def slopes(self, scores: FloatArray) -> FloatArray:
         """c_i (probability - indicator), of shape (n_samples, n_classes)."""
@@ -45,86 +116,171 @@ class Multinomial:
         u[np.arange(len(self.codes)), self.codes] -= 1.0
         return u * self.c[:, None]
 
+    def loss(self, scores: FloatArray) -> float:
+        own = log_softmax(scores, axis=1)[np.arange(len(self.codes)), self.codes]
+        return -float(self.c @ own)
+
     def adjoint(self, u: FloatArray) -> FloatArray:
         """[X 1]'u transposed, of shape (n_classes, n_features + 1); zero for an absent intercept."""
         rows = [np.append(self.X.adjoint(column), column.sum() * self.fit_intercept) for column in u.T]
         return np.array(rows)
 
-    def certify(self, theta: FloatArray, slopes: FloatArray | None = None) -> Certificate:
-        """Gap at the slopes (by default those at theta); kkt is the largest gradient entry over sum(c)."""
-        return self.checks(theta, slopes).certificate(theta, self.l2)
+    def probabilities(self, u: FloatArray) -> FloatArray:
+        """Probabilities of the classes behind slopes u, of shape (n_samples, n_classes)."""
+        v = u / np.where(self.c > 0, self.c, 1.0)[:, None]
+        v[np.arange(len(v)), self.codes] += 1.0
+        return v
 
-    def checks(self, theta: FloatArray, slopes: FloatArray | None = None) -> RowChecks:
-        """The sums over rows that the certificate is made of."""
+    def curvature_product(self, u: FloatArray, along: FloatArray) -> FloatArray:
+        """Change of the slopes u, to first order, when the scores change by ``along``."""
+        v = self.probabilities(u)
+        mean = np.sum(v * along, axis=1, keepdims=True)
+        return np.asarray(self.c[:, None] * v * (along - mean))
+
+    def at(self, theta: FloatArray) -> MemoryPoint:
+        return MemoryPoint(self, theta)
+
+    def checks(self, theta: FloatArray, slopes: Slopes | None) -> RowChecks:
         scores = self.scores(theta)
-        own = self.slopes(scores)
-        u = own if slopes is None else slopes
-        used = self.c > 0
-        v = u[used] / self.c[used, None]
-        v[np.arange(len(v)), self.codes[used]] += 1.0
-        outside = max(0.0, -float(v.min(initial=0.0)))
-        v = np.clip(v, 0.0, None)
+        u = own = self.slopes(scores)
+        if slopes is not None:
+            u = self.slopes(self.scores(slopes.base))
+            u = u + self.curvature_product(u, self.scores(slopes.step))
+        v = np.clip(self.probabilities(u), 0.0, None)
         v /= v.sum(axis=1, keepdims=True)
-        entropy = -float(self.c[used] @ xlogy(v, v).sum(axis=1))
-        v[np.arange(len(v)), self.codes[used]] -= 1.0
-        feasible = np.zeros_like(scores)
-        feasible[used] = v * self.c[used, None]
+        entropy = -float(self.c @ xlogy(v, v).sum(axis=1))
+        v[np.arange(len(v)), self.codes] -= 1.0
+        inside = v * self.c[:, None]
         return RowChecks(
-            loss=-float(self.c @ self._own_logs(scores)),
+            loss=self.loss(scores),
             gradient=self.adjoint(own),
             entropy=entropy,
-            balance=self.adjoint(feasible),
-            outside=outside,
+            balance=self.adjoint(inside),
+            squares=np.einsum("ik,ik->k", inside, inside),
+            norms=np.append(column_squares(self.X) if self.l2 == 0 else np.zeros(self.X.shape[1]), len(v)),
             weight=float(self.c.sum()),
             n_rows=len(scores),
         )
 
 
+class MemoryPoint:
+    """`MultinomialPoint` for rows in memory; gradient and Hessian are computed when they are needed."""
+
+    def __init__(self, problem: Multinomial, theta: FloatArray) -> None:
+        self.problem, self.theta = problem, theta
+        self.scores = problem.scores(theta)
+        penalty = 0.5 * problem.l2 * float(np.sum(theta[:, :-1] ** 2))
+        self.value = problem.loss(self.scores) + penalty
+
+    @cached_property
+    def u(self) -> FloatArray:
+        return self.problem.slopes(self.scores)
+
+    @cached_property
+    def gradient(self) -> FloatArray:
+        gradient = self.problem.adjoint(self.u)
+        gradient[:, :-1] += self.problem.l2 * self.theta[:, :-1]
+        return gradient
+
+    @cached_property
+    def hessian(self) -> FloatArray:
+        """Blocks [X 1]' diag(c p_k (1[k = l] - p_l)) [X 1] for all classes k, l, plus l2 on the weights."""
+        problem = self.problem
+        K, p = problem.shape()
+        v = problem.probabilities(self.u)
+        H = np.zeros((K, p + 1, K, p + 1))
+        for k in range(K):
+            for m in range(k + 1):
+                d = problem.c * v[:, k] * ((k == m) - v[:, m])
+                sign = 1.0 if k == m else -1.0  # off the diagonal all weights are negative
+                block = np.empty((p + 1, p + 1))
+                block[:p, :p] = sign * problem.X.gram(sign * d)
+                block[p, :p] = block[:p, p] = problem.X.adjoint(d)
+                block[p, p] = d.sum()
+                H[k, :, m, :] = H[m, :, k, :] = block
+            H[k, np.arange(p), k, np.arange(p)] += problem.l2
+        return H.reshape(K * (p + 1), K * (p + 1))
+
+    def hessian_of(self, unknowns: BoolArray) -> FloatArray:
+        if not unknowns[:, :-1].any():  # the intercepts alone: n K^2 instead of n K^2 p^2
+            v, c = self.problem.probabilities(self.u), self.problem.c
+            kept = unknowns[:, -1]
+            return np.asarray(np.diag(c @ v) - (v * c[:, None]).T @ v)[np.ix_(kept, kept)]
+        return self.hessian[np.ix_(unknowns.ravel(), unknowns.ravel())]
+
+    def product(self, v: FloatArray) -> FloatArray:
+        """The Hessian times v, both of the shape of theta. Cost: n K p."""
+        problem = self.problem
+        image = problem.adjoint(problem.curvature_product(self.u, problem.scores(v)))
+        image[:, :-1] += problem.l2 * v[:, :-1]
+        return image
+
+    @property
+    def least(self) -> float:
+        rows = np.arange(len(self.scores))
+        rivals = self.scores.copy()
+        rivals[rows, self.problem.codes] = -inf
+        lead = self.scores[rows, self.problem.codes] - rivals.max(axis=1)
+        return float(lead[self.problem.c > 0].min(initial=inf))
+
+
 @dataclass(frozen=True, kw_only=True)
 class RowChecks:
-    """What the rows say about an answer: sums, and the largest step outside the simplex."""
+    """Sums over rows for a certificate: the losses, and at a dual point inside the simplex its entropy, its
+    sums ``balance`` with the columns, the squared norms of its classes and of the columns."""
 
     loss: float
     gradient: FloatArray
     entropy: float
     balance: FloatArray
-    outside: float
+    squares: FloatArray
+    norms: FloatArray
     weight: float
     n_rows: int
 
     def __add__(self, other: RowChecks) -> RowChecks:
-        sums = {name: getattr(self, name) + getattr(other, name) for name in self.__dict__}
-        return RowChecks(**{**sums, "outside": max(self.outside, other.outside)})
+        return RowChecks(**{name: getattr(self, name) + getattr(other, name) for name in self.__dict__})
+
+    def _excess(self, l2: float) -> FloatArray:
+        """|balance| where it must vanish, as a share of what could be added up."""
+        size = np.sqrt(np.multiply.outer(self.squares, self.norms))
+        excess = np.abs(self.balance) / np.maximum(size, 1e-300)
+        if l2 > 0:
+            excess[:, :-1] = 0.0
+        return np.asarray(excess)
+
+    def balanced(self, l2: float) -> bool:
+        """Whether the dual point is feasible up to rounding."""
+        return bool(np.all(self._excess(l2) <= ROUNDING))
 
     def certificate(self, theta: FloatArray, l2: float) -> Certificate:
         """The certificate with the penalty l2/2 ||W||^2 added."""
-        primal = self.loss + 0.5 * l2 * float(np.sum(theta[:, :-1] ** 2))
         gradient = self.gradient.copy()
         gradient[:, :-1] += l2 * theta[:, :-1]
-        dual, balance = self.entropy, np.abs(self.balance)
-        if l2 > 0:
-            dual -= float(np.sum(balance[:, :-1] ** 2)) / (2.0 * l2)
-            balance[:, :-1] = 0.0
-        hidden = float(np.sum(balance * np.abs(theta))) / max(abs(dual), 1e-300)
+        dual, infeasibility = 0.0, 0.0  # of u = 0
+        if self.balanced(l2):
+            hidden = np.abs(self.balance * theta)
+            infeasibility = float(np.max(self._excess(l2)))
+            dual = self.entropy
+            if l2 > 0:
+                dual -= float(np.sum(self.balance[:, :-1] ** 2)) / (2.0 * l2)
+                hidden = hidden[:, -1]
+            dual -= float(hidden.sum())  # rounding leaves sums that should vanish
         return Certificate.between(
-            primal,
+            self.loss + 0.5 * l2 * float(np.sum(theta[:, :-1] ** 2)),
             dual,
             kkt=float(np.max(np.abs(gradient))) / self.weight,
-            infeasibility=max(hidden, self.outside),
+            infeasibility=infeasibility,
+            rounding=1e-12 * self.weight,
             n_checked=self.n_rows,
         )
 
 
-def curvature_product(problem: Multinomial, u: FloatArray, along: FloatArray) -> FloatArray:
-    """Change of the slopes u, to first order, when the scores change by ``along``."""
-    v = probabilities(problem, u)
-    mean = np.sum(v * along, axis=1, keepdims=True)
-    return np.asarray(problem.c[:, None] * v * (along - mean))
-
-
-def probabilities(problem: Multinomial, u: FloatArray) -> FloatArray:
-    """Probabilities of the classes behind slopes u, of shape (n_samples, n_classes)."""
-    c = np.where(problem.c > 0, problem.c, 1.0)
-    v = u / c[:, None]
-    v[np.arange(len(v)), problem.codes] += 1.0
-    return v
+def free_unknowns(n_classes: int, n_features: int, l2: float, fit_intercept: bool) -> BoolArray:
+    """As `MultinomialProblem.free`."""
+    free = np.ones((n_classes, n_features + 1), dtype=bool)
+    free[:, -1] = fit_intercept
+    free[0, -1] = False
+    if l2 == 0:
+        free[0] = False
+    return free

@@ -47,9 +47,9 @@ from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.survey import Survey
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved
-from maxmargin.problems.loss_penalty_pieces import LossPenaltyPieces
 from maxmargin.problems.losses import Loss
 from maxmargin.problems.penalties import Penalty
+from maxmargin.problems.rows_in_pieces import LossPenaltyPieces
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
 from maxmargin.solvers.primal.primal_choice import solve_primal

@@ -26,9 +26,9 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.kernel_system import KernelRidgeProblem
 from maxmargin.problems.loss_penalty import warn_unsolved
 from maxmargin.problems.losses import Squared
+from maxmargin.problems.newton_system import solve_symmetric
 from maxmargin.problems.penalties import Penalty
 from maxmargin.solvers.least_squares.preconditioned import PreconditionedGradients
-from maxmargin.solvers.primal.newton import solve_symmetric
 
 
 @dataclass(eq=False, repr=False)

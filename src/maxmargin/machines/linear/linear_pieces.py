@@ -12,12 +12,13 @@ from maxmargin.base.tables import check_two_classes, class_weights
 from maxmargin.base.typing import FloatArray
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.survey import Survey, learn_columns, survey
-from maxmargin.problems.loss_penalty_pieces import BinaryTargets, LossPenaltyPieces, NumberTargets, RowSums
+from maxmargin.problems.loss_penalty import RowSums, with_penalty
 from maxmargin.problems.losses import Loss, SquaredHinge
 from maxmargin.problems.multiclass import check_strategy, class_pairs
+from maxmargin.problems.newton_system import solve_symmetric
 from maxmargin.problems.penalties import Penalty
-from maxmargin.solvers.primal.newton import solve_symmetric
-from maxmargin.solvers.primal.newton_pieces import PiecesNewton, with_penalty
+from maxmargin.problems.rows_in_pieces import BinaryTargets, LossPenaltyPieces, NumberTargets
+from maxmargin.solvers.primal.newton_pieces import PiecesNewton
 from maxmargin.solvers.primal.separation import Separation
 
 
@@ -117,7 +118,7 @@ def find_separation_in_pieces(
     if sums.hessian is None:
         return None
     step = solve_symmetric(with_penalty(sums.hessian, 0.0, problem.fit_intercept), -sums.gradient)
-    least, largest = problem.gains(step)
+    least, largest = problem.extreme_margins(step)
     if largest > 0.1 and least >= -1e-6 * largest:
         w = np.abs(step[:-1])
         return Separation("quasi-complete", step, w > 1e-6 * w.max(initial=0.0))
@@ -133,7 +134,7 @@ def _widest_margin(problem: LossPenaltyPieces, theta: FloatArray) -> FloatArray 
     for _ in range(6):
         smooth = replace(problem, loss=SquaredHinge(), penalty=Penalty(l2=l2))
         theta = PiecesNewton(tol=1e-6).solve(smooth, start=theta)[0].x
-        least, _ = problem.gains(theta)
+        least, _ = problem.extreme_margins(theta)
         if least > 0.999:
             return theta / least
         l2 *= 1e-2

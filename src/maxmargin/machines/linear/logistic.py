@@ -45,16 +45,15 @@ from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.survey import Survey
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty, solved, warn_unsolved, worst_gap
-from maxmargin.problems.loss_penalty_pieces import LossPenaltyPieces
 from maxmargin.problems.losses import Logistic
 from maxmargin.problems.multiclass import BinaryTask, binary_tasks
 from maxmargin.problems.multinomial import Multinomial
-from maxmargin.problems.multinomial_pieces import MultinomialPieces, MultinomialRows
+from maxmargin.problems.newton_system import hessian
 from maxmargin.problems.penalties import Penalty
+from maxmargin.problems.rows_in_pieces import LossPenaltyPieces, MultinomialPieces, MultinomialRows
 from maxmargin.problems.solution import Solution
-from maxmargin.solvers.primal.multinomial_newton import MultinomialNewton, free_unknowns, multinomial_hessian
-from maxmargin.solvers.primal.multinomial_newton_pieces import MultinomialPiecesNewton
-from maxmargin.solvers.primal.newton import Newton, hessian
+from maxmargin.solvers.primal.multinomial_newton import MultinomialNewton
+from maxmargin.solvers.primal.newton import Newton
 from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
 from maxmargin.solvers.primal.separation import (
     Separation,
@@ -272,8 +271,8 @@ class LogisticRegression(LinearClassifier):
             fit_intercept=self.fit_intercept,
         )
         solver = MultinomialNewton(tol=self.tol, max_iter=self.max_iter)
-        solution = solver.solve(problem, callback=partial(self._report, 0))
-        theta, certificate = solution.x, problem.certify(solution.x, solution.multipliers)
+        solution, certificate, _ = solver.solve(problem, callback=partial(self._report, 0))
+        theta = solution.x
         if l2 > 0:
             return _Fit(theta, certificate, solution.n_iter)
         separation, information, dependent = None, None, None
@@ -285,18 +284,18 @@ class LogisticRegression(LinearClassifier):
             theta = -float(np.log(np.expm1(self.tol) / (len(theta) - 1))) * separation.direction
             certificate = problem.certify(theta)
         if not large:
-            information = multinomial_hessian(problem, theta)[0]
+            information = problem.at(theta).hessian_of(problem.free())
             dependent = self._dependent_in_multinomial(information, separation, used_rows(table, weights))
         if dependent is not None:
             theta = dependent.moved(theta)
-            certificate = problem.certify(theta, None if separation else solution.multipliers)
+            certificate = problem.certify(theta)
         return _Fit(theta, certificate, solution.n_iter, information, separation, dependent)
 
     def _fit_multinomial_pieces(self, pieces: Pieces, seen: Survey) -> _Fit:
         C, l2 = self._weight()
         rows = MultinomialRows(self.classes_, C * weights_of_classes(self, seen), self.fit_intercept)
         problem = MultinomialPieces(pieces=pieces, rows=rows, n_features=seen.n_features, l2=l2)
-        solver = MultinomialPiecesNewton(tol=self.tol, max_iter=self.max_iter)
+        solver = MultinomialNewton(tol=self.tol, max_iter=self.max_iter)
         solution, certificate, sums = solver.solve(problem, callback=partial(self._report, 0))
         if l2 > 0:
             return _Fit(solution.x, certificate, solution.n_iter)
@@ -308,8 +307,7 @@ class LogisticRegression(LinearClassifier):
                 solution.n_iter,
                 separation=Separation("complete", solution.x, columns),
             )
-        free = free_unknowns(len(self.classes_), seen.n_features, l2, self.fit_intercept).ravel()
-        information = sums.hessian[np.ix_(free, free)]
+        information = sums.hessian_of(problem.free())
         dependent = self._dependent_in_multinomial(information, None, None)
         theta = solution.x if dependent is None else dependent.moved(solution.x)
         return _Fit(theta, certificate, solution.n_iter, information, None, dependent)

@@ -12,7 +12,7 @@ import numpy as np
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.primal.dual_descent import DescentPoint, RowLoss, descent_pass
 from maxmargin.compute.tables.table_rows import rows_of
-from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.loss_penalty import LossPenalty, closed
 from maxmargin.problems.losses import (
     EpsilonInsensitive,
     Hinge,
@@ -77,7 +77,7 @@ class DualCoordinateDescent:
                 dual, u = value, slopes
             if callback is not None:
                 callback(passes, best)
-            if best - dual <= self.tol * abs(dual):
+            if closed(best - dual, dual, self.tol, problem.rounding):
                 status = Status.CONVERGED
                 break
             sweep.wake()

@@ -1,4 +1,4 @@
-"""Newton's method for multinomial logistic regression."""
+"""Newton's method for multinomial logistic regression, with rows in memory or in pieces."""
 
 from __future__ import annotations
 
@@ -9,118 +9,97 @@ from typing import Any
 import numpy as np
 
 from maxmargin.base.typing import BoolArray, FloatArray
-from maxmargin.problems.loss_penalty import solved
-from maxmargin.problems.multinomial import Multinomial, curvature_product, probabilities
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.loss_penalty import Slopes, solved
+from maxmargin.problems.multinomial import MemoryPoint, Multinomial, MultinomialPoint, MultinomialProblem
+from maxmargin.problems.newton_system import EXPLICIT, solve_symmetric
 from maxmargin.problems.solution import Solution, Status
-from maxmargin.solvers.primal.newton import conjugate_gradients, solve_symmetric
+from maxmargin.solvers.primal.newton import conjugate_gradients
 
-EXPLICIT_UNKNOWNS = 1500
+EXPLICIT_UNKNOWNS = EXPLICIT
 
 
 @dataclass(frozen=True, kw_only=True)
 class MultinomialNewton:
-    """Newton with line search on K (p + 1) unknowns; with more than 1500 by conjugate gradients.
+    """Newton with step halving on K (p + 1) unknowns: a pass of n K^2 p^2 over the rows for each step.
 
-    The softmax does not change when all classes move together. Without a penalty the first class is the
-    base line (all zero); with one only its intercept is fixed, and the intercepts are centred at the end.
+    With more than 1500 unknowns the step comes from conjugate gradients, for rows in memory only. With a
+    penalty the intercepts are centred at the end.
     """
 
     tol: float = 1e-10
     max_iter: int = 100
 
-    def solve(self, problem: Multinomial, *, callback: Any = None) -> Solution:
+    def solve(
+        self, problem: MultinomialProblem, *, callback: Any = None
+    ) -> tuple[Solution, Certificate, MultinomialPoint]:
+        """The solution, its certificate, and the objective at the solution."""
         began = perf_counter()
-        theta, u, status, n_iter = self._newton(problem, _free(problem), callback)
+        free = problem.free()
+        explicit = int(free.sum()) <= EXPLICIT_UNKNOWNS
+        if not explicit and not isinstance(problem, Multinomial):
+            raise ValueError(
+                f"multiclass='multinomial' on data in pieces forms a matrix of {free.sum()} unknowns "
+                f"({len(free)} classes, {free.shape[1] - 1} columns), and {EXPLICIT_UNKNOWNS} is the most: "
+                "use multiclass='ovr'."
+            )
+        theta = np.zeros(free.shape)
+        at = problem.at(theta)
+        status, slopes, certificate, iteration = Status.MAX_ITER, Slopes(theta, theta), None, 0
+        for iteration in range(1, self.max_iter + 1):
+            step = np.zeros_like(theta)
+            step[free] = _direction(at, free, explicit)
+            descent = float(at.gradient[free] @ step[free])
+            slopes, certificate = Slopes(theta, step), None
+            t, reached = _search(problem, theta, step, at.value, descent)
+            if reached is None:
+                status = Status.STALLED
+                break
+            small = -descent <= self.tol * abs(at.value)
+            theta, at = theta + t * step, reached
+            if callback is not None:
+                callback(iteration, at.value)
+            if t == 1.0 and small:
+                certificate = problem.certify(theta, slopes)
+                # slopes of an inexact step balance the columns only roughly
+                if explicit or solved(certificate, self.tol):
+                    status = Status.CONVERGED
+                    break
+        certificate = certificate or problem.certify(theta, slopes)
         if problem.l2 > 0:
             theta[:, -1] -= theta[:, -1].mean()
-        return Solution(x=theta, multipliers=u, status=status, n_iter=n_iter, seconds=perf_counter() - began)
-
-    def _newton(self, problem: Multinomial, free: BoolArray, callback: Any) -> Any:
-        theta = np.zeros(free.shape)
-        scores = np.zeros((problem.X.shape[0], problem.n_classes))
-        value = problem.value(theta, scores)
-        u = problem.slopes(scores)
-        for iteration in range(1, self.max_iter + 1):
-            u = problem.slopes(scores)
-            gradient = problem.adjoint(u)
-            gradient[:, :-1] += problem.l2 * theta[:, :-1]
-            step = np.zeros_like(theta)
-            step[free] = _direction(problem, free, u, gradient)
-            along = problem.scores(step)
-            slope = float(gradient[free] @ step[free])
-            t, found = 1.0, False
-            while slope < 0 and t > 1e-9 and not found:
-                trial = problem.value(theta + t * step, scores + t * along)
-                found = trial <= value + 1e-4 * t * slope + 1e-15 * abs(value)
-                t = t if found else 0.5 * t
-            if not found:
-                return theta, u, Status.STALLED, iteration
-            linear = u + curvature_product(problem, u, along) if t == 1.0 else None
-            theta, scores, value = theta + t * step, scores + t * along, trial
-            if callback is not None:
-                callback(iteration, value)
-            if linear is None or -slope > self.tol * abs(value):
-                continue
-            # slopes of an inexact step balance the columns roughly
-            if not _by_products(free) or solved(problem.certify(theta, linear), self.tol):
-                return theta, linear, Status.CONVERGED, iteration
-        return theta, problem.slopes(scores), Status.MAX_ITER, self.max_iter
+        solution = Solution(
+            x=theta,
+            multipliers=np.empty(0),  # one row of numbers per row of data: they stay with the data
+            status=status,
+            n_iter=iteration,
+            seconds=perf_counter() - began,
+        )
+        return solution, certificate, at
 
 
-def _direction(problem: Multinomial, free: BoolArray, u: FloatArray, gradient: FloatArray) -> FloatArray:
+def _search(
+    problem: MultinomialProblem, theta: FloatArray, step: FloatArray, value: float, descent: float
+) -> tuple[float, MultinomialPoint | None]:
+    """The first of 1, 1/2, 1/4, ... that lowers the value enough, and the objective there."""
+    t = 1.0
+    while descent < 0 and t > 1e-9:
+        at = problem.at(theta + t * step)
+        if at.value <= value + 1e-4 * t * descent + 1e-15 * abs(value):
+            return t, at
+        t *= 0.5
+    return 0.0, None
+
+
+def _direction(at: MultinomialPoint, free: BoolArray, explicit: bool) -> FloatArray:
     """Newton's step of the free unknowns, from the Hessian or from products with it."""
-    if not _by_products(free):
-        H = full_hessian(problem, u)[np.ix_(free.ravel(), free.ravel())]
-        return solve_symmetric(H, -gradient[free])
+    if explicit:
+        return solve_symmetric(at.hessian_of(free), -at.gradient[free])
+    assert isinstance(at, MemoryPoint)  # pieces were refused before the first step
 
     def product(x: FloatArray) -> FloatArray:
         v = np.zeros(free.shape)
         v[free] = x
-        image = problem.adjoint(curvature_product(problem, u, problem.scores(v)))
-        image[:, :-1] += problem.l2 * v[:, :-1]
-        return np.asarray(image[free])
+        return np.asarray(at.product(v)[free])
 
-    return conjugate_gradients(product, gradient[free])
-
-
-def _by_products(free: BoolArray) -> bool:
-    return int(np.count_nonzero(free)) > EXPLICIT_UNKNOWNS
-
-
-def free_unknowns(n_classes: int, n_features: int, l2: float, fit_intercept: bool) -> BoolArray:
-    """Which entries of theta are free, of shape (n_classes, n_features + 1)."""
-    free = np.ones((n_classes, n_features + 1), dtype=bool)
-    free[:, -1] = fit_intercept
-    free[0, -1] = False
-    if l2 == 0:
-        free[0] = False
-    return free
-
-
-def _free(problem: Multinomial) -> BoolArray:
-    return free_unknowns(problem.n_classes, problem.X.shape[1], problem.l2, problem.fit_intercept)
-
-
-def multinomial_hessian(problem: Multinomial, theta: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """The Hessian of the free unknowns at theta, and which they are, of shape (n_classes, n_features + 1)."""
-    free = _free(problem)
-    full = full_hessian(problem, problem.slopes(problem.scores(theta)))
-    return full[np.ix_(free.ravel(), free.ravel())], free
-
-
-def full_hessian(problem: Multinomial, u: FloatArray) -> FloatArray:
-    """Blocks [X 1]' diag(c p_k (1[k = l] - p_l)) [X 1] for all classes k, l, plus l2 on the weights."""
-    K, p = problem.n_classes, problem.X.shape[1]
-    v = probabilities(problem, u)
-    H = np.zeros((K, p + 1, K, p + 1))
-    for k in range(K):
-        for m in range(k + 1):
-            d = problem.c * v[:, k] * ((k == m) - v[:, m])
-            sign = 1.0 if k == m else -1.0  # off the diagonal all weights are negative
-            block = np.empty((p + 1, p + 1))
-            block[:p, :p] = sign * problem.X.gram(sign * d)
-            block[p, :p] = block[:p, p] = problem.X.adjoint(d)
-            block[p, p] = d.sum()
-            H[k, :, m, :] = H[m, :, k, :] = block
-        H[k, np.arange(p), k, np.arange(p)] += problem.l2
-    return H.reshape(K * (p + 1), K * (p + 1))
+    return conjugate_gradients(product, at.gradient[free])

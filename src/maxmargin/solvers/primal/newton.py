@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import linalg
 
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.primal.bracket import is_flat, narrower, next_trial
@@ -21,11 +20,10 @@ from maxmargin.compute.primal.dense_newton import (
 )
 from maxmargin.compute.tables.design import Design, small_and_dense
 from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, PSI_SQUARED, Psi, psi_along, psi_model
-from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.loss_penalty import LossPenalty, closed
 from maxmargin.problems.losses import Logistic, Loss, SquaredHinge
+from maxmargin.problems.newton_system import EXPLICIT, hessian, solve_symmetric
 from maxmargin.problems.solution import Solution, Status
-
-_EXPLICIT_COLUMNS = 1500  # up to here a p x p Hessian is formed and factored
 
 
 class RowTerms(Protocol):
@@ -224,9 +222,8 @@ def reached(problem: LossPenalty, state: NewtonState, before: float, tol: float)
     size, surprise = state.decrement, abs(before - state.value - state.decrement)
     if not (size <= 100.0 * tol * abs(state.value) and surprise <= 2.0 * tol * abs(state.value)):
         return False
-    dual, _, adjoint = problem.dual_value(state.u)
-    hidden = 0.0 if problem.penalty.l2 else float(np.abs(adjoint) @ np.abs(state.theta[:-1]))
-    return max(state.value - dual, hidden) <= tol * abs(dual)
+    dual, _, _ = problem.dual_value(state.u)
+    return closed(state.value - dual, dual, tol, problem.rounding)
 
 
 @dataclass
@@ -305,12 +302,12 @@ def newton_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> bo
     l2 = problem.penalty.l2
     local = state.model(terms)
     slope, d = local
-    explicit = problem.X.shape[1] <= _EXPLICIT_COLUMNS and problem.fit_intercept
+    explicit = problem.X.shape[1] <= EXPLICIT and problem.fit_intercept
     adjoints = problem.X.adjoint(local) if explicit else problem.X.adjoint(slope)[None]
     gradient = np.append(adjoints[0] + l2 * state.theta[:-1], slope.sum() * problem.fit_intercept)
     floor = max(0.0, terms.bias_floor - float(d.sum()))
     border = adjoints[1] if explicit else None
-    small = problem.X.shape[1] <= _EXPLICIT_COLUMNS
+    small = problem.X.shape[1] <= EXPLICIT
     gram = state.gram.of(problem.X, d) if small else None
     direction = newton_direction(problem.X, d, l2, gradient, problem.fit_intercept, floor, border, gram)
     along = problem.X.scores(direction[:-1])
@@ -394,51 +391,11 @@ def newton_direction(
 
     ``border`` is X'd and ``gram`` X' diag(d) X, where they are known.
     """
-    if X.shape[1] <= _EXPLICIT_COLUMNS:
+    if X.shape[1] <= EXPLICIT:
         H = hessian(X, d, l2, fit_intercept, border, gram)
         H[-1, -1] += bias
         return solve_symmetric(H, -gradient)
     return _conjugate_gradients(X, d, l2, gradient, fit_intercept, bias)
-
-
-def hessian(
-    X: Design,
-    d: FloatArray,
-    l2: float,
-    fit_intercept: bool,
-    border: FloatArray | None = None,
-    gram: FloatArray | None = None,
-) -> FloatArray:
-    """The (p + 1) x (p + 1) Hessian; the intercept's row is that of the identity when there is none."""
-    p = X.shape[1]
-    H = np.zeros((p + 1, p + 1))
-    H[:p, :p] = X.gram(d) if gram is None else gram
-    H[np.arange(p), np.arange(p)] += l2
-    if fit_intercept:
-        H[p, :p] = H[:p, p] = X.adjoint(d) if border is None else border
-        H[p, p] = d.sum()
-    else:
-        H[p, p] = 1.0
-    return H
-
-
-def solve_symmetric(H: FloatArray, right: FloatArray) -> FloatArray:
-    """H^-1 right for a positive semidefinite H; the shortest solution where H is singular."""
-    diagonal = np.diag(H)
-    # no step along a column of zeros: 1 / sqrt(tiny) would make 1e134 out of rounding
-    scale = np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(H)), where=diagonal > 0)
-    scaled = H * scale
-    scaled *= scale[:, None]
-    # the transpose is in LAPACK's order, so that nothing is copied; one triangle stays as it was
-    factor, fault = linalg.lapack.dpotrf(scaled.T, lower=1, overwrite_a=1, clean=0)
-    if fault == 0 and np.min(np.diag(factor)) > 1e-7:
-        step, _ = linalg.lapack.dpotrs(factor, right * scale, lower=1)
-        return np.asarray(step * scale)
-    scaled = H * scale * scale[:, None]
-    values, vectors = linalg.eigh(scaled, check_finite=False)
-    kept = values > 1e-12 * max(values[-1], 1e-300)
-    inside = vectors[:, kept]
-    return np.asarray(inside @ ((inside.T @ (right * scale)) / values[kept]) * scale)
 
 
 def _conjugate_gradients(

@@ -13,12 +13,13 @@ import numpy as np
 
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.loss_penalty import solved
-from maxmargin.problems.loss_penalty_pieces import LossPenaltyPieces, RowSums, Slopes
+from maxmargin.problems.loss_penalty import RowSums, Slopes, solved, with_penalty
+from maxmargin.problems.newton_system import EXPLICIT, solve_symmetric
+from maxmargin.problems.rows_in_pieces import LossPenaltyPieces
 from maxmargin.problems.solution import Solution, Status
-from maxmargin.solvers.primal.newton import conjugate_gradients, solve_symmetric
+from maxmargin.solvers.primal.newton import conjugate_gradients
 
-_EXPLICIT_COLUMNS = 1500  # up to here a p x p Hessian is formed and factored
+_EXPLICIT_COLUMNS = EXPLICIT
 _SHARE = 8  # every eighth piece makes the starting point
 _ROWS_PER_COLUMN = 10
 _ROUGH_STEPS = 10
@@ -148,16 +149,6 @@ def _direction(
 
         return conjugate_gradients(product, gradient)
     return solve_symmetric(with_penalty(sums.hessian, l2, problem.fit_intercept), -gradient)
-
-
-def with_penalty(hessian: FloatArray, l2: float, fit_intercept: bool) -> FloatArray:
-    """The Hessian with the penalty's part; the row of an absent intercept is that of the identity."""
-    H = hessian.copy()
-    p = len(H) - 1
-    H[np.arange(p), np.arange(p)] += l2
-    if not fit_intercept:
-        H[p, p] = 1.0
-    return H
 
 
 def _search(

@@ -12,6 +12,7 @@ import numpy as np
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.primal.proximal_descent import proximal_descent
 from maxmargin.problems.loss_penalty import LossPenalty, closed
+from maxmargin.problems.newton_system import hessian, solve_symmetric
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal.newton import (
@@ -19,8 +20,6 @@ from maxmargin.solvers.primal.newton import (
     NewtonState,
     RowTerms,
     first_state,
-    hessian,
-    solve_symmetric,
     weighted_loss,
 )
 
@@ -84,10 +83,10 @@ class ProximalCoordinateDescent:
             if callback is not None:
                 callback(iteration, state.value)
             state.u = terms.slope(state.f)
-            if closed(state.decrement, state.value, self.tol, len(state.f)) or not moved:
+            if closed(state.decrement, state.value, self.tol, problem.rounding) or not moved:
                 dual, _, _ = problem.dual_value(state.u)
                 before, gap = gap, state.value - dual
-                if closed(gap, dual, self.tol, len(state.f)):
+                if closed(gap, dual, self.tol, problem.rounding):
                     status = Status.CONVERGED
                     break
                 rounding = state.decrement <= max(1e-6 * self.tol, 1e-11) * abs(state.value)

@@ -19,10 +19,10 @@ from maxmargin.compute.tables.design import Design
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.losses import Hinge
 from maxmargin.problems.multinomial import Multinomial
+from maxmargin.problems.newton_system import solve_symmetric
 from maxmargin.problems.penalties import Penalty
 from maxmargin.solvers.primal.augmented import AugmentedLagrangian
-from maxmargin.solvers.primal.multinomial_newton import multinomial_hessian
-from maxmargin.solvers.primal.newton import Newton, newton_direction, solve_symmetric
+from maxmargin.solvers.primal.newton import Newton, newton_direction
 
 _EXPLICIT_UNKNOWNS = 1500
 _LARGEST_TABLE = 50_000_000  # entries of the table of differences between classes
@@ -300,9 +300,8 @@ def find_multinomial_separation(problem: Multinomial, theta: FloatArray) -> Sepa
         return _multinomial_limit(problem, used, theta)
     if theta.size > _EXPLICIT_UNKNOWNS:
         return None
-    H, free = multinomial_hessian(problem, theta)
-    step = np.zeros_like(theta)
-    step[free] = solve_symmetric(H, -problem.adjoint(problem.slopes(problem.scores(theta)))[free])
+    at, free, step = problem.at(theta), problem.free(), np.zeros_like(theta)
+    step[free] = solve_symmetric(at.hessian_of(free), -at.gradient[free])
     moved = problem.scores(step)[used]
     mean = np.sum(softmax(scores, axis=1) * moved, axis=1, keepdims=True)
     if np.max(mean - moved) <= 0.5:

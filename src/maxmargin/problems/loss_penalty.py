@@ -146,7 +146,7 @@ class RowsProblem:
         conjugate, residual = conjugates((share * up, share * down))
         dual, infeasibility = -conjugate, 0.0
         # rounding leaves sums that should vanish: what they can hide is taken off the bound
-        dual -= abs(share * (up * sides.up - down * sides.down) * theta[-1])
+        dual -= abs(share * (up * sides.up - down * sides.down) * float(theta[-1]))
         if penalty.l2 > 0:
             dual -= penalty.conjugate(-adjoint)
         else:

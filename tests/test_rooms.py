@@ -116,15 +116,15 @@ def test_the_check_itself_can_fail() -> None:
     assert private_imports("from maxmargin.compute.jit import jit", "large") == []
 
 
-def test_numba_is_used_through_one_module_only() -> None:
-    """jit.py has the decorators, four files have intrinsics: no other file may name numba."""
-    allowed = {"jit.py", "bits.py", "lanes.py", "panel_tile.py", "prefetch.py"}
+def test_few_modules_use_numba() -> None:
+    """jit.py has the decorators, choice.py and llvm_code.py the vector instructions."""
+    allowed = {"numba": {"jit.py", "choice.py", "llvm_code.py"}, "llvmlite": {"llvm_code.py"}}
     for path in SOURCES.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            if any(name.split(".")[0] == "numba" for name in names):
-                assert path.name in allowed, f"{path} imports numba"
+            for package in {name.split(".")[0] for name in names} & set(allowed):
+                assert path.name in allowed[package], f"{path} imports {package}"
 
 
 # -- the figures of make house --------------------------------------------------------------------------
@@ -161,6 +161,10 @@ def test_private_uses_can_fail() -> None:
     ]
     assert found("def f(a):\n    return a._rows", "kernels/b.py") == []
     assert found("def f(scorer):\n    return scorer._sign") == []  # of another library
+
+
+def test_no_jitted_function_lives_outside_compute(tree: house.Tree) -> None:
+    assert house.jitted_outside(tree) == []
 
 
 def test_jitted_outside_can_fail() -> None:

@@ -18,7 +18,7 @@ from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.tables import checked_labels, fitted_table, row_weights
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
-from maxmargin.compute.jit import jit
+from maxmargin.compute.columns.column_entropy import accepted_cuts
 
 __all__ = [
     "MDLDiscretizer",
@@ -265,7 +265,7 @@ def _cut_points(values: FloatArray, codes: IntArray, weights: FloatArray, n_clas
     edges = np.r_[starts, len(ordered)]  # rows between two edges share one value
     blocks = np.diff(cumulative[edges], axis=0)
     kept = np.r_[0, np.flatnonzero(_is_boundary(blocks)) + 1, len(blocks)]
-    chosen = kept[1:-1][_accepted_cuts(cumulative[edges[kept]])]
+    chosen = kept[1:-1][accepted_cuts(cumulative[edges[kept]])]
     return cuts_between(ordered[starts[chosen - 1]], ordered[starts[chosen]])
 
 
@@ -281,51 +281,3 @@ def _is_boundary(blocks: FloatArray) -> BoolArray:
     majority = blocks.argmax(axis=1)
     same: BoolArray = pure[1:] & pure[:-1] & (majority[1:] == majority[:-1])
     return ~same
-
-
-@jit
-def _accepted_cuts(cumulative: FloatArray) -> BoolArray:
-    """Inner edges of the (m + 1, k) cumulative class weights at which the rule cuts, of shape (m - 1,)."""
-    n_blocks = cumulative.shape[0] - 1
-    accepted = np.zeros(max(n_blocks - 1, 0), dtype=np.bool_)
-    stack = [(0, n_blocks)]
-    while len(stack) > 0:
-        low, high = stack.pop()
-        cut = _best_cut(cumulative, low, high)
-        if cut > low and _worth_its_bits(cumulative, low, cut, high):
-            accepted[cut - 1] = True
-            stack.append((low, cut))
-            stack.append((cut, high))
-    return accepted
-
-
-@jit
-def _best_cut(cumulative: FloatArray, low: int, high: int) -> int:
-    best, best_bits = low, np.inf
-    for cut in range(low + 1, high):
-        bits = _bits(cumulative, low, cut)[0] + _bits(cumulative, cut, high)[0]
-        if bits < best_bits:
-            best, best_bits = cut, bits
-    return best
-
-
-@jit
-def _worth_its_bits(cumulative: FloatArray, low: int, cut: int, high: int) -> bool:
-    bits, total, k = _bits(cumulative, low, high)
-    bits_1, total_1, k_1 = _bits(cumulative, low, cut)
-    bits_2, total_2, k_2 = _bits(cumulative, cut, high)
-    delta = np.log2(3.0**k - 2.0) - k * bits / total + k_1 * bits_1 / total_1 + k_2 * bits_2 / total_2
-    return bool(bits - bits_1 - bits_2 > np.log2(max(total - 1.0, 1.0)) + delta)
-
-
-@jit
-def _bits(cumulative: FloatArray, low: int, high: int) -> tuple[float, float, int]:
-    """N E(S), N, and the number of classes of the rows between two edges."""
-    total, inner, k = 0.0, 0.0, 0
-    for c in range(cumulative.shape[1]):
-        count = cumulative[high, c] - cumulative[low, c]
-        if count > 0.0:
-            total += count
-            inner += count * np.log2(count)
-            k += 1
-    return total * np.log2(total) - inner, total, k

@@ -2,46 +2,108 @@
 
 ``cache=True, nogil=True`` on every function, so that compiled code is kept on disk and runs in threads.
 Never ``fastmath=True``: it would assume that no NaN exists and break ``isnan``.
+
+Numba keeps compiled code in NUMBA_CACHE_DIR, beside the sources, or in the user's cache folder. Where it can
+write to none of them, we keep it in a private folder of the temporary directory; failing that, every process
+compiles again. A line of the logger "maxmargin" says so once.
 """
 
 from __future__ import annotations
 
+import logging
+import os
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba
+import numpy as np
 
 Function = Callable[..., Any]
+
+_config: Any = numba.config
+COMPILES: bool = not _config.DISABLE_JIT  # NUMBA_DISABLE_JIT=1 runs everything as plain Python
+PLAIN = os.environ.get("MAXMARGIN_PLAIN", "0") not in ("", "0")  # no vector instructions, no pointers
+_SUMS = {"reassoc", "contract"}
+_FINITE = {"reassoc", "contract", "nnan", "nsz"}
 
 
 def jit(function: Function) -> Any:
     """Compile with strict IEEE arithmetic."""
-    return numba.njit(cache=True, nogil=True)(function)
+    return _compiled(function)
 
 
 def jit_sums(function: Function) -> Any:
     """Compile with sums that may be reordered and contracted, so that they vectorise."""
-    return numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})(function)
+    return _compiled(function, fastmath=_SUMS)
 
 
 def jit_row(function: Function) -> Any:
     """As `jit_sums`, expanded into its caller: a call with three arrays passes thirty arguments."""
-    flags = {"reassoc", "contract"}
-    return numba.njit(cache=True, nogil=True, forceinline=True, fastmath=flags)(function)
+    return _compiled(function, fastmath=_SUMS, forceinline=True)
 
 
 def jit_finite(function: Function) -> Any:
     """As `jit_sums`, for element-wise minima and selections over data known to be finite."""
-    flags = {"reassoc", "contract", "nnan", "nsz"}
-    return numba.njit(cache=True, nogil=True, fastmath=flags)(function)
+    return _compiled(function, fastmath=_FINITE)
 
 
 def jit_scan(function: Function) -> Any:
     """As `jit_finite`, expanded into its caller."""
-    flags = {"reassoc", "contract", "nnan", "nsz"}
-    return numba.njit(cache=True, nogil=True, forceinline=True, fastmath=flags)(function)
+    return _compiled(function, fastmath=_FINITE, forceinline=True)
 
 
 def inline(function: Function) -> Any:
     """A small function that is always expanded into its jitted caller."""
     return numba.njit(inline="always")(function)
+
+
+def _compiled(function: Function, **options: Any) -> Any:
+    if not COMPILES:
+        return np.errstate(all="ignore")(function)  # compiled code gives no floating-point warnings either
+    try:
+        return numba.njit(cache=True, nogil=True, **options)(function)
+    except RuntimeError:  # Numba found no folder to write to
+        folder = _temporary_cache()
+    if folder is None:
+        return numba.njit(nogil=True, **options)(function)
+    before, _config.CACHE_DIR = _config.CACHE_DIR, folder
+    try:
+        return numba.njit(cache=True, nogil=True, **options)(function)
+    finally:
+        _config.CACHE_DIR = before
+
+
+@cache
+def _temporary_cache() -> str | None:
+    """A folder for compiled code in the temporary directory, or None where that is not writable either.
+
+    Loading compiled code runs it, so the folder must belong to this user and be closed to others.
+    """
+    log = logging.getLogger("maxmargin")
+    reason = "Numba can keep compiled code neither beside maxmargin nor in the user's cache folder"
+    remedy = "Set NUMBA_CACHE_DIR to a writable folder to choose another place."
+    try:
+        folder = os.path.join(tempfile.gettempdir(), f"maxmargin-cache-{_user()}")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if not _is_private(folder):
+            folder = tempfile.mkdtemp(prefix="maxmargin-cache-")
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        log.warning("%s, so every process compiles again. %s", reason, remedy)
+        return None
+    log.warning("%s, so it is kept in %s. %s", reason, folder, remedy)
+    return folder
+
+
+def _user() -> str:
+    return str(os.getuid()) if hasattr(os, "getuid") else "user"  # Windows: the folder is the user's own
+
+
+def _is_private(folder: str) -> bool:
+    if not hasattr(os, "getuid"):
+        return True
+    status = os.lstat(folder)
+    return status.st_uid == os.getuid() and status.st_mode & 0o170077 == 0o040000  # a folder, only ours

@@ -17,14 +17,15 @@ from maxmargin.base.parameters import check_choice, check_count, check_not_negat
 from maxmargin.base.table_columns import Column, feature_names, position, read_columns
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.compute.columns.column_bins import count_codes, evidence_of_bins
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.prediction import predict
 from maxmargin.pieces.survey import learn_columns
-from maxmargin.scorecards.bins import Bins, NumberBins, count_codes
+from maxmargin.scorecards.bins import Bins, NumberBins
 from maxmargin.scorecards.compress import PieceReader, compress, event_of_pieces
 from maxmargin.scorecards.cuts import METHODS
-from maxmargin.scorecards.evidence import check_smoothing, evidence_of_bins, js_of_bins
+from maxmargin.scorecards.evidence import check_smoothing, js_of_bins
 from maxmargin.scorecards.grouping import BinSettings, EventLabels, EventRows, find_bins, read_events
 from maxmargin.scorecards.partition import TRENDS
 

@@ -11,10 +11,11 @@ import numpy as np
 
 from maxmargin.base.table_columns import Column, columns_of
 from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.compute.columns.column_bins import assign_numbers, count_codes
 from maxmargin.discretize import cuts_between
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
-from maxmargin.scorecards.bins import assign_numbers, count_codes, special_rows
+from maxmargin.scorecards.bins import special_rows
 from maxmargin.scorecards.cuts import nearest_places, width_cuts
 from maxmargin.scorecards.grouping import BinSettings, EventLabels, EventRows, read_events
 from maxmargin.scorecards.sketch import (

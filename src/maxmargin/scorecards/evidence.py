@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-from math import log
 from typing import Any
 
 import numpy as np
 
 from maxmargin.base.parameters import as_number
 from maxmargin.base.typing import FloatArray
-from maxmargin.compute.jit import jit
-
-
-@jit
-def bin_evidence(
-    events: float, nonevents: float, all_events: float, all_nonevents: float, smoothing: float
-) -> tuple[float, float]:
-    """(WoE, part of IV) of one bin; an empty cell counts as ``smoothing`` rows, an empty bin has none."""
-    if events + nonevents <= 0.0:
-        return 0.0, 0.0
-    p = (events if events > 0.0 else smoothing) / all_events
-    q = (nonevents if nonevents > 0.0 else smoothing) / all_nonevents
-    woe = log(q / p)
-    return woe, (q - p) * woe
-
-
-@jit
-def evidence_of_bins(
-    events: FloatArray, nonevents: FloatArray, all_events: float, all_nonevents: float, smoothing: float
-) -> FloatArray:
-    """WoE and IV of every bin, of shape (2, n_bins)."""
-    out = np.empty((2, len(events)))
-    for k in range(len(events)):
-        out[0, k], out[1, k] = bin_evidence(events[k], nonevents[k], all_events, all_nonevents, smoothing)
-    return out
+from maxmargin.compute.columns.column_bins import evidence_of_bins
 
 
 def weight_of_evidence(events: Any, nonevents: Any, *, smoothing: float = 0.5) -> FloatArray:

@@ -12,15 +12,8 @@ import pandas as pd
 from maxmargin.base.table_columns import Column
 from maxmargin.base.tables import class_codes, example_weights, positive_index
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
-from maxmargin.scorecards.bins import (
-    Bins,
-    CategoryBins,
-    NumberBins,
-    assign_numbers,
-    count_codes,
-    missing_rows,
-    special_rows,
-)
+from maxmargin.compute.columns.column_bins import assign_numbers, count_codes
+from maxmargin.scorecards.bins import Bins, CategoryBins, NumberBins, missing_rows, special_rows
 from maxmargin.scorecards.cuts import cut_points
 from maxmargin.scorecards.partition import PartitionProblem, optimal_partition
 

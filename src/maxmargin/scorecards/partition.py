@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.jit import jit
-from maxmargin.scorecards.evidence import bin_evidence
+from maxmargin.compute.columns.bin_search import IV_SLACK, RATE_SLACK, best_partition
+from maxmargin.compute.columns.column_bins import bin_evidence
 
 TRENDS = ("auto", "ascending", "descending", "none")
 _DIRECTION = {"none": 0, "ascending": 1, "descending": -1}
-_RATE_SLACK = 1e-12  # equal rates must compare equal also when weights are not whole numbers
-_IV_SLACK = 1e-12  # a further bin must add more than rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,20 +51,20 @@ def optimal_partition(problem: PartitionProblem, trend: str) -> IntArray:
     """
     if trend == "auto":
         up, down = optimal_partition(problem, "ascending"), optimal_partition(problem, "descending")
-        return up if partition_iv(problem, up) >= partition_iv(problem, down) - _IV_SLACK else down
+        return up if partition_iv(problem, up) >= partition_iv(problem, down) - IV_SLACK else down
     inside, outside = _cumulative(problem.events), _cumulative(problem.nonevents)
     total = inside[-1] + outside[-1]
     room = int(total / problem.min_weight) if problem.min_weight > 0 else problem.max_bins
     most = max(1, min(problem.max_bins, len(problem.events), room))
-    ends: IntArray = _best_partition(
+    ends: IntArray = best_partition(
         inside,
         outside,
         problem.all_events,
         problem.all_nonevents,
-        problem.min_weight * (1 - _RATE_SLACK),
+        problem.min_weight * (1 - RATE_SLACK),
         most,
         _DIRECTION[trend],
-        problem.min_events * (1 - _RATE_SLACK),
+        problem.min_events * (1 - RATE_SLACK),
         problem.smoothing,
     )
     return ends
@@ -85,88 +83,3 @@ def partition_iv(problem: PartitionProblem, ends: IntArray) -> float:
 
 def _cumulative(counts: FloatArray) -> FloatArray:
     return np.concatenate([np.zeros(1), np.cumsum(counts)])
-
-
-@jit
-def _follows(p: float, w: float, p_next: float, w_next: float, direction: int) -> bool:
-    """Whether the event rate p_next/w_next may stand after p/w."""
-    if direction == 0:
-        return True
-    left, right = p * w_next, p_next * w
-    slack = _RATE_SLACK * max(left, right)
-    return left <= right + slack if direction > 0 else right <= left + slack
-
-
-@jit
-def _bin_values(
-    P: FloatArray, N: FloatArray, all_p: float, all_n: float, least: float, fewest: float, smoothing: float
-) -> FloatArray:
-    """IV of every bin (i, j], of shape (K + 1, K + 1); minus infinity where a rule forbids the bin."""
-    K = len(P) - 1
-    value = np.full((K + 1, K + 1), -np.inf)
-    for i in range(K):
-        for j in range(i + 1, K + 1):
-            p, n = P[j] - P[i], N[j] - N[i]
-            if p + n < least or min(p, n) < fewest:
-                continue
-            value[i, j] = bin_evidence(p, n, all_p, all_n, smoothing)[1]
-    return value
-
-
-@jit
-def _best_partition(
-    P: FloatArray,
-    N: FloatArray,
-    all_p: float,
-    all_n: float,
-    least: float,
-    most: int,
-    direction: int,
-    fewest: float,
-    smoothing: float,
-) -> IntArray:
-    K = len(P) - 1
-    value = _bin_values(P, N, all_p, all_n, least, fewest, smoothing)
-    best = np.full((most + 1, K + 1, K + 1), -np.inf)
-    before = np.zeros((most + 1, K + 1, K + 1), dtype=np.int64)
-    for j in range(K + 1):  # a row assignment made this almost four times slower to compile
-        best[1, 0, j] = value[0, j]
-    n_bins, last, top = 1, 0, best[1, 0, K]
-    for b in range(2, most + 1):
-        _extend(P, N, value, best[b - 1], best[b], before[b], direction)
-        for i in range(b - 1, K):
-            if best[b, i, K] > top + _IV_SLACK:
-                n_bins, last, top = b, i, best[b, i, K]
-    ends = np.empty(n_bins, dtype=np.int64)
-    j = K
-    for b in range(n_bins, 0, -1):
-        ends[b - 1] = j
-        j, last = last, before[b, last, j]
-    return ends
-
-
-@jit
-def _extend(
-    P: FloatArray,
-    N: FloatArray,
-    value: FloatArray,
-    shorter: FloatArray,
-    longer: FloatArray,
-    before: IntArray,
-    direction: int,
-) -> None:
-    """One more bin (i, j] behind every partition that ends at i."""
-    K = len(P) - 1
-    for i in range(1, K):
-        for h in range(i):
-            if shorter[h, i] == -np.inf:
-                continue
-            p, w = P[i] - P[h], P[i] - P[h] + N[i] - N[h]
-            for j in range(i + 1, K + 1):
-                total = shorter[h, i] + value[i, j]
-                if total <= longer[i, j]:
-                    continue
-                p_next, w_next = P[j] - P[i], P[j] - P[i] + N[j] - N[i]
-                if _follows(p, w, p_next, w_next, direction):
-                    longer[i, j] = total
-                    before[i, j] = h

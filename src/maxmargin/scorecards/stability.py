@@ -12,10 +12,11 @@ from sklearn.utils import column_or_1d
 from maxmargin.base.parameters import check_count
 from maxmargin.base.table_columns import Column, as_column
 from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.compute.columns.column_bins import evidence_of_bins
 from maxmargin.scorecards.binning import binning_of
 from maxmargin.scorecards.bins import Bins, CategoryBins, NumberBins, missing_rows
 from maxmargin.scorecards.cuts import cut_points
-from maxmargin.scorecards.evidence import check_smoothing, evidence_of_bins
+from maxmargin.scorecards.evidence import check_smoothing
 
 _READING = ((0.1, "stable"), (0.25, "some shift"))
 

@@ -1,10 +1,10 @@
-"""Symmetrical uncertainty of one coded column with many."""
+"""Entropies of columns: symmetrical uncertainty, and cuts by minimal description length."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.compute.jit import jit
 
 
@@ -32,3 +32,51 @@ def _entropy(counts: FloatArray, n: int) -> float:
         if count > 0.0:
             total -= count / n * np.log2(count / n)
     return max(total, 0.0)
+
+
+@jit
+def accepted_cuts(cumulative: FloatArray) -> BoolArray:
+    """Inner edges of the (m + 1, k) cumulative class weights at which the rule cuts, of shape (m - 1,)."""
+    n_blocks = cumulative.shape[0] - 1
+    accepted = np.zeros(max(n_blocks - 1, 0), dtype=np.bool_)
+    stack = [(0, n_blocks)]
+    while len(stack) > 0:
+        low, high = stack.pop()
+        cut = _best_cut(cumulative, low, high)
+        if cut > low and _worth_its_bits(cumulative, low, cut, high):
+            accepted[cut - 1] = True
+            stack.append((low, cut))
+            stack.append((cut, high))
+    return accepted
+
+
+@jit
+def _best_cut(cumulative: FloatArray, low: int, high: int) -> int:
+    best, best_bits = low, np.inf
+    for cut in range(low + 1, high):
+        bits = _bits(cumulative, low, cut)[0] + _bits(cumulative, cut, high)[0]
+        if bits < best_bits:
+            best, best_bits = cut, bits
+    return best
+
+
+@jit
+def _worth_its_bits(cumulative: FloatArray, low: int, cut: int, high: int) -> bool:
+    bits, total, k = _bits(cumulative, low, high)
+    bits_1, total_1, k_1 = _bits(cumulative, low, cut)
+    bits_2, total_2, k_2 = _bits(cumulative, cut, high)
+    delta = np.log2(3.0**k - 2.0) - k * bits / total + k_1 * bits_1 / total_1 + k_2 * bits_2 / total_2
+    return bool(bits - bits_1 - bits_2 > np.log2(max(total - 1.0, 1.0)) + delta)
+
+
+@jit
+def _bits(cumulative: FloatArray, low: int, high: int) -> tuple[float, float, int]:
+    """N E(S), N, and the number of classes of the rows between two edges."""
+    total, inner, k = 0.0, 0.0, 0
+    for c in range(cumulative.shape[1]):
+        count = cumulative[high, c] - cumulative[low, c]
+        if count > 0.0:
+            total += count
+            inner += count * np.log2(count)
+            k += 1
+    return total * np.log2(total) - inner, total, k

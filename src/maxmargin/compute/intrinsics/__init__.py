@@ -1,1 +1,5 @@
-"""Instructions that Numba does not offer by itself, each with a plain twin."""
+"""Vector instructions that Numba does not write from loops, each with a plain twin of the same values.
+
+`llvm_code` holds the instructions and is the only module that uses llvmlite or Numba's internals. The other
+modules hold the plain twins and choose, once per process, which of the two serves (`choice`).
+"""

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+import numpy as np
 
-_BYTES = ir.IntType(8).as_pointer()
-_INT = ir.IntType(32)
-_READ, _KEEP, _DATA = _INT(0), _INT(3), _INT(1)  # for reading, into every level of the cache, data
+from maxmargin.base.typing import AnyArray
+from maxmargin.compute.intrinsics.choice import code_for
 
 
-def _prefetch(typing_context: Any, array: Any, at: Any) -> Any:
-    """Bring the line of ``array[at]`` into the cache; nothing happens where ``at`` is outside."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), _BYTES)
-        kind = ir.FunctionType(ir.VoidType(), [_BYTES, _INT, _INT, _INT])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        builder.call(function, [address, _READ, _KEEP, _DATA])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), generate
+def prefetch_plain(array: AnyArray, at: int) -> None:
+    """Nothing: prefetching changes no value."""
 
 
-prefetch: Any = intrinsic(_prefetch)
+def _trial(function: Any) -> Any:
+    def asked(array: AnyArray) -> AnyArray:
+        function(array, np.intp(1))
+        return array
+
+    return asked
+
+
+prefetch = code_for(lambda llvm_code: llvm_code.prefetch(), prefetch_plain, _trial, np.ones(2))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from maxmargin.base.typing import AnyArray
-from maxmargin.compute.lapack.fortran import integer, routine, start
+from maxmargin.compute.lapack.fortran import by_address, integer, routine, start
 
 
 class Cholesky:
@@ -22,17 +23,29 @@ class Cholesky:
         self.dtype = B.dtype
         self._L = B  # row after row it is the upper factor, column after column the lower one
         self._precision = "s" if B.dtype == np.float32 else "d"
-        info = ctypes.c_int(0)
-        m = integer(len(B))
-        routine(f"{self._precision}potrf", 5)(b"L", m, start(B), m, ctypes.byref(info))
-        self.definite = info.value == 0
+        self.definite = self._factor_by_address() if by_address() else self._factor_plain()
+
+    def _factor_by_address(self) -> bool:
+        status, m = ctypes.c_int64(0), integer(len(self._L))
+        routine(f"{self._precision}potrf")(b"L", m, start(self._L), m, ctypes.byref(status))
+        return status.value == 0
+
+    def _factor_plain(self) -> bool:
+        try:
+            self._L[:] = np.linalg.cholesky(self._L).T
+        except np.linalg.LinAlgError:
+            return False
+        return True
 
     def solve(self, R: AnyArray) -> AnyArray:
         """B^-1 R for R of shape (m, k), as a new array in Fortran order. Cost 2 m^2 k."""
         X = np.array(R, dtype=self.dtype, order="F", ndmin=2)
+        if not by_address():
+            halfway = solve_triangular(self._L.T, X, lower=True)
+            return np.asfortranarray(solve_triangular(self._L.T, halfway, lower=True, trans="T"))
         one = np.ones(1, self.dtype)
         m, k = integer(len(X)), integer(X.shape[1])
-        trsm = routine(f"{self._precision}trsm", 11)
+        trsm = routine(f"{self._precision}trsm")
         for transposed in (b"N", b"T"):
             trsm(b"L", b"L", transposed, b"N", m, k, start(one), start(self._L), m, start(X), m)
         return X

@@ -7,12 +7,11 @@ where the matrix is large; ours are wider.
 
 from __future__ import annotations
 
-import ctypes
-
 import numpy as np
+from scipy.linalg import hessenberg
 
 from maxmargin.base.typing import FloatArray
-from maxmargin.compute.lapack.fortran import add_product, integer, leading, routine, start
+from maxmargin.compute.lapack.fortran import add_product, by_address, integer, leading, routine, start
 
 _WIDTH = 96  # of a panel
 _LARGE = 700  # from here on our panels are faster
@@ -21,15 +20,18 @@ _ROOM = 64  # columns that LAPACK may work in
 
 def tridiagonal_form(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Q, in the place of A, and the diagonal and the off-diagonal of T; A is in C order. Cost 8/3 m^3."""
+    if not by_address():
+        T, Q = hessenberg(A, calc_q=True)
+        return Q, np.diag(T).copy(), np.diag(T, -1).copy()
     m = len(A)
     vectors = A.T  # which is in Fortran's order
     diagonal, off, tau = np.empty(m), np.empty(m - 1), np.empty(m - 1)
     room = np.empty((m, _ROOM))
-    n, work, size, status = integer(m), start(room), integer(room.size), ctypes.byref(ctypes.c_int(0))
+    n, work, size, status = integer(m), start(room), integer(room.size), integer(0)
     matrix = (b"L", n, start(vectors), leading(vectors))
-    routine("dsytrd", 10)(*matrix, start(diagonal), start(off), start(tau), work, size, status)
+    routine("dsytrd")(*matrix, start(diagonal), start(off), start(tau), work, size, status)
     if m < _LARGE:
-        routine("dorgtr", 8)(*matrix, start(tau), work, size, status)
+        routine("dorgtr")(*matrix, start(tau), work, size, status)
     else:
         _multiply_out(vectors, tau)
     return vectors, diagonal, off
@@ -61,7 +63,7 @@ def _panel(vectors: FloatArray, tau: FloatArray, first: int) -> tuple[FloatArray
     V[np.diag_indices(width)] = 1.0
     U = np.zeros((width, width), order="F")
     n, k = integer(len(V)), integer(width)
-    routine("dlarft", 9)(b"F", b"C", n, k, start(V), leading(V), start(tau), start(U), leading(U))
+    routine("dlarft")(b"F", b"C", n, k, start(V), leading(V), start(tau), start(U), leading(U))
     return V, U
 
 

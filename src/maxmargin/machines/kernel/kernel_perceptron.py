@@ -18,7 +18,7 @@ from maxmargin.base.parameters import check_count, check_flags
 from maxmargin.base.tables import checked_labels, class_codes, class_factors, example_weights, row_weights
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
-from maxmargin.compute.jit import jit_sums
+from maxmargin.compute.online.perceptron_block import perceptron_block
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.machines.kernel_estimator import KernelExpansion, stack_rows, take_rows
 from maxmargin.problems.multiclass import (
@@ -30,37 +30,6 @@ from maxmargin.problems.multiclass import (
 )
 
 _BLOCK = 256
-
-
-@jit_sums
-def _block_steps(
-    G: FloatArray,
-    f: FloatArray,
-    y: FloatArray,
-    weights: FloatArray,
-    steps: FloatArray,
-    times: FloatArray,
-    scores: FloatArray,
-    t: float,
-) -> tuple[int, float]:
-    """The perceptron over one block: f are its scores before, G its kernel values.
-
-    Returns the mistakes and the weighted sum of the losses max(0, -y f).
-    """
-    mistakes, loss = 0, 0.0
-    for i in range(len(f)):
-        if weights[i] == 0.0:
-            continue
-        t += 1.0
-        if y[i] * f[i] <= 0.0:
-            mistakes += 1
-            loss -= weights[i] * y[i] * f[i]
-            steps[i] = weights[i] * y[i]
-            times[i] = t
-            scores[i] = f[i]
-            for j in range(len(f)):
-                f[j] += steps[i] * (G[i, j] + 1.0)
-    return mistakes, loss
 
 
 class KernelPerceptron(ClassifierMixin, KernelExpansion):
@@ -345,7 +314,7 @@ class _Machine:
             f += self.sums[used].sum()
         G = np.asarray(self.kernel.gram(block), dtype=np.float64)
         steps, times, scores = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
-        mistakes, loss = _block_steps(G, f, y, weights, steps, times, scores, self.t)
+        mistakes, loss = perceptron_block(G, f, y, weights, steps, times, scores, self.t)
         self.t += np.count_nonzero(weights)
         fresh = (self.sums[rows] == 0) & (steps != 0)
         self.born[rows[fresh]] = times[fresh]

@@ -1,0 +1,203 @@
+"""Vector instructions, written for LLVM as operations on vectors.
+
+LLVM maps a vector of any length to the registers of the processor it finds. What an instruction computes is
+written in its plain twin: `panel_tile.plain_tile`, `lanes.sweep_plain`, `prefetch.prefetch_plain`.
+Numba calls these functions with its own typing context, so most of their types are Any.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+from llvmlite import binding, ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+_FUSED = ("contract",)
+_INT = ir.IntType(32)
+
+
+def vector_bits() -> int:
+    """Width of the vector registers that Numba compiles for: 512, 256 or 128."""
+    config: Any = numba.config
+    features = config.CPU_FEATURES
+    if features is None:
+        features = binding.get_host_cpu_features().flatten()
+    present = set(features.split(","))
+    return 512 if "+avx512f" in present else 256 if "+avx" in present else 128
+
+
+# -- inner products ------------------------------------------------------------------------------------
+
+
+def tile(n_bits: int, n_rows: int, n_lanes: int, n_vectors: int) -> Any:
+    """Sums of products of ``n_rows`` points with a panel of n_lanes * n_vectors, float32 or float64."""
+    number: Any = ir.FloatType() if n_bits == 32 else ir.DoubleType()
+    numbers = ir.VectorType(number, n_lanes)
+    codes = ir.VectorType(_INT, n_lanes)
+    nothing = ir.Constant(numbers, [0.0] * n_lanes)
+
+    def products(
+        typing_context: Any, A: Any, a_at: Any, a_row: Any, a_step: Any, length: Any, panel: Any, at: Any,
+        panel_step: Any, out: Any, out_at: Any, out_row: Any,
+    ) -> Any:  # fmt: skip
+        signature = types.void(A, a_at, a_row, a_step, length, panel, at, panel_step, out, out_at, out_row)
+
+        def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            def place(which: int, start: Any) -> Any:
+                array = context.make_array(signature.args[which])(context, builder, values[which])
+                return builder.gep(array.data, [start])
+
+            def places(which: int, start: Any, step: Any) -> list[Any]:
+                found = [place(which, start)]
+                while len(found) < n_rows:
+                    found.append(builder.gep(found[-1], [step]))
+                return found
+
+            def vector(pointer: Any, offset: Any) -> Any:
+                return builder.bitcast(builder.gep(pointer, [offset]), numbers.as_pointer())
+
+            def spread(one: Any) -> Any:
+                first = builder.insert_element(ir.Constant(numbers, ir.Undefined), one, _INT(0))
+                return builder.shuffle_vector(first, first, ir.Constant(codes, [0] * n_lanes))
+
+            rows, targets = places(0, values[1], values[2]), places(8, values[9], values[10])
+            columns = place(5, values[6])
+            align = number.get_abi_size(context.target_data)
+            sums = [[cgutils.alloca_once_value(builder, nothing) for _ in range(n_vectors)] for _ in rows]
+            offsets = [cgutils.intp_t(k * n_lanes) for k in range(n_vectors)]
+            with cgutils.for_range(builder, values[4]) as loop:
+                along, base = builder.mul(loop.index, values[3]), builder.mul(loop.index, values[7])
+                theirs = [builder.load(vector(columns, builder.add(base, k)), align=align) for k in offsets]
+                for row, row_sums in zip(rows, sums, strict=True):
+                    mine = spread(builder.load(builder.gep(row, [along])))
+                    for other, total in zip(theirs, row_sums, strict=True):
+                        product = builder.fmul(mine, other, flags=_FUSED)
+                        builder.store(builder.fadd(product, builder.load(total), flags=_FUSED), total)
+            for target, row_sums in zip(targets, sums, strict=True):
+                for offset, total in zip(offsets, row_sums, strict=True):
+                    builder.store(builder.load(total), vector(target, offset), align=align)
+            return context.get_dummy_value()
+
+        return signature, code
+
+    return intrinsic(products)
+
+
+# -- the subsequence recursion -------------------------------------------------------------------------
+
+
+class _Emitter:
+    """Writes the pass: vectors of arrays of shape (..., n_lanes), and numbers spread over all lanes."""
+
+    def __init__(self, n_lanes: int, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+        self.n_lanes, self.context, self.builder = n_lanes, context, builder
+        self.types, self.values = signature.args, arguments
+        self.numbers, self.codes = ir.VectorType(ir.DoubleType(), n_lanes), ir.VectorType(_INT, n_lanes)
+
+    def pointer(self, which: int, vector: Any) -> Any:
+        array = self.context.make_array(self.types[which])(self.context, self.builder, self.values[which])
+        return self.builder.bitcast(array.data, vector.as_pointer())
+
+    def load(self, pointer: Any, at: Any, align: int = 8) -> Any:
+        return self.builder.load(self.builder.gep(pointer, [at]), align=align)
+
+    def store(self, value: Any, pointer: Any, at: Any) -> None:
+        self.builder.store(value, self.builder.gep(pointer, [at]), align=8)
+
+    def spread(self, number: Any) -> Any:
+        empty = ir.Constant(self.numbers, ir.Undefined)
+        first = self.builder.insert_element(empty, number, _INT(0))
+        return self.builder.shuffle_vector(first, empty, ir.Constant(self.codes, [0] * self.n_lanes))
+
+    def variable(self, value: Any) -> Any:
+        return cgutils.alloca_once_value(self.builder, value)
+
+    def times_plus(self, a: Any, b: Any, c: Any) -> Any:
+        return self.builder.fadd(self.builder.fmul(a, b, flags=_FUSED), c, flags=_FUSED)
+
+    def add_to(self, variable: Any, value: Any) -> None:
+        self.builder.store(self.builder.fadd(self.builder.load(variable), value, flags=_FUSED), variable)
+
+
+def _emit(write: _Emitter, n_levels: int, *, first: bool, last: bool) -> None:
+    builder = write.builder
+    bottom, n_rows, width = write.values[4:7]
+    decay, fade, unit, gain = (write.spread(number) for number in write.values[7:11])
+    lanes = write.pointer(1, write.codes)
+    levels, totals = write.pointer(2, write.numbers), write.pointer(3, write.numbers)
+    zero, one = cgutils.intp_t(0), cgutils.intp_t(1)
+    symbols = write.load(write.pointer(0, write.codes), zero, align=4)
+    nothing = ir.Constant(write.numbers, [0.0] * write.n_lanes)
+    above = [builder.add(bottom, cgutils.intp_t(k)) for k in range(n_levels + 1)]
+    start = [builder.mul(level, n_rows) for level in above]
+    total = [write.variable(nothing) for _ in range(n_levels)]
+    carry = [write.variable(nothing) for _ in range(n_levels)]
+    earlier = [write.variable(nothing) for _ in range(n_levels)]  # what the level below held at position j
+    with cgutils.for_range(builder, width) as loop:
+        same = builder.icmp_signed("==", write.load(lanes, loop.index, align=4), symbols)
+        after = builder.add(loop.index, one)
+        for k in reversed(range(n_levels)):  # a level needs the one below as it was before this symbol
+            if k:
+                continued = builder.fmul(builder.load(earlier[k]), gain, flags=_FUSED)
+            elif first:
+                continued = unit
+            else:
+                at = builder.add(start[0], loop.index)
+                continued = builder.fmul(write.load(levels, at), gain, flags=_FUSED)
+            gained = builder.select(same, continued, nothing)
+            write.add_to(total[k], gained)
+            if last and k == n_levels - 1:
+                continue
+            left = write.times_plus(decay, builder.load(carry[k]), gained)
+            builder.store(left, carry[k])
+            at = builder.add(start[k + 1], after)
+            old = write.load(levels, at)
+            write.store(write.times_plus(fade, old, left), levels, at)
+            if k + 1 < n_levels:
+                builder.store(old, earlier[k + 1])
+    for k in range(n_levels):
+        sum_ = builder.fadd(write.load(totals, above[k]), builder.load(total[k]), flags=_FUSED)
+        write.store(sum_, totals, above[k])
+
+
+def sweep(n_lanes: int) -> Any:
+    """One symbol of the recursion for ``n_lanes`` strings; n_levels, first and last are literals."""
+
+    def pass_(
+        typing_context: Any, symbols: Any, lanes: Any, levels: Any, totals: Any, bottom: Any, n_rows: Any,
+        width: Any, decay: Any, fade: Any, unit: Any, gain: Any, n_levels: Any, first: Any, last: Any,
+    ) -> Any:  # fmt: skip
+        arguments = (symbols, lanes, levels, totals, bottom, n_rows, width, decay, fade, unit, gain)
+        signature = types.void(*arguments, n_levels, first, last)
+        count, lowest, highest = n_levels.literal_value, bool(first.literal_value), bool(last.literal_value)
+
+        def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            _emit(_Emitter(n_lanes, context, builder, signature, values), count, first=lowest, last=highest)
+            return context.get_dummy_value()
+
+        return signature, code
+
+    return intrinsic(prefer_literal=True)(pass_)
+
+
+# -- memory --------------------------------------------------------------------------------------------
+
+
+def prefetch() -> Any:
+    """Bring the line of ``array[at]`` into the cache; nothing happens where ``at`` is outside."""
+
+    def line(typing_context: Any, array: Any, at: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            some_bytes = ir.IntType(8).as_pointer()
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            address = builder.bitcast(builder.gep(data, [arguments[1]]), some_bytes)
+            kind = ir.FunctionType(ir.VoidType(), [some_bytes, _INT, _INT, _INT])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+            builder.call(function, [address, _INT(0), _INT(3), _INT(1)])  # for reading, all levels, data
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), code
+
+    return intrinsic(line)

@@ -23,7 +23,7 @@ X = pd.DataFrame(
 log_odds = 0.5 - X["age"] / 30 - 0.8 * (np.log(X["income"]) - 10) + 0.7 * (X["home"] == "rent")
 y = np.where(rng.random(n) < 1 / (1 + np.exp(-log_odds)), "bad", "good")
 
-card = mm.Scorecard(positive="bad", round_points=True).fit(X, y)
+card = mm.Scorecard(positive="bad").fit(X, y)
 print(card.points_[["variable", "bin", "event_rate", "woe", "points"]].round(3).to_string(index=False))
 
 # %%

@@ -6,6 +6,7 @@ All entropies are in bits. A column of labels may hold anything that has an orde
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,7 @@ def discretize_column(x: npt.ArrayLike, y: npt.ArrayLike, *, sample_weight: Any 
     return np.searchsorted(mdl_discretize(x, y, sample_weight=sample_weight), _numeric(x))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Replace numeric columns by bin numbers; the bins are those of `mdl_discretize` for the classes in y.
 
@@ -174,8 +176,7 @@ class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     array([2, 1])
     """
 
-    def __init__(self, *, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
+    n_jobs: int | None = None
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MDLDiscretizer:

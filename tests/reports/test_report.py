@@ -171,7 +171,7 @@ CASES = {
     "logistic": lambda: (mm.LogisticRegression(C=1.0), *_iris()),
     "perceptron": lambda: (mm.Perceptron(), _iris()[0], _iris()[1] == 0),
     "fisher": lambda: (mm.FisherDiscriminant(), *_iris()),
-    "scorecard": lambda: (mm.Scorecard(positive="bad"), *_mixed()),
+    "scorecard": lambda: (mm.Scorecard(positive="bad", min_iv=0.0), *_mixed()),
     "one-hot": lambda: (make_pipeline(_by_column(), mm.SVC()), *_mixed()),
     "regression": lambda: (mm.SVR(C=10, epsilon=0.1), *_sine()),
     "ridge": lambda: (make_pipeline(StandardScaler(), mm.Ridge()), *_flowers()),

@@ -33,7 +33,7 @@ def table():
 @pytest.fixture(scope="module")
 def card(table):
     X, y = table
-    return Scorecard(positive="bad").fit(X, y)
+    return Scorecard(positive="bad", round_points=False).fit(X, y)
 
 
 def test_scale(table, card):
@@ -76,7 +76,7 @@ def test_points_table_adds_up(table, intercept, round_points):
     np.testing.assert_allclose(card.points(X), total)
     if round_points:
         assert (card.points_["points"] % 1 == 0).all()
-        exact = Scorecard(positive="bad", intercept=intercept).fit(X, y).points(X)
+        exact = Scorecard(positive="bad", intercept=intercept, round_points=False).fit(X, y).points(X)
         assert np.abs(card.points(X) - exact).max() <= 0.5 * (len(card.variables_) + 1)
 
 
@@ -87,7 +87,8 @@ def test_explanation(table, card):
         assert told["points"].sum() == pytest.approx(card.points(X.iloc[[3]])[0])
         assert (told["lost"] >= -1e-12).all()
         assert (np.diff(told["lost"]) <= 0).all()
-    separate = Scorecard(positive="bad", intercept="separate").fit(*table).explain(X.iloc[[3]])
+    separate = Scorecard(positive="bad", intercept="separate", round_points=False).fit(*table)
+    separate = separate.explain(X.iloc[[3]])
     assert separate["points"].sum() == pytest.approx(card.points(X.iloc[[3]])[0])
     assert separate["variable"][0] == "(base)"
     with pytest.raises(ValueError, match="takes one row"):
@@ -107,10 +108,10 @@ def test_summary(table, card):
 
 def test_the_label_of_the_event_only_names_it(table, card):
     X, y = table
-    binary = Scorecard().fit(X, (y == "bad").astype(int))
+    binary = Scorecard(round_points=False).fit(X, (y == "bad").astype(int))
     np.testing.assert_allclose(binary.points(X), card.points(X))
     np.testing.assert_allclose(binary.decision_function(X), -card.decision_function(X))
-    same = Scorecard(binning=Binning(positive="bad")).fit(X, y)
+    same = Scorecard(binning=Binning(positive="bad"), round_points=False).fit(X, y)
     np.testing.assert_allclose(same.points(X), card.points(X))
     with pytest.raises(ValueError, match="contradicts"):
         Scorecard(positive="good", binning=Binning(positive="bad")).fit(X, y)
@@ -166,6 +167,40 @@ def test_nothing_is_dropped_silently(table):
         Scorecard(min_iv=1e9).fit(X, y)
 
 
+def test_useless_variables_are_named_and_left_out_by_default(table):
+    X, y = table
+    X = X.assign(coin=np.arange(len(y)) % 2)
+    with pytest.warns(ScorecardWarning, match=r"information value is below min_iv=0.02: coin \(0\.0\d+\)"):
+        card = Scorecard(positive="bad").fit(X, y)
+    assert card.variables_ == ["age", "income", "city"]
+    assert card.dropped_["variable"].tolist() == ["coin"]
+    assert "min_iv=0.02" in card.dropped_["reason"][0]
+    assert any("coin" in note for note in card.notes_)
+    everything = Scorecard(positive="bad", min_iv=0.0).fit(X, y)
+    assert "coin" in everything.variables_
+    assert everything.notes_ == []
+
+
+def test_a_variable_exactly_at_min_iv_is_kept(table):
+    X, y = table
+    iv = Scorecard(positive="bad").fit(X, y).summary()["iv"]
+    at = Scorecard(positive="bad", min_iv=float(iv.min())).fit(X, y)
+    assert set(at.variables_) == set(X)
+    with pytest.warns(ScorecardWarning, match="min_iv"):
+        above = Scorecard(positive="bad", min_iv=float(np.nextafter(iv.min(), 1))).fit(X, y)
+    assert set(X) - set(above.variables_) == {iv.idxmin()}
+
+
+def test_points_are_whole_by_default(table, card):
+    X, y = table
+    whole = Scorecard(positive="bad").fit(X, y)
+    assert (whole.points_["points"] % 1 == 0).all()
+    np.testing.assert_array_equal(whole.points_["points"], np.rint(card.points_["points"]))
+    assert (whole.points(X) % 1 == 0).all()
+    np.testing.assert_allclose(whole.predict_proba(X), card.predict_proba(X))
+    assert np.abs(whole.points(X) - card.points(X)).max() <= 0.5 * len(card.variables_)
+
+
 def test_unknown_values(table, card):
     X, _ = table
     new = X.iloc[[0]].assign(city="zz")
@@ -190,8 +225,8 @@ def test_weights_are_repeated_rows(table):
     X, y = table
     weight = np.random.default_rng(1).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), weight)
-    weighted = Scorecard().fit(X, y, sample_weight=weight)
-    repeated = Scorecard().fit(X.iloc[rows], y[rows])
+    weighted = Scorecard(round_points=False).fit(X, y, sample_weight=weight)
+    repeated = Scorecard(round_points=False).fit(X.iloc[rows], y[rows])
     np.testing.assert_allclose(weighted.points(X), repeated.points(X), rtol=1e-7)
 
 

@@ -129,6 +129,10 @@ def test_selection(table):
     }
     ceiling = float(np.sort(selector.iv_)[-1]) - 1e-9  # the best variable is now too good
     assert IVSelector(min_iv=0.0, max_iv=ceiling).fit(X, y).get_support().sum() == 2
+    for value in selector.iv_:  # both ends of [min_iv, max_iv] belong to it
+        exact = IVSelector(min_iv=float(value), max_iv=float(value)).fit(X, y)
+        np.testing.assert_array_equal(exact.get_support(), selector.iv_ == value)
+        np.testing.assert_array_equal(exact.table_["kept"], exact.table_["iv"] == value)
     model = make_pipeline(
         IVSelector(min_iv=0.03).set_output(transform="pandas"), WOEEncoder(), LogisticRegression()
     )

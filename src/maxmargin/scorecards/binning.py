@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,7 @@ from maxmargin.scorecards.partition import TRENDS
 _CATEGORIES = ("group", "ordered", "each")
 
 
+@dataclass(eq=False, repr=False)
 class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Cut numbers into intervals and group categories, for a target with two classes.
 
@@ -97,40 +99,22 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [0, 0]])
     """
 
-    def __init__(
-        self,
-        method: str = "optimal",
-        *,
-        max_bins: int = 10,
-        min_share: float = 0.05,
-        min_events: float = 0,
-        trend: str | Mapping[str, str] = "auto",
-        prebinning: str = "quantile",
-        n_prebins: int = 100,
-        categories: str = "group",
-        rare_share: float = 0.01,
-        categorical_features: Any = (),
-        special_values: Any = None,
-        edges: Mapping[str, Any] | None = None,
-        positive: Any = None,
-        smoothing: float = 0.5,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.method = method
-        self.max_bins = max_bins
-        self.min_share = min_share
-        self.min_events = min_events
-        self.trend = trend
-        self.prebinning = prebinning
-        self.n_prebins = n_prebins
-        self.categories = categories
-        self.rare_share = rare_share
-        self.categorical_features = categorical_features
-        self.special_values = special_values
-        self.edges = edges
-        self.positive = positive
-        self.smoothing = smoothing
-        self.n_jobs = n_jobs
+    method: str = "optimal"
+    _: KW_ONLY
+    max_bins: int = 10
+    min_share: float = 0.05
+    min_events: float = 0
+    trend: str | Mapping[str, str] = "auto"
+    prebinning: str = "quantile"
+    n_prebins: int = 100
+    categories: str = "group"
+    rare_share: float = 0.01
+    categorical_features: Any = ()
+    special_values: Any = None
+    edges: Mapping[str, Any] | None = None
+    positive: Any = None
+    smoothing: float = 0.5
+    n_jobs: int | None = None
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Binning:

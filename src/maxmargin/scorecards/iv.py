@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,7 @@ def information_value(
     return iv_table(fitted.fit(X, y, sample_weight))
 
 
+@dataclass(eq=False, repr=False)
 class IVSelector(SelectorMixin, BaseEstimator):
     """Keep the variables whose information value lies in [min_iv, max_iv].
 
@@ -103,12 +105,10 @@ class IVSelector(SelectorMixin, BaseEstimator):
     [True, False]
     """
 
-    def __init__(
-        self, min_iv: float = 0.02, *, max_iv: float = np.inf, binning: Binning | None = None
-    ) -> None:
-        self.min_iv = min_iv
-        self.max_iv = max_iv
-        self.binning = binning
+    min_iv: float = 0.02
+    _: KW_ONLY
+    max_iv: float = np.inf
+    binning: Binning | None = None
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> IVSelector:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from math import log
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing
-from maxmargin.base.parameters import check_choice, check_flags, check_positive
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.parameters import check_choice, check_flags, check_not_negative, check_positive
+from maxmargin.base.typing import AnyArray, FloatArray, LabelLike, TableLike, TargetLike, WeightLike
 from maxmargin.machines.linear import LogisticRegression
 from maxmargin.problems import Certificate
 from maxmargin.scorecards.binning import Binning, binary_table_tags, fresh_binning
@@ -25,9 +27,10 @@ BASE = "(base)"
 
 
 class ScorecardWarning(UserWarning):
-    """Something about a scorecard that its owner must look at."""
+    """A property of a scorecard that needs attention."""
 
 
+@dataclass(eq=False, repr=False)
 class Scorecard(ClassifierMixin, BaseEstimator):
     """Binning, weight of evidence and logistic regression, written as points.
 
@@ -42,10 +45,11 @@ class Scorecard(ClassifierMixin, BaseEstimator):
     base_score, base_odds, pdo : the scale, as above. Higher scores mean fewer events.
     binning : settings of the bins; ``Binning()`` by default.
     estimator : classifier with ``coef_`` and ``intercept_``; the unpenalised `LogisticRegression` by default.
-    min_iv : variables with a smaller information value are left out (and listed in ``dropped_``).
+    min_iv : variables with a smaller information value are left out, with a warning that names them, and
+        listed in ``dropped_``. Below 0.02 a variable is usually called useless; 0 keeps every variable.
     intercept : "spread" gives each variable an equal part of the constant, "separate" makes it base points.
     round_points : whole points per bin. ``predict_proba`` stays exact; ``points`` then differs from the
-        scaled log odds by up to half a point per variable.
+        scaled log odds by up to half a point per variable. False keeps the exact points.
     positive : label of the event; by default that of ``binning``, or the second of the sorted labels.
     handle_unknown : "warn", "neutral" or "error" for values whose bin had no row in fit, see `WOEEncoder`.
 
@@ -65,7 +69,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
     -----
     A positive coefficient turns the evidence of its variable around, mostly because another variable carries
     the same information: it is named in a warning, and so is a number whose event rates do not move in one
-    direction from bin to bin (unless the binning was asked for trend "none").
+    direction from bin to bin (unless the binning has trend "none").
 
     References
     ----------
@@ -83,33 +87,22 @@ class Scorecard(ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        base_score: float = 600.0,
-        base_odds: float = 50.0,
-        pdo: float = 20.0,
-        *,
-        binning: Binning | None = None,
-        estimator: Any = None,
-        min_iv: float = 0.0,
-        intercept: str = "spread",
-        round_points: bool = False,
-        positive: Any = None,
-        handle_unknown: str = "warn",
-    ) -> None:
-        self.base_score = base_score
-        self.base_odds = base_odds
-        self.pdo = pdo
-        self.binning = binning
-        self.estimator = estimator
-        self.min_iv = min_iv
-        self.intercept = intercept
-        self.round_points = round_points
-        self.positive = positive
-        self.handle_unknown = handle_unknown
+    base_score: float = 600.0
+    base_odds: float = 50.0
+    pdo: float = 20.0
+    _: KW_ONLY
+    binning: Binning | None = None
+    estimator: Any = None
+    min_iv: float = 0.02
+    intercept: str = "spread"
+    round_points: bool = True
+    positive: LabelLike | None = None
+    handle_unknown: str = "warn"
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scorecard:
+    def fit(
+        self, X: TableLike, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> Scorecard:
         """Bin, encode, regress, and write the points."""
         self._check_settings()
         self.encoder_ = WOEEncoder(self._binning(), handle_unknown=self.handle_unknown)
@@ -130,29 +123,29 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         self._warn()
         return self
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """Log odds of ``classes_[1]``, of shape (n_samples,); not rounded."""
         check_is_fitted(self)
         event_log_odds = self.intercept_ + self._sum(X, self._contributions)
         return event_log_odds if self.binning_.event_ == self.classes_[1] else -event_log_odds
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         """Probabilities of shape (n_samples, 2), in the order of ``classes_``."""
         decision = self.decision_function(X)
         return np.column_stack([expit(-decision), expit(decision)])
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: TableLike) -> AnyArray:
         """The more probable class."""
         second = (self.decision_function(X) > 0).astype(np.int64)
         labels: AnyArray = self.classes_[second]
         return labels
 
-    def points(self, X: Any) -> FloatArray:
+    def points(self, X: TableLike) -> FloatArray:
         """Total points of every row, of shape (n_samples,); more points mean fewer events."""
         check_is_fitted(self)
         return self.base_points_ + self._sum(X, self._bin_points)
 
-    def probability(self, points: Any) -> FloatArray:
+    def probability(self, points: npt.ArrayLike) -> FloatArray:
         """Probability of the event at a total of points."""
         check_is_fitted(self)
         scaled = (np.asarray(points, dtype=np.float64) - self.offset_) / self.factor_
@@ -203,6 +196,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
     def _check_settings(self) -> None:
         check_positive("base_odds", self.base_odds)
         check_positive("pdo", self.pdo)
+        check_not_negative("min_iv", self.min_iv)
         check_flags(self, "round_points")
         check_choice("intercept", self.intercept, ("spread", "separate"))
 
@@ -218,7 +212,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         return binning
 
     def _choose_variables(self) -> None:
-        """Leave out what has one bin only or too little information, and say so."""
+        """Leave out variables with one bin or too little information, each with its reason."""
         table = iv_table(self.binning_)
         ivs: dict[str, float] = dict(zip(table["variable"], table["iv"].to_numpy(), strict=True))
         sizes: dict[str, int] = dict(zip(table["variable"], table["bins"].to_numpy(), strict=True))
@@ -287,7 +281,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         return table
 
     def _warn(self) -> None:
-        """Collect what the owner of the card must know, and warn once."""
+        """Collect what needs attention, and warn once."""
         notes = []
         wrong = [name for name, b in zip(self.variables_, self.coef_, strict=True) if b > 0]
         if wrong:
@@ -305,6 +299,13 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         single = self.dropped_[self.dropped_["reason"].str.startswith("all rows")]["variable"].tolist()
         if single:
             notes.append(f"Left out, because all rows are in one bin: {', '.join(single)}.")
+        rest = self.dropped_[~self.dropped_["variable"].isin(single)]
+        if len(rest):
+            named = [f"{name} ({iv:.4f})" for name, iv in zip(rest["variable"], rest["iv"], strict=True)]
+            notes.append(
+                f"Left out, because the information value is below min_iv={self.min_iv:g}: "
+                f"{', '.join(named)}."
+            )
         self.notes_ = notes
         if notes:
             warnings.warn(" ".join(notes), ScorecardWarning, stacklevel=4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ _UNKNOWN = ("warn", "neutral", "error")
 _SIGN = {"nonevent": 1.0, "event": -1.0}
 
 
+@dataclass(eq=False, repr=False)
 class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Weight-of-evidence columns: log((N_i/N) / (P_i/P)) for a bin with P_i events and N_i non-events.
 
@@ -54,12 +56,10 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     [-0.6931, -0.6931, -0.6931, 0.6931, 0.6931, 0.6931]
     """
 
-    def __init__(
-        self, binning: Binning | None = None, *, numerator: str = "nonevent", handle_unknown: str = "warn"
-    ) -> None:
-        self.binning = binning
-        self.numerator = numerator
-        self.handle_unknown = handle_unknown
+    binning: Binning | None = None
+    _: KW_ONLY
+    numerator: str = "nonevent"
+    handle_unknown: str = "warn"
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> WOEEncoder:

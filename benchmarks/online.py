@@ -58,11 +58,11 @@ def pairs() -> dict[str, tuple[Any, Any]]:
             linear_model.SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0, **plain),
         ),
         "pegasos": (
-            mm.Pegasos(1e-4, max_iter=PASSES, average=False, project=False, random_state=0),
+            mm.Pegasos(1e-4, max_iter=PASSES, average=False, project=False, shuffle=True, random_state=0),
             linear_model.SGDClassifier(loss="hinge", alpha=1e-4, **plain),
         ),
         "pegasos, averaged": (
-            mm.Pegasos(1e-4, max_iter=PASSES, average=True, project=False, random_state=0),
+            mm.Pegasos(1e-4, max_iter=PASSES, average=True, project=False, shuffle=True, random_state=0),
             linear_model.SGDClassifier(loss="hinge", alpha=1e-4, average=True, **plain),
         ),
     }

@@ -36,6 +36,7 @@ _HOMES: dict[str, str] = {
     "PassiveAggressive": "maxmargin.machines.online",
     "Pegasos": "maxmargin.machines.online",
     "SubgradientDescent": "maxmargin.machines.online",
+    "subgradient_descent": "maxmargin.solvers.online.convex_descent",
     "KernelRidge": "maxmargin.machines.kernel",
     "KernelPerceptron": "maxmargin.machines.kernel",
     "LowRank": "maxmargin.machines.large",

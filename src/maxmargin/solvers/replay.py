@@ -18,7 +18,7 @@ def replay(trace: pd.DataFrame, X: Any = None, *, average: bool = False) -> list
     A trace of a dual machine gives its multipliers, of shape (n_variables,): an error where a step does not
     begin where the last one ended. A trace of `KernelPerceptron` gives the coefficients of the rows before
     averaging. A trace of an online learner needs the training rows ``X`` and gives (w, b) of the last
-    iterate, or with ``average`` the mean of all iterates.
+    iterate, or with ``average`` the average that the learner returns, by the shares in the trace.
 
     >>> import maxmargin as mm
     >>> X, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
@@ -34,8 +34,9 @@ def replay(trace: pd.DataFrame, X: Any = None, *, average: bool = False) -> list
     if X is None:
         raise ValueError("the trace of an online learner needs X, the training rows: replay(trace, X).")
     table = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
-    paths = [list(iterates(steps, table)) for steps in machines]
-    return [np.mean(path, axis=0) if average else path[-1] for path in paths]
+    if not average:
+        return [list(iterates(steps, table))[-1] for steps in machines]
+    return [steps["share"].to_numpy() @ np.array(list(iterates(steps, table))) for steps in machines]
 
 
 def _coefficients(trace: pd.DataFrame) -> FloatArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -103,6 +105,7 @@ def test_average_survives_many_projections():
     X, y = _data(n=3000, noise=0.5)
     options = {"schedule": "strongly_convex", "lam": 1e-3, "decay_bias": True, "radius": 1 / np.sqrt(1e-3)}
     last, average, _ = _plain("hinge", X, y, np.ones(3000), **options)
+    average = average - last / 3000  # that of the iterates 1 to T, the first one zero
     model = mm.Pegasos(1e-3, max_iter=1, shuffle=False).fit(X, y)
     np.testing.assert_allclose(np.append(model.coef_[0], model.intercept_), average, rtol=1e-8)
     model = mm.Pegasos(1e-3, max_iter=1, shuffle=False, average=False).fit(X, y)
@@ -114,14 +117,97 @@ def test_perceptron_keeps_novikoffs_bound(average):
     X, y = _data()
     model = mm.Perceptron(average=average, max_iter=5000, random_state=0).fit(X, y)
     assert model.converged_
-    assert "all points are right" in model.stopped_
+    assert "all points" in model.stopped_
+    assert "correctly" in model.stopped_
     assert pytest.approx(np.sqrt(np.max(np.sum(X**2, axis=1)) + 1)) == model.R_
     # the reached margin is at most the best one, so that its bound is at least Novikoff's
     assert model.n_mistakes_[0] <= model.bound_[0]
     assert model.history_["mistakes"].sum() == model.n_mistakes_[0]
-    if not average:
-        assert model.margin_[0] > 0
-        assert model.score(X, y) == 1.0
+    assert model.margin_[0] > 0
+    assert model.score(X, y) == 1.0
+
+
+def _averaged_perceptron(X, y, T):
+    """Fuentes, algorithm 3, with the average returned: step k of n T counts 1 - k/(n T), from k = 0."""
+    w, b, mean, c = np.zeros(X.shape[1]), 0.0, np.zeros(X.shape[1] + 1), 1.0
+    for _ in range(T):
+        for x, label in zip(X, y, strict=True):
+            if label * (w @ x + b) <= 0:
+                w, b = w + label * x, b + label
+                mean += c * label * np.append(x, 1.0)
+            c -= 1.0 / (len(y) * T)
+    return mean
+
+
+@pytest.mark.parametrize("kernel", [False, True])
+def test_the_averaged_perceptron_counts_all_passes(kernel):
+    """20 separable sets: it used to stop at the first clean pass, and in half of them the average erred."""
+    for seed in range(20):
+        X, y = _data(n=60, seed=seed)
+        expected = _averaged_perceptron(X, y, 100)
+        options = {"average": True, "shuffle": False, "max_iter": 100}
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            model = (mm.KernelPerceptron("linear", **options) if kernel else mm.Perceptron(**options)).fit(
+                X, y
+            )
+        scores = X @ expected[:-1] + expected[-1]
+        np.testing.assert_allclose(model.decision_function(X), scores, rtol=1e-9, atol=1e-9)
+        errors = np.count_nonzero(model.predict(X) != y)
+        assert model.n_errors_.tolist() == [errors]
+        assert model.converged_ == (errors == 0)
+        assert bool(seen) == (errors > 0)
+        assert ("classifies all points correctly" in model.stopped_) == (errors == 0)
+        assert model.certificate_.primal == pytest.approx(np.mean(np.maximum(0, -y * scores)), abs=1e-12)
+        assert (model.certificate_.gap == 0) == (errors == 0)
+
+
+def test_more_passes_make_the_average_right():
+    X, y = _data(n=60, seed=4)
+    passes = mm.Perceptron(max_iter=3000, shuffle=False).fit(X, y).n_iter_
+    with pytest.warns(ConvergenceWarning, match=f"the average over all {passes} passes misclassifies"):
+        mm.Perceptron(average=True, max_iter=passes, shuffle=False).fit(X, y)
+    assert mm.Perceptron(average=True, max_iter=3000, shuffle=False).fit(X, y).score(X, y) == 1.0
+
+
+def test_the_perceptrons_bound_is_at_least_novikoffs():
+    """With the widest margin of the points (x, 1), by an exact solver."""
+    for seed in range(5):
+        X, y = _data(n=60, seed=seed)
+        wide = np.column_stack([X, np.ones(60)])
+        hard = mm.LinearSVC(1e5, loss="hinge", fit_intercept=False, tol=1e-7).fit(wide, y)
+        widest = np.min(y * (wide @ hard.coef_[0])) / np.linalg.norm(hard.coef_[0])
+        model = mm.Perceptron(max_iter=3000, random_state=seed).fit(X, y)
+        assert model.n_mistakes_[0] <= (model.R_ / widest) ** 2 <= model.bound_[0] * (1 + 1e-3)
+
+
+def test_a_weighted_bound_and_a_start():
+    """Weights and a start vector change the theorem: the bound says by how much."""
+    for seed in range(20):
+        X, y = _data(n=60, seed=seed)
+        weights = np.random.default_rng(seed).uniform(0.1, 10.0, 60)
+        start = 20.0 * np.random.default_rng(seed).normal(size=6)
+        model = mm.Perceptron(max_iter=5000, random_state=seed)
+        model.fit(X, y, weights, coef_init=start[:-1], intercept_init=start[-1])
+        assert model.converged_
+        assert model.n_mistakes_[0] <= model.bound_[0]
+
+
+def test_a_start_at_the_solution_makes_no_step():
+    X, y = _data()
+    first = mm.Perceptron(max_iter=5000, random_state=0).fit(X, y)
+    again = mm.Perceptron(random_state=0).fit(X, y, coef_init=first.coef_, intercept_init=first.intercept_)
+    np.testing.assert_array_equal(again.coef_, first.coef_)
+    assert again.n_mistakes_.tolist() == [0]
+    assert again.n_iter_ == 1
+    with pytest.raises(
+        ValueError, match=r"coef_init has the shape \(3,\): give finite numbers of the shape \(1, 5\)"
+    ):
+        mm.Perceptron().fit(X, y, coef_init=[1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="needs fit_intercept=True"):
+        mm.Perceptron(fit_intercept=False).fit(X, y, intercept_init=[1.0])
+    with pytest.raises(ValueError, match="needs a fit from zero"):
+        mm.Perceptron(trace=True).fit(X, y, intercept_init=[1.0])
 
 
 def test_perceptron_says_that_it_gave_up():
@@ -137,7 +223,7 @@ def test_passive_aggressive_lam_is_one_over_C():
     one = mm.PassiveAggressive(lam=4.0, random_state=0).fit(X, y)
     other = mm.PassiveAggressive(C=0.25, random_state=0).fit(X, y)
     np.testing.assert_array_equal(one.coef_, other.coef_)
-    with pytest.raises(ValueError, match="give one"):
+    with pytest.raises(ValueError, match="give one of them"):
         mm.PassiveAggressive(C=2.0, lam=4.0).fit(X, y)
 
 
@@ -166,6 +252,105 @@ def test_pegasos_and_subgradients_keep_their_bounds():
     ):
         model.fit(X, y)
         assert best - 1e-9 <= model.objective_[0] <= best + model.bound_
+
+
+def test_no_bound_where_the_theorem_does_not_apply():
+    """Rows in order: the objective was 0.957, the optimum 0.8, and the bound said 0.01."""
+    X = np.repeat([[1.0], [1.0]], [50, 50], axis=0)
+    y = np.repeat([1, -1], [60, 40])
+    for model in (mm.Pegasos(0.1), mm.SubgradientDescent(lam=0.1)):
+        for shuffle in (False, True):
+            fitted = clone(model).set_params(shuffle=shuffle, random_state=0).fit(X, y)
+            assert np.isnan(fitted.bound_)
+            assert "drawn at random with replacement" in fitted.bound_note_
+        drawn = clone(model).set_params(random_state=0).fit(X, y)
+        assert drawn.objective_[0] <= _penalised_optimum(X, y, 0.1) + drawn.bound_
+        assert "theorem 5.14" in drawn.bound_note_
+    last = mm.Pegasos(0.1, average=False, random_state=0).fit(X, y)
+    assert np.isnan(last.bound_)
+    assert "about the average" in last.bound_note_
+
+
+@pytest.mark.parametrize("step", ["constant", "strongly_convex", "soft_svm"])
+@pytest.mark.parametrize("mode", ["batch", "stochastic"])
+def test_the_mean_distance_from_the_optimum_keeps_the_bound(step, mode):
+    """In expectation when stochastic: the mean over 30 seeds; the batch mode always."""
+    X, y = _data(n=40, noise=0.5)
+    lam, B = 0.2, 2.0
+    model = mm.SubgradientDescent(mode=mode, step=step, lam=lam, B=B, max_iter=10)
+    best = _optimum_in_a_ball(X, y, B) if step == "constant" else _penalised_optimum(X, y, lam)
+    seeds = range(30 if mode == "stochastic" else 1)
+    fits = [clone(model).set_params(random_state=seed).fit(X, y) for seed in seeds]
+    assert np.mean([fit.objective_[0] for fit in fits]) - best <= fits[0].bound_
+    for fit in fits:
+        assert fit.certificate_.dual <= best + 1e-9  # a lower bound of the same optimum
+        assert fit.certificate_.primal == fit.objective_[0]
+
+
+def _optimum_in_a_ball(X, y, B):
+    """min over ||theta|| <= B of the mean hinge, by a bisection on lambda of the penalised problem."""
+    wide = np.column_stack([X, np.ones(len(X))])
+    low, high = 1e-6, 10.0
+    for _ in range(60):
+        lam = np.sqrt(low * high)
+        exact = mm.LinearSVC(1 / (lam * len(y)), loss="hinge", fit_intercept=False, tol=1e-9, max_iter=10_000)
+        theta = exact.fit(wide, y).coef_[0]
+        low, high = (lam, high) if np.linalg.norm(theta) > B else (low, lam)
+    return np.mean(np.maximum(0.0, 1.0 - y * (wide @ theta)))
+
+
+@pytest.mark.parametrize("step", ["strongly_convex", "soft_svm"])
+def test_both_printed_forms_of_the_soft_margin_descent(step):
+    """Valera's equation (5.15) and the box below it, on the rows that were drawn."""
+    X, y = _data(n=50, noise=0.5)
+    lam = 0.3
+    model = mm.SubgradientDescent(step=step, lam=lam, max_iter=4, random_state=0, trace=True).fit(X, y)
+    wide = np.column_stack([X, np.ones(50)])
+    drawn = model.trace_["row"].to_numpy().astype(int)
+    assert len(np.unique(drawn[:50])) < 50  # with replacement
+    theta, iterates = np.zeros(6), []
+    for t, i in enumerate(drawn, start=1):
+        divisor = lam * t if step == "soft_svm" else lam * max(t - 1, 1)
+        beta = theta / divisor
+        iterates.append(beta)
+        if y[i] * (wide[i] @ beta) < 1:
+            theta = theta + y[i] * wide[i]
+    expected = np.mean(iterates, axis=0)
+    np.testing.assert_allclose(np.append(model.coef_[0], model.intercept_), expected, rtol=1e-9)
+    np.testing.assert_allclose(mm.replay(model.trace_, X, average=True)[0], expected, rtol=1e-9)
+
+
+def test_steps_for_an_accuracy():
+    X, y = _data(n=50, noise=0.5)
+    model = mm.SubgradientDescent(lam=0.1, max_iter=3, random_state=0).fit(X, y)
+    for epsilon in (10.0, 0.5, 1e-3, 1e-6):
+        T = model.steps_for(epsilon)
+        bound = model.rho_[0] ** 2 * (1 + np.log([T, max(T - 1, 1)])) / (0.2 * np.array([T, max(T - 1, 1)]))
+        assert bound[0] <= epsilon
+        assert T == 1 or bound[1] > epsilon
+    constant = mm.SubgradientDescent(step="constant", B=3.0, max_iter=3, random_state=0).fit(X, y)
+    T = constant.steps_for(0.01)
+    assert 3.0 * constant.rho_[0] / np.sqrt(T) <= 0.01 < 3.0 * constant.rho_[0] / np.sqrt(T - 1)
+    assert mm.Pegasos(0.1, random_state=0).fit(X, y).steps_for(0.1) < model.steps_for(0.1)  # a smaller rho
+    with pytest.raises(ValueError, match=r"epsilon=0 must be"):
+        model.steps_for(0)
+
+
+@pytest.mark.parametrize("lam", [0.3, 0.01])
+def test_pegasos_has_a_gap_that_shrinks(lam):
+    """The lower bound is constructed from the answer, and nearly as good as the optimum."""
+    X, y = _data(n=300, noise=0.5)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 300)
+    best = _penalised_optimum(X, y, lam, weights / weights.mean())
+    gaps = []
+    for max_iter in (5, 500):
+        model = mm.Pegasos(lam, max_iter=max_iter, random_state=0).fit(X, y, weights)
+        found = model.certificate_
+        assert found.dual <= best * (1 + 1e-9) <= found.primal * (1 + 1e-9)
+        assert found.gap == pytest.approx(found.primal - found.dual)
+        gaps.append(found.relative_gap)
+    assert gaps[1] < 0.02
+    assert gaps[1] < gaps[0]
 
 
 def test_constant_steps_keep_their_bound():
@@ -279,7 +464,16 @@ def test_more_rows_after_a_fit(model):
     assert np.abs(model.decision_function(X) - before).max() > 1e-3
     pd.testing.assert_frame_equal(model.history_.iloc[:3], history)
     assert model.n_iter_ == len(model.history_) == 4
-    for name in ("R_", "margin_", "bound_", "objective_", "converged_", "stopped_"):
+    for name in (
+        "R_",
+        "margin_",
+        "bound_",
+        "objective_",
+        "converged_",
+        "stopped_",
+        "certificate_",
+        "n_errors_",
+    ):
         assert not hasattr(model, name)
     with pytest.raises(ValueError, match="a stream keeps its classes"):
         model.partial_fit(X, y, classes=[-1, 0, 1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,10 +17,21 @@ from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_count, check_flags
 from maxmargin.base.tables import checked_labels, class_codes, class_factors, example_weights, row_weights
 from maxmargin.base.threads import effective_threads
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import (
+    AnyArray,
+    ClassWeightLike,
+    FloatArray,
+    IntArray,
+    RandomStateLike,
+    TableLike,
+    TargetLike,
+    WeightLike,
+)
 from maxmargin.compute.online.perceptron_block import perceptron_block
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.machines.kernel_estimator import KernelExpansion, stack_rows, take_rows
+from maxmargin.machines.online.online_learners import why_stopped
+from maxmargin.problems.mean_hinge import lower_bounded, widest_gap
 from maxmargin.problems.multiclass import (
     binary_tasks,
     check_strategy,
@@ -32,6 +43,7 @@ from maxmargin.problems.multiclass import (
 _BLOCK = 256
 
 
+@dataclass(eq=False, repr=False)
 class KernelPerceptron(ClassifierMixin, KernelExpansion):
     """The perceptron in feature space: f(x) = sum_i a_i y_i (K(x_i, x) + 1), a_i counting mistakes on row i.
 
@@ -41,9 +53,10 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     Parameters
     ----------
     kernel, gamma, coef0, degree : as in `SVC`.
-    average : return the average of the iterates over all steps.
-    budget : largest number of support vectors of a machine, or None. Above it those with the fewest mistakes
-        go, the oldest first. Not with ``average``, whose memory cannot be bounded so.
+    average : return the average of the iterates over all steps of ``max_iter`` passes. Passes after one
+        without a mistake change nothing: they are not made, but they count.
+    budget : largest number of support vectors of a binary model, or None. Above it those with the fewest
+        mistakes are removed, the oldest first. Not with ``average``, whose memory cannot be bounded so.
     max_iter : largest number of passes; it stops earlier after a pass without a mistake.
     shuffle, multiclass, class_weight, random_state, n_jobs, verbose, trace : as in `Perceptron`.
 
@@ -51,11 +64,10 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     ----------
     dual_coef_ : a_i y_i (averaged if asked) of shape (n_machines, n_support).
     intercept_ : the sums of the rows of dual_coef_.
-    support_ : training rows with a coefficient in some machine.
-    n_mistakes_ : of shape (n_machines,).
-    converged_, stopped_, history_, n_iter_ : as in `Perceptron`.
+    support_ : training rows with a coefficient in some binary model.
+    n_mistakes_, n_errors_, converged_, stopped_, history_, n_iter_, certificate_ : as in `Perceptron`.
     trace_ : table of the updates, with ``trace=True``: machine, step (the time), row, its score before, its
-        coefficient after (0 where the budget made it go), n_rows of the table. Of `fit` only.
+        coefficient after (0 where the budget removed it), n_rows of the table. Of `fit` only.
 
     Examples
     --------
@@ -65,41 +77,20 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     [0, 0, 1, 1]
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        degree: int = 3,
-        average: bool = False,
-        budget: int | None = None,
-        max_iter: int = 100,
-        shuffle: bool = True,
-        multiclass: Literal["ovr", "ovo"] = "ovr",
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        trace: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.average = average
-        self.budget = budget
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.trace = trace
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    average: bool = False
+    budget: int | None = None
+    max_iter: int = 100
+    shuffle: bool = True
+    multiclass: Literal["ovr", "ovo"] = "ovr"
+    class_weight: ClassWeightLike | None = None
+    random_state: RandomStateLike | None = None
+    verbose: int = 0
+    trace: bool = False
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPerceptron:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None = None) -> KernelPerceptron:
         """Fit to rows X and labels y of shape (n_samples,)."""
         self.check_parameters()
         self.kernel_, points = self.prepare_rows(X)
@@ -108,6 +99,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         machines = self._machines(points, codes, weights, 0)
         self._begin(len(machines))
         self._run(machines)
+        self._conclude(machines)
         self._keep(machines, points, X, np.arange(len(points)))
         if self.trace:
             tables = [machine.updates(k) for k, machine in enumerate(machines)]
@@ -115,7 +107,13 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         return self
 
     @all_or_nothing
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> KernelPerceptron:
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: TargetLike,
+        classes: TargetLike | None = None,
+        sample_weight: WeightLike | None = None,
+    ) -> KernelPerceptron:
         """One pass over a chunk of rows; ``classes`` (all labels) is needed the first time.
 
         Memory is that of the support vectors, which ``budget`` bounds, and of the chunk. Parameters of the
@@ -152,7 +150,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self._keep(
             machines, points, rows, positions if past is None else np.append(past.positions, positions)
         )
-        for name in ("converged_", "stopped_", "trace_"):  # more rows have made them untrue
+        for name in ("n_errors_", "certificate_", "certificates_", "converged_", "stopped_", "trace_"):
             self.__dict__.pop(name, None)
         return self
 
@@ -224,26 +222,40 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
             last = self._one_pass(machines, rng)
             if last == 0:
                 break
-        self.converged_ = last == 0
-        self.stopped_ = (
-            f"stopped after pass {len(self._history)}: all points are right"
-            if self.converged_
-            else f"gave up after {len(self._history)} passes with {last} mistakes in the last"
+        for machine in machines:  # the passes that were left out would have changed nothing
+            machine.t += (self.max_iter - len(self._history)) * np.count_nonzero(machine.weights)
+        self._last_mistakes = last
+
+    def _conclude(self, machines: list[_Machine]) -> None:
+        """What a full fit reports about the returned models."""
+        clean = self._last_mistakes == 0
+        checks = [(0, 0.0) if clean and not self.average else m.check(self.average) for m in machines]
+        self.n_errors_ = np.array([errors for errors, _ in checks])
+        self.certificates_ = [
+            lower_bounded(loss, 0.0, len(m.y)) for m, (_, loss) in zip(machines, checks, strict=True)
+        ]
+        self.certificate_ = widest_gap(self.certificates_)
+        self.converged_ = not self.n_errors_.any()
+        self.stopped_ = why_stopped(
+            len(self._history),
+            self._last_mistakes,
+            int(self.n_errors_.sum()),
+            self.max_iter if self.average else 0,
         )
         if not self.converged_ and self.max_iter > 1:
             warnings.warn(
-                f"KernelPerceptron {self.stopped_}; raise max_iter or use SVC.",
+                f"KernelPerceptron: {self.stopped_}; raise max_iter={self.max_iter} or use SVC.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """Signed scores: of shape (n_samples,) for two classes, else (n_samples, n_machines)."""
         sums = self._sums(X, getattr(self, "dual_coef_", np.empty((0, 0))).T)
         scores = sums + self.intercept_
         return np.asarray(scores.ravel() if len(self.classes_) == 2 else scores)
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: TableLike) -> AnyArray:
         """Class labels of shape (n_samples,)."""
         codes = predict_codes(self.decision_function(X), len(self.classes_), self.multiclass)
         labels: AnyArray = self.classes_[codes]
@@ -335,6 +347,18 @@ class _Machine:
             self.sums[leaving] = 0.0
             if self.trace:
                 self.log += [(self.t, i, np.nan, 0.0) for i in leaving]
+
+    def check(self, average: bool) -> tuple[int, float]:
+        """The errors of the returned model on its rows with a weight, and its weighted mean loss."""
+        coefficients = self.coefficients(average)
+        used, rows = np.flatnonzero(coefficients), self.points.take(self.rows)
+        f = np.full(len(self.y), coefficients.sum())
+        if len(used):
+            held = self.points.take(used)
+            f += kernel_times(self.kernel, rows, held, coefficients[used], n_threads=self.threads)
+        m = self.y * f
+        loss = float(self.weights @ np.maximum(0.0, -m)) / float(self.weights.sum())
+        return int(np.count_nonzero((m <= 0) & (self.weights > 0))), loss
 
     def updates(self, number: int) -> pd.DataFrame:
         """What every update did, by training row."""

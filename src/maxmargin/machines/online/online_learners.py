@@ -1,51 +1,67 @@
-"""The perceptron, passive-aggressive and Pegasos classifiers."""
+"""The perceptron and the passive-aggressive classifier: steps on mistakes, towards a margin."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from maxmargin.base.parameters import check_choice, check_flags, check_positive
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.parameters import check_choice, check_positive
+from maxmargin.base.typing import FloatArray, TableLike, TargetLike, WeightLike
+from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.machines.online.base import OnlineClassifier, rows_of_task
-from maxmargin.machines.online.mean_hinge import MeanHinge
 from maxmargin.problems.multiclass import BinaryTask
 from maxmargin.solvers.online.online_loop import OnlineLoop, Schedule
 
-_FIRST_ROWS = 1000  # looked at first: where the data are not separated, one of them is wrong as a rule
+_FIRST_ROWS = 1000  # checked first: where the data are not separated, one of them is usually wrong
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Perceptron(OnlineClassifier):
     """Rosenblatt's perceptron, plain or averaged: on y f <= 0, w <- w + eta y x and b <- b + eta y.
 
-    Fuentes, algorithms 1-3. With ``average=True`` the average of all iterates is returned (algorithm 3 means
-    to). On separable data it makes at most (R / gamma)^2 mistakes (Novikoff 1962), where with an
-    intercept R and gamma are taken for the points (x, 1). Cost of a pass: n p.
+    Fuentes, algorithms 1-3. With ``average=True`` the average of the iterates over all ``max_iter`` passes is
+    returned (algorithm 3 means to). On separable data it makes at most (R / gamma)^2 mistakes (Novikoff
+    1962), where with an intercept R and gamma are taken for the points (x, 1). Cost of a pass: n p.
 
     Parameters
     ----------
-    average : return the average of the iterates over all steps.
+    average : return the average of the iterates over all steps. Passes after one without a mistake change
+        nothing: they are not made, but they count in the average.
     eta : length of a step.
     fit_intercept : whether b is learnt or 0.
     max_iter : largest number of passes; it stops earlier after a pass without a mistake.
-    shuffle : a new order of the rows for every pass.
+    shuffle : True for a new order of the rows in every pass, False for the order of X, "replacement" to draw
+        a row at random for every step.
     multiclass : "ovr" or "ovo".
     class_weight : dict, "balanced" or None; weights scale the steps.
     random_state : seed of the order.
     verbose : 1 to print every pass.
-    trace : record what every step did, in ``trace_``.
+    trace : record every step in ``trace_``.
 
     Attributes
     ----------
     coef_, intercept_ : of shape (n_machines, n_features) and (n_machines,).
     n_mistakes_ : mistakes made in all passes, of shape (n_machines,).
-    R_, margin_, bound_ : R, the margin gamma of the last iterate (NaN where not separated), (R/gamma)^2.
-    converged_ : whether every machine's last pass was without a mistake; ``stopped_`` says it in words.
+    n_errors_ : training rows that the returned model misclassifies, of shape (n_machines,); NaN where not
+        all rows were checked (see ``certificate_``).
+    R_ : max ||(x, 1)||.
+    margin_ : the margin gamma of the returned model, of shape (n_machines,); NaN where it makes errors.
+    bound_ : (R/gamma)^2 with the widest margin that the last iterate or the average reached, of shape
+        (n_machines,); NaN where neither separates. Novikoff's theorem takes the widest margin of all, so
+        that its own bound is at most this one. Weights and a start vector make the bound larger:
+        (R^2 max(s) + 2 gamma ||start||/eta) / (gamma^2 min(s)).
+    converged_ : whether the returned model classifies all training rows correctly; ``stopped_`` explains it.
+    certificate_ : the mean of max(0, -y f) and its smallest possible value, 0. Checking all rows costs about
+        a pass: it is done after 30 passes, for tables of up to 100 000 numbers, with ``average`` and where
+        the data may be separated. Otherwise ``certificate_.complete`` is False and `certify` checks them.
     history_ : table of pass, mistakes and mean loss.
     trace_ : table of the steps, with ``trace=True``: machine, step, pass, row, its score and loss before, and
-        what it did to w <- shrink (keep w + change x), with the intercept after it. `maxmargin.replay` makes
-        (w, b) from it again.
+        its effect w <- shrink (keep w + change x), with the intercept after it and the share of this iterate
+        in the average. `maxmargin.replay` computes (w, b) from it again.
 
     Examples
     --------
@@ -56,36 +72,31 @@ class Perceptron(OnlineClassifier):
     (True, True)
     """
 
-    def __init__(
-        self,
-        *,
-        average: bool = False,
-        eta: float = 1.0,
-        fit_intercept: bool = True,
-        max_iter: int = 100,
-        shuffle: bool = True,
-        multiclass: Literal["ovr", "ovo"] = "ovr",
-        class_weight: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        trace: bool = False,
-    ) -> None:
-        self.average = average
-        self.eta = eta
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.verbose = verbose
-        self.trace = trace
+    average: bool = False
+    eta: float = 1.0
 
-    _concluded = ("R_", "margin_", "bound_", "converged_", "stopped_")
+    _reports = ("n_errors_", "R_", "margin_", "bound_", "converged_", "stopped_")
 
     def _check(self) -> None:
         super()._check()
         check_positive("eta", self.eta)
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: TableLike,
+        y: TargetLike,
+        sample_weight: WeightLike | None = None,
+        *,
+        coef_init: npt.ArrayLike | None = None,
+        intercept_init: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Passes over X of shape (n_samples, n_features) with labels y until done or ``max_iter``.
+
+        They begin at ``coef_init`` of shape (n_machines, n_features) and ``intercept_init`` of shape
+        (n_machines,), by default at zero.
+        """
+        return self._learn(X, y, sample_weight, coef_init=coef_init, intercept_init=intercept_init)
 
     def _loop(self) -> OnlineLoop:
         return OnlineLoop(
@@ -95,53 +106,123 @@ class Perceptron(OnlineClassifier):
             average=self.average,
         )
 
-    def _begin(self, n_features: int) -> None:
+    def _begin(self, n_features: int, coef_init: Any = None, intercept_init: Any = None) -> None:
         super()._begin(n_features)
-        self.n_mistakes_ = np.zeros(len(self._states), dtype=np.int64)
+        n_machines = len(self._states)
+        self.n_mistakes_ = np.zeros(n_machines, dtype=np.int64)
+        coef = _start("coef_init", coef_init, (n_machines, n_features))
+        starts = np.column_stack([coef, _start("intercept_init", intercept_init, (n_machines, 1))])
+        self._start_lengths = np.linalg.norm(starts, axis=1)
+        if self.trace and starts.any():
+            raise ValueError("trace=True needs a fit from zero: leave coef_init and intercept_init out.")
+        if starts[:, -1].any() and not self.fit_intercept:
+            raise ValueError("intercept_init needs fit_intercept=True.")
+        for state, start in zip(self._states, starts, strict=True):
+            state.v[:], state.b = start[:-1], float(start[-1])
 
     def _pass(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> tuple[int, float]:
-        answer = super()._pass(X, tasks, weights)
+        totals = super()._pass(X, tasks, weights)
         self.n_mistakes_ += self._last_mistakes
-        return answer
+        return totals
 
     def _finished(self, mistakes: int) -> bool:
         return mistakes == 0
 
+    def _complete_passes(self, weights: FloatArray, tasks: list[BinaryTask]) -> None:
+        missing = self.max_iter - len(self._rows)
+        if not self.average or missing == 0:
+            return
+        for task, state in zip(tasks, self._states, strict=True):
+            state.repeat(missing * int(np.count_nonzero(weights[task.rows])))
+
     def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
-        self.R_ = float(self._radii().max())
-        self.margin_ = np.full(len(self._states), np.nan)
-        for k, (task, state) in enumerate(zip(tasks, self._states, strict=True)):
-            theta = state.theta(average=False)
-            counted = weights[task.rows] > 0
-            worst = _smallest_score(rows_of_task(X, task), np.where(counted, task.signs, np.nan), theta)
-            if worst > 0:
-                self.margin_[k] = worst / float(np.linalg.norm(theta))
-        self.bound_ = (self.R_ / self.margin_) ** 2
-        self.converged_ = not self._last_mistakes.any()
-        self.stopped_ = (
-            f"stopped after pass {self.n_iter_}: all points are right"
-            if self.converged_
-            else f"gave up after {self.n_iter_} passes with {int(self._last_mistakes.sum())} mistakes in the "
-            "last: the data may not be separable"
-        )
+        self.R_ = self._radius(X, weights)
+        last = int(self._last_mistakes.sum())
+        n_machines = len(self._states)
+        self.n_errors_, self.margin_ = np.full(n_machines, np.nan), np.full(n_machines, np.nan)
+        if not self.average and last and not self._is_cheap(X) and self._errs_early(X, tasks, weights):
+            self._leave_unchecked()
+            self.converged_, widest = False, self.margin_
+        else:
+            measured = self._measure(X, tasks, weights, norms=False)
+            self.n_errors_ = np.array([found.mistakes for found in measured])
+            thetas = np.column_stack([self.coef_, self.intercept_])
+            self.margin_ = np.array([_margin(f.smallest, v) for f, v in zip(measured, thetas, strict=True)])
+            self.converged_ = not self.n_errors_.any()
+            widest = self._widest_margins(X, tasks, weights)
+        used = [rows_of_task(weights, task) for task in tasks]
+        least, most = (np.array([f(w[w > 0]) for w in used]) for f in (np.min, np.max))
+        extra = 2.0 * widest * self._start_lengths / self.eta
+        with np.errstate(over="ignore"):
+            self.bound_ = (self.R_**2 * (most / least) + extra / least) / widest**2
+        errors = 1 if np.isnan(self.n_errors_).any() else int(self.n_errors_.sum())
+        self.stopped_ = why_stopped(self.n_iter_, last, errors, self.max_iter if self.average else 0)
         if not self.converged_ and self.max_iter > 1:
-            self._gave_up(f"{self.stopped_}; raise max_iter={self.max_iter} or use LinearSVC.")
+            self._warn(f"{self.stopped_}; raise max_iter={self.max_iter} or use LinearSVC.")
+
+    def _radius(self, X: Any, weights: FloatArray) -> float:
+        """R = max ||(x, 1)||, or max ||x|| without an intercept, over the rows with a weight."""
+        if self.shuffle == "replacement":  # the first pass may not have seen all of them
+            longest = float(np.sqrt(np.max(squared_norms(X)[weights > 0])))
+        else:
+            longest = max(state.longest_row() for state in self._states)
+        return float(np.hypot(longest, float(self.fit_intercept)))
+
+    def _errs_early(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> bool:
+        """Whether a row among the first of some binary model is wrong: then the others need no look."""
+        first = slice(0, _FIRST_ROWS)
+        for task, w, b in zip(tasks, self.coef_, self.intercept_, strict=True):
+            rows = task.rows[first]
+            m = task.signs[first] * (np.asarray(X[rows] @ w).ravel() + b)
+            if np.any((m <= 0) & (weights[rows] > 0)):
+                return True
+        return False
+
+    def _widest_margins(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> FloatArray:
+        """The margins of the returned models, or those of the last iterates where they are wider."""
+        if not self.average:
+            return self.margin_
+        lasts = [state.theta(average=False) for state in self._states]
+        problems = self._problems(X, tasks, weights)
+        measured = [p.measure(v, bounded=False, norms=False) for p, v in zip(problems, lasts, strict=True)]
+        others = [_margin(found.smallest, v) for found, v in zip(measured, lasts, strict=True)]
+        return np.fmax(self.margin_, others)
 
 
-def _smallest_score(X: Any, signs: FloatArray, theta: FloatArray) -> float:
-    """The smallest signed score; where one of the first rows is wrong already, the smallest of these.
+def why_stopped(n_passes: int, last_mistakes: int, errors: int, averaged_passes: int) -> str:
+    """How a perceptron explains its end; ``averaged_passes`` is 0 where the last iterate is returned."""
+    if last_mistakes == 0 and averaged_passes:
+        found = "misclassifies " + ("1 point" if errors == 1 else f"{errors} points")
+        found = "classifies all points correctly" if errors == 0 else found
+        return (
+            f"stopped after pass {n_passes}, in which the last iterate made no mistake; the average over "
+            f"all {averaged_passes} passes {found}"
+        )
+    if errors == 0:
+        return f"stopped after pass {n_passes}: all points are classified correctly"
+    return (
+        f"gave up after {n_passes} passes with {last_mistakes} mistakes in the last: the data may not be "
+        "separable"
+    )
 
-    Rows without a sign (NaN) do not count.
-    """
-    worst = np.inf
-    for rows in (slice(0, _FIRST_ROWS), slice(_FIRST_ROWS, X.shape[0])):
-        scores = signs[rows] * (np.asarray(X[rows] @ theta[:-1]).ravel() + theta[-1])
-        worst = min(worst, float(np.fmin.reduce(scores, initial=np.inf)))
-        if worst <= 0:
-            break
-    return worst
+
+def _start(name: str, given: Any, shape: tuple[int, int]) -> FloatArray:
+    """A start of this shape, or one that has as many numbers."""
+    if given is None:
+        return np.zeros(shape)
+    start = np.asarray(given, dtype=np.float64)
+    if start.size != shape[0] * shape[1] or not np.isfinite(start).all():
+        raise ValueError(f"{name} has the shape {start.shape}: give finite numbers of the shape {shape}.")
+    return start.reshape(shape)
 
 
+def _margin(smallest: float, theta: FloatArray) -> float:
+    """The distance of the nearest row from the hyperplane in the space of (x, 1), NaN for a row beyond it."""
+    length = float(np.linalg.norm(theta))
+    return smallest / length if smallest > 0 and 0 < length < np.inf else np.nan
+
+
+@dataclass(eq=False, repr=False)
 class PassiveAggressive(OnlineClassifier):
     """Passive-aggressive learning: the smallest change that gives the last row a margin of one, capped.
 
@@ -155,13 +236,16 @@ class PassiveAggressive(OnlineClassifier):
     C : cap of a step ("pa1") or its softness ("pa2").
     lam : lambda = 1/C; give this or C.
     variant : "pa1" or "pa2".
-    tol : stop when the mean loss of a pass is not better than the best by this; None for all passes.
+    tol : stop when the best mean loss of the last five passes does not improve on the best before by this;
+        None for all passes.
     average, fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose, trace :
         as in `Perceptron`; weights scale C.
 
     Attributes
     ----------
     coef_, intercept_, history_, n_iter_ : as in `Perceptron`.
+    certificate_ : the mean hinge, and 0 as its lower bound; not complete for few passes over a large table,
+        see `Perceptron`.
 
     Examples
     --------
@@ -171,36 +255,12 @@ class PassiveAggressive(OnlineClassifier):
     [1, 0]
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        lam: float | None = None,
-        variant: Literal["pa1", "pa2"] = "pa1",
-        average: bool = False,
-        fit_intercept: bool = True,
-        max_iter: int = 100,
-        tol: float | None = 1e-3,
-        shuffle: bool = True,
-        multiclass: Literal["ovr", "ovo"] = "ovr",
-        class_weight: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        trace: bool = False,
-    ) -> None:
-        self.C = C
-        self.lam = lam
-        self.variant = variant
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.verbose = verbose
-        self.trace = trace
+    C: float = 1.0
+    _: KW_ONLY
+    lam: float | None = None
+    variant: Literal["pa1", "pa2"] = "pa1"
+    average: bool = False
+    tol: float | None = 1e-3
 
     def _check(self) -> None:
         super()._check()
@@ -208,7 +268,7 @@ class PassiveAggressive(OnlineClassifier):
         if self.lam is not None:
             check_positive("lam", self.lam)
             if self.C != 1.0:
-                raise ValueError(f"C={self.C} and lam={self.lam} are given: they say the same, give one.")
+                raise ValueError(f"C={self.C} and lam={self.lam} mean the same: give one of them.")
         check_choice("variant", self.variant, ("pa1", "pa2"))
 
     def _loop(self) -> OnlineLoop:
@@ -226,92 +286,9 @@ class PassiveAggressive(OnlineClassifier):
         return min(losses[-5:]) > min(losses[:-5]) - self.tol
 
     def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
+        super()._conclude(X, tasks, weights)
         if self.tol is not None and self.max_iter > 1 and not self._finished(0):
-            self._gave_up(
+            self._warn(
                 f"the mean loss, {self._rows[-1][2]:.3g}, was still falling after {self.n_iter_} passes; "
                 f"raise max_iter={self.max_iter} or tol={self.tol:g}."
             )
-
-
-class Pegasos(MeanHinge):
-    """The support vector machine's primal by stochastic subgradients (Shalev-Shwartz et al. 2011).
-
-        min over w, b   lambda/2 (||w||^2 + b^2) + mean_i hinge(y_i (<w, x_i> + b))
-
-    with steps 1/(lambda t) (Fuentes, algorithm 5, prints 1/t), and with ``project`` a projection on the ball
-    of radius 1/sqrt(lambda), which holds the optimum. The bound needs a strongly convex objective, so
-    the intercept, a column of ones, is penalised with the rest. Cost of a pass: n p.
-
-    Parameters
-    ----------
-    lam : lambda; 1/(n C) in the notation of the other machines.
-    average : return the average of the iterates, for which the bound holds.
-    project : project on the ball.
-    fit_intercept, max_iter, shuffle, multiclass, class_weight, random_state, verbose, trace :
-        as in `Perceptron`.
-
-    Attributes
-    ----------
-    coef_, intercept_, history_, n_iter_ : as in `Perceptron`.
-    objective_ : value of the problem above, of shape (n_machines,).
-    bound_ : rho^2 (1 + log T)/(2 lambda T), on its expected distance from the optimum (average iterate); the
-        largest of the machines.
-
-    Examples
-    --------
-    >>> import maxmargin as mm
-    >>> model = mm.Pegasos(lam=0.1, random_state=0).fit([[1.0], [2.0], [-1.0], [-3.0]], [1, 1, 0, 0])
-    >>> model.predict([[1.5], [-1.5]]).tolist()
-    [1, 0]
-    """
-
-    def __init__(
-        self,
-        lam: float = 1e-3,
-        *,
-        average: bool = True,
-        project: bool = True,
-        fit_intercept: bool = True,
-        max_iter: int = 20,
-        shuffle: bool = True,
-        multiclass: Literal["ovr", "ovo"] = "ovr",
-        class_weight: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        trace: bool = False,
-    ) -> None:
-        self.lam = lam
-        self.average = average
-        self.project = project
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.verbose = verbose
-        self.trace = trace
-
-    def _check(self) -> None:
-        super()._check()
-        check_flags(self, "project")
-        check_positive("lam", self.lam)
-
-    def _decay(self) -> float:
-        return self.lam
-
-    def _loop(self) -> OnlineLoop:
-        return OnlineLoop(
-            rule="hinge",
-            schedule=Schedule("strongly_convex"),
-            decay=self.lam,
-            fit_intercept=self.fit_intercept,
-            decay_bias=True,
-            average=self.average,
-            radius=1.0 / np.sqrt(self.lam) if self.project else 0.0,
-        )
-
-    def _conclude(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
-        slopes = self._radii() * self._heaviest
-        self.bound_ = self._bound(slopes + np.sqrt(self.lam) if self.project else 2.0 * slopes)
-        self.objective_ = self._objectives(X, tasks, weights)

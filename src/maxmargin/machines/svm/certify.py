@@ -19,7 +19,7 @@ _MOST_STAGES = 200
 
 
 def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
-    """Check every training row of a fitted model in float64, from its multipliers alone.
+    """Check every training row of a fitted model in float64, from its multipliers or weights alone.
 
     ``X``, ``y`` and ``sample_weight`` are the data of the fit. Costs O(n n_SV p). With several classes the
     certificate is that of the worst binary problem.
@@ -32,12 +32,14 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     True
     """
     check_is_fitted(model)
-    if not isinstance(model, KernelMachine):
+    if not hasattr(model, "full_certificate"):
         where = ": that of its fit is in certificate_" if hasattr(model, "certificate_") else ""
         raise TypeError(
-            f"certify checks SVC, NuSVC, SVR, NuSVR, OneClassSVM and SVDD, not {type(model).__name__}{where}."
+            "certify checks SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD and the online classifiers, not "
+            f"{type(model).__name__}{where}."
         )
-    return model.full_certificate(X, y, sample_weight)
+    certificate: Certificate = model.full_certificate(X, y, sample_weight)
+    return certificate
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.online.online_pass import Examples, Learner, Totals, online_pass
 from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.compute.tables.shuffle import random_order
@@ -61,6 +61,22 @@ class OnlineState:
         if average and self.steps > 0:
             return np.append(self.mass * self.v + self.z, self.sum_b) / self.steps
         return np.append(self.scale * self.v, self.b)
+
+    def repeat(self, n_steps: int) -> None:
+        """Count the present iterate ``n_steps`` times more in the average: steps that change nothing."""
+        self.mass += n_steps * self.scale
+        self.sum_b += n_steps * self.b
+        self.steps += n_steps
+
+
+def _order(shuffle: bool | Literal["replacement"], weights: FloatArray, rng: Any) -> IntArray:
+    """The rows in the order of the visit."""
+    n = len(weights)
+    if shuffle == "replacement":
+        used = np.flatnonzero(weights).astype(np.uint32)
+        order: IntArray = used[rng.randint(0, len(used), size=len(used))]
+        return order
+    return random_order(n, rng) if shuffle else np.arange(n, dtype=np.uint32)
 
 
 @dataclass(frozen=True)
@@ -133,15 +149,15 @@ class OnlineLoop:
         y: FloatArray,
         weights: FloatArray,
         *,
-        shuffle: bool = True,
+        shuffle: bool | Literal["replacement"] = True,
         log: FloatArray | None = None,
     ) -> tuple[int, float]:
         """One pass; returns its mistakes (sign of f before the step) and its weighted mean loss.
 
+        With ``shuffle="replacement"`` every step draws one of the rows with a weight at random.
         ``log`` of shape (rows with a weight, 7) receives the effect of every row, see `LOG`.
         """
-        n = X.shape[0]
-        order = random_order(n, current.rng) if shuffle else np.arange(n, dtype=np.uint32)
+        order = _order(shuffle, weights, current.rng)
         if current.eta == 0.0:
             longest = float(np.max(squared_norms(X))) if self.relative_step else 0.0
             current.eta = self.schedule.eta0 / (longest + 1.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_rooms import ORDER
+from tools import house
 
 # -- what the pages say about the source tree ------------------------------------------------------------
 
@@ -67,7 +68,16 @@ def test_paths_on_the_page_exist(path):
 def test_architecture_names_functions_that_exist():
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     assert wrong_steps(text) == []
-    assert len(re.findall(r"^\|[^|]+\| `[\w/]+\.py` \|", text, re.MULTILINE)) >= 10
+    assert len(re.findall(r"^\|[^|]+\| `[\w/]+\.py` \|", text, re.MULTILINE)) >= 25
+
+
+def test_architecture_follows_tune_to_the_solver():
+    """The calls of a real run are at most seven, and the page names the functions among them."""
+    hops = house.hops_to_solver()
+    assert len(hops) <= house.MOST_HOPS, hops
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    missing = [hop for hop in hops if not all(f"`{part}`" in text for part in hop.split())]
+    assert [hop for hop in missing if "._" not in hop and " _" not in hop] == []
 
 
 def test_architecture_lists_the_rooms_in_their_order():

@@ -139,6 +139,10 @@ def test_no_private_name_of_another_package_is_used(tree: house.Tree) -> None:
     assert house.private_uses(tree) == []
 
 
+def test_no_folder_is_crowded(tree: house.Tree) -> None:
+    assert house.crowded_folders(tree) == []
+
+
 def test_private_uses_can_fail() -> None:
     owner = {"kernels/a.py": "class A:\n    def __init__(self):\n        self._rows = 1\n\ndef _help(): ..."}
 

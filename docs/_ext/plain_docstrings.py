@@ -20,7 +20,7 @@ _CODE = re.compile(r"``(.+?)``|`([^`]+)`|(?<![\w`])([A-Za-z]\w*(?:\.\w+)*_)(?![\
 
 def _public_names() -> dict[str, str]:
     names = {name: f"maxmargin.{name}" for name in mm._HOMES}
-    for module in ("kernels", "metrics", "scoring", "displays", "feature_selection"):
+    for module in ("kernels", "metrics", "scorecards", "displays", "feature_selection"):
         for name in getattr(mm, module).__all__:
             names.setdefault(name, f"maxmargin.{module}.{name}")
     return names

@@ -1,4 +1,4 @@
-"""The page of the reference, written from the package itself: no public name can be forgotten."""
+"""Write the reference page from the package itself, so that it lists every public name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from pathlib import Path
 import maxmargin as mm
 
 _TITLES = {
-    "maxmargin.machines.svm": "Machines with a kernel",
-    "maxmargin.machines.kernel": "Kernel machines outside the dual",
-    "maxmargin.machines.linear": "Linear and online machines",
+    "maxmargin.machines.svm": "Support vector machines",
+    "maxmargin.machines.linear": "Linear models",
+    "maxmargin.machines.online": "Online learning",
+    "maxmargin.machines.kernel": "Kernel ridge regression and kernel perceptron",
+    "maxmargin.machines.large": "Large data",
     "maxmargin.tuning": "Tuning",
     "maxmargin.metrics": "Evaluation",
+    "maxmargin.explanation": "Explanations",
+    "maxmargin.solvers": "Replaying a trace",
     "maxmargin.scorecards": "Scorecards",
+    "maxmargin.reports": "Report",
+    "maxmargin.io": "Model files",
 }
 
 
@@ -22,7 +28,7 @@ def write_reference(path: Path) -> None:
     rooms: dict[str, list[str]] = {}
     for name, home in mm._HOMES.items():
         rooms.setdefault(_room(home), []).append(name)
-    parts = ["# Every public name", "Everything that is public. Top-level names are used as `mm.SVC`."]
+    parts = ["# Public names", "Top-level names are used as `mm.SVC`, others through their module."]
     for room, names in rooms.items():
         parts += [f"## {_TITLES.get(room) or _first_sentence(room)}", _listed("maxmargin", names)]
     for module in sorted(mm._MODULES):
@@ -35,7 +41,8 @@ def write_reference(path: Path) -> None:
 
 
 def _room(home: str) -> str:
-    return ".".join(home.split(".")[:2])
+    parts = home.split(".")
+    return ".".join(parts[:3] if parts[1] == "machines" else parts[:2])
 
 
 def _names(full: str) -> list[str]:

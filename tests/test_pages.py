@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
+from tools import house
 
 from tests.test_rooms import ORDER
-from tools import house
 
 # -- what the pages say about the source tree ------------------------------------------------------------
 

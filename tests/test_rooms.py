@@ -139,6 +139,10 @@ def test_no_private_name_of_another_package_is_used(tree: house.Tree) -> None:
     assert house.private_uses(tree) == []
 
 
+def test_no_function_outside_compute_is_jitted(tree: house.Tree) -> None:
+    assert house.jitted_outside(tree) == []
+
+
 def test_no_folder_is_crowded(tree: house.Tree) -> None:
     assert house.crowded_folders(tree) == []
 

@@ -1,4 +1,4 @@
-"""What every linear estimator shares: validation, weights, one-versus-one and one-versus-rest, decisions."""
+"""Base classes of the linear estimators: validation, weights, multiclass strategies, decisions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.tables import class_codes, example_weights, numbers_or_csr
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray, TableLike
 from maxmargin.problems.multiclass import check_strategy, predict_codes
 
 
@@ -39,7 +39,7 @@ class LinearDecision:
 
 
 class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimator):
-    """Base of the linear classifiers: labels in, one or more hyperplanes out."""
+    """Base class of the linear classifiers, with one or more hyperplanes."""
 
     multiclass: Any
     class_weight: Any
@@ -58,12 +58,12 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
     def _strategy(self) -> Any:
         return self.multiclass
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """Signed scores: of shape (n_samples,) for two classes, else (n_samples, n_machines)."""
         scores = self._scores(X)
         return scores.ravel() if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: TableLike) -> AnyArray:
         """Class labels of shape (n_samples,)."""
         scores = self.decision_function(X)
         labels: AnyArray = self.classes_[predict_codes(scores, len(self.classes_), self._strategy())]
@@ -71,10 +71,10 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
 
 
 class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator):
-    """Base of the linear regressors."""
+    """Base class of the linear regressors."""
 
     intercept_: Any
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: TableLike) -> FloatArray:
         """Predicted values of shape (n_samples,)."""
         return self._scores(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_count, check_fraction
 from maxmargin.base.tables import check_squares, class_codes, example_weights, fitted_table
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike, WeightLike
 from maxmargin.machines.linear.linear_pieces import survey_classes
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.moments import scatter_of_pieces
+from maxmargin.problems.certificate import Certificate
 
 
+@dataclass(eq=False, repr=False)
 class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
     """Fisher's discriminant axes: the directions along which classes differ most relative to their scatter.
 
@@ -34,7 +37,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
     ----------
     n_components : number of axes; all by default.
     method : "eigen" (the generalised eigenproblem) or "canonical" (principal components of the means after
-        the principal components of W have been scaled to one); the same axes by two roads.
+        the principal components of W have been scaled to one); both give the same axes.
     shrinkage : 0 to 1, or "auto" (Ledoit & Wolf): W becomes (1 - s) W + s trace(W)/p I, for a singular W.
 
     Attributes
@@ -46,6 +49,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
     cut_points_ : with two classes (D_I + D_II)/2, of shape (1,); else the midpoints of neighbouring centroids
         along the first axis, of shape (n_classes - 1,).
     xbar_ : the mean row that scores are relative to.
+    certificate_ : ``kkt`` is the largest residual of F v = lambda W v, in columns scaled by W and relative to
+        the largest eigenvalue; ``infeasibility`` the distance of the axes from v'Wv = n - K.
 
     Examples
     --------
@@ -56,19 +61,15 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
     ([-3.396, 3.396], ['a'])
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        method: Literal["eigen", "canonical"] = "eigen",
-        shrinkage: float | Literal["auto"] | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.shrinkage = shrinkage
+    n_components: int | None = None
+    _: KW_ONLY
+    method: Literal["eigen", "canonical"] = "eigen"
+    shrinkage: float | Literal["auto"] | None = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FisherDiscriminant:
+    def fit(
+        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> FisherDiscriminant:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         check_choice("method", self.method, ("eigen", "canonical"))
         if self.shrinkage not in (None, "auto"):
@@ -84,6 +85,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         values, axes = self._axes(within, spread)
         keep = self._how_many(K, means.shape[1])
         self.eigenvalues_, self.axes_ = values[:keep] / freedom, axes[:, :keep]
+        self.certificate_ = self._certify(within, spread, values[:keep], n)
         self._orient(means)
         self.explained_ratio_ = values[:keep] / max(float(values.sum()), 1e-300)
         self.centroids_ = (means - self.xbar_) @ self.axes_
@@ -137,18 +139,29 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         return np.asarray((1 - share) * within + share * np.trace(within) / p * np.eye(p))
 
     def _axes(self, within: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Eigenvalues of V^-1 spread'spread in falling order and axes v with v'Vv = 1, where V is within."""
+        """Eigenvalues of V^-1 spread'spread in falling order and axes v with v'Vv = 1, where V is within.
+
+        Solved in columns of unit scatter: their units do not decide whether V is singular.
+        """
+        size = np.sqrt(np.diag(within))
+        size[size == 0] = 1.0
+        within, spread = within / size / size[:, None], spread / size
+        values, axes = self._scaled_axes(within, spread)
+        return values, axes / size[:, None]
+
+    def _scaled_axes(self, within: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
         scatter, principal = linalg.eigh(within)
         if scatter[-1] <= 0:
             raise ValueError(
-                "the rows of each class are all alike: there is no scatter to compare means with."
+                "the rows of each class are all equal, so there is no scatter to compare the means with: "
+                "bring rows that differ."
             )
         positive = scatter > 1e-10 * max(float(scatter[-1]), 1e-300)
         if not positive.all():
             warnings.warn(
                 f"the scatter inside the classes is singular ({np.count_nonzero(~positive)} directions have "
                 "none): they are left out; shrinkage would use them.",
-                stacklevel=4,
+                stacklevel=5,
             )
         white = principal[:, positive] / np.sqrt(scatter[positive])
         if self.method == "eigen" and positive.all():
@@ -162,6 +175,20 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
             singular = np.append(singular, np.zeros(missing))
         return singular**2, axes
 
+    def _certify(self, within: FloatArray, spread: FloatArray, values: FloatArray, n: float) -> Certificate:
+        """The residuals of the eigenproblem that the axes solve."""
+        scale = np.sqrt(np.diag(within))
+        scale[scale == 0] = 1.0
+        images = spread.T @ (spread @ self.axes_) - (within @ self.axes_) * values
+        residual = np.linalg.norm(images / scale[:, None], axis=0)
+        kept = values > 0  # without an eigenvalue an axis may be zero: the scatter was singular
+        lengths = np.sum(self.axes_ * (within @ self.axes_), axis=0)[kept]
+        return Certificate(
+            kkt=float(np.max(residual, initial=0.0)) / max(float(values.max(initial=0.0)), 1e-300),
+            infeasibility=float(np.max(np.abs(lengths - 1.0), initial=0.0)),
+            n_checked=int(n),
+        )
+
     def _orient(self, means: FloatArray) -> None:
         if len(self.classes_) == 2:
             signs = np.where((means[0] - means[1]) @ self.axes_ > 0, -1.0, 1.0)
@@ -170,13 +197,13 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
             signs = np.where(self.axes_[largest, np.arange(self.axes_.shape[1])] < 0, -1.0, 1.0)
         self.axes_ = self.axes_ * signs
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: TableLike) -> FloatArray:
         """Scores of shape (n_samples, n_components)."""
         check_is_fitted(self)
         X = fitted_table(self, X, dtype=np.float64, reset=False)
         return np.asarray((X - self.xbar_) @ self.axes_)
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """Two classes: score minus cut point, of shape (n_samples,); else minus half squared distances."""
         scores = self.transform(X)
         if len(self.classes_) == 2:
@@ -184,7 +211,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         distances = scores[:, None, :] - self.centroids_
         return np.asarray(-0.5 * np.sum(distances**2, axis=2))
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: TableLike) -> AnyArray:
         """The class of the nearest centroid, of shape (n_samples,)."""
         decision = self.decision_function(X)
         codes = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)

@@ -1,10 +1,12 @@
-"""Least squares and ridge regression."""
+"""Least squares and ridge regression, in closed form or by stochastic gradients."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import linalg
 
@@ -19,26 +21,49 @@ from maxmargin.base.parameters import (
 )
 from maxmargin.base.tables import checked_numbers, numbers_or_csr, row_weights
 from maxmargin.base.threads import blas_threads_for, effective_threads
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, RandomStateLike, TableLike, TargetLike, WeightLike
 from maxmargin.compute.tables.design import Design, design
+from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.machines.linear.base import LinearRegressor
 from maxmargin.machines.linear.linear_pieces import number_problem, survey_numbers
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.survey import Survey
-from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.loss_penalty import LossPenalty, solved, warn_unsolved
 from maxmargin.problems.losses import Squared
 from maxmargin.problems.penalties import Penalty
 from maxmargin.solvers.least_squares.ridge_path import RidgePath, linear_path
 from maxmargin.solvers.least_squares.squares_pieces import least_squares, ridge_path_in_pieces
-from maxmargin.solvers.online.online_loop import OnlineLoop, Schedule
+from maxmargin.solvers.online.online_loop import LOG, OnlineLoop, Schedule
+from maxmargin.solvers.primal.newton import newton_direction
+
+_HALVING = 10  # passes after which the step is half of the first one
+_CHECK_EVERY = 5  # passes
 
 
-class _Squares(LinearRegressor):
-    """What both share: validation and the certificate."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class Squares(LinearRegressor):
+    """Base class of `LeastSquares` and `Ridge`: validation, stochastic gradients, the certificate."""
 
-    fit_intercept: bool
-    n_jobs: int | None
+    fit_intercept: bool = True
+    solver: Literal["closed", "sgd"] = "closed"
+    eta0: float = 1.0
+    average: bool = True
+    max_iter: int = 100
+    tol: float = 1e-3
+    random_state: RandomStateLike | None = None
+    trace: bool = False
+    n_jobs: int | None = None
+
+    def _check(self) -> None:
+        check_flags(self, "fit_intercept", "average", "trace")
+        check_choice("solver", self.solver, ("closed", "sgd"))
+        check_count("max_iter", self.max_iter)
+        check_positive("eta0", self.eta0)
+        check_positive("tol", self.tol)
+        for name in ("path_", "history_", "trace_"):  # an earlier fit may have had the other solver
+            self.__dict__.pop(name, None)
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, FloatArray, FloatArray]:
         X = numbers_or_csr(self, X)
@@ -48,9 +73,8 @@ class _Squares(LinearRegressor):
                 raise ValueError("the squares of y are too large for floating-point numbers: scale y.")
         return X, y, row_weights(sample_weight, X.shape[0])
 
-    def _store(self, table: Design, y: FloatArray, weights: FloatArray, theta: FloatArray, l2: float) -> None:
-        self.coef_, self.intercept_ = theta[:-1], float(theta[-1])
-        problem = LossPenalty(
+    def _problem(self, table: Design, y: FloatArray, weights: FloatArray, l2: float) -> LossPenalty:
+        return LossPenalty(
             X=table,
             y=y,
             c=weights,
@@ -58,15 +82,74 @@ class _Squares(LinearRegressor):
             penalty=Penalty(l2=l2),
             fit_intercept=self.fit_intercept,
         )
+
+    def _store(self, problem: Any, theta: FloatArray) -> None:
+        self.coef_, self.intercept_, self.n_iter_ = theta[:-1], float(theta[-1]), 1
         self.certificate_ = problem.certify(theta)
 
-    def _store_pieces(self, pieces: Pieces, seen: Survey, theta: FloatArray, l2: float) -> None:
+    def _pieces_problem(self, pieces: Pieces, seen: Survey, l2: float) -> Any:
+        if self.solver == "sgd":
+            raise ValueError("solver='sgd' needs its rows in memory: use solver='closed' for data in pieces.")
+        return number_problem(self, pieces, seen, C=1.0, loss=Squared(), penalty=Penalty(l2=l2))
+
+    def _descend(self, problem: LossPenalty, X: Any) -> None:
+        """Passes of stochastic gradients on the mean loss until the relative gap is at most ``tol``.
+
+        In pass k the step is eta0/(1 + k/10) / max ||(x, 1)||^2, so that the steps sum to infinity and their
+        squares do not. The average is over the second half of the passes.
+        """
+        weights, total = problem.c, float(problem.c.sum())
+        # with weights of mean one a step follows the gradient of the mean loss
+        scaled = weights * (np.count_nonzero(weights) / total)
+        longest = float(np.max(squared_norms(X)[weights > 0])) + 1.0
+        loop = OnlineLoop(
+            rule="squares",
+            schedule=Schedule("constant"),
+            decay=0.5 * problem.penalty.l2 / total,
+            fit_intercept=self.fit_intercept,
+            average=self.average,
+        )
+        state = loop.start(X.shape[1], self.random_state)
+        sums, losses, logs = [np.zeros(X.shape[1] + 1)], [], []
+        for k in range(self.max_iter):
+            state.eta = self.eta0 / (1.0 + k / _HALVING) / (longest * float(scaled.max()))
+            log = np.empty((np.count_nonzero(weights), len(LOG))) if self.trace else None
+            losses.append(loop.run(state, X, problem.y, scaled, log=log)[1])
+            if log is not None:
+                logs.append(pd.DataFrame(log, columns=list(LOG)).assign(**{"pass": k + 1}))
+            theta = state.theta(average=False)
+            if self.average:
+                sums.append(state.steps * state.theta(average=True))
+                half = (k + 1) // 2
+                theta = (sums[-1] - sums[half]) / (state.steps * (1.0 - half / (k + 1.0)))
+            if (k + 1) % _CHECK_EVERY == 0 and solved(_exact_certificate(problem, theta), self.tol):
+                break
+        self.n_iter_ = len(losses)
+        self.history_ = pd.DataFrame({"pass": np.arange(1, self.n_iter_ + 1), "loss": losses})
+        if logs:
+            self.trace_ = pd.concat(logs, ignore_index=True).assign(machine=0)
         self.coef_, self.intercept_ = theta[:-1], float(theta[-1])
-        problem = number_problem(self, pieces, seen, C=1.0, loss=Squared(), penalty=Penalty(l2=l2))
-        self.certificate_ = problem.certify(theta)
+        self.certificate_ = _exact_certificate(problem, theta)
+        warn_unsolved(
+            self.certificate_, self.tol, type(self).__name__, f"raise max_iter={self.max_iter} or scale X"
+        )
 
 
-class LeastSquares(_Squares):
+def _exact_certificate(problem: LossPenalty, theta: FloatArray) -> Certificate:
+    """The distance of theta from the optimum, exactly: the objective is quadratic.
+
+    One Newton step leads to the optimum, whose residuals are the best point of the dual. Cost: n p^2.
+    """
+    u = problem.c * problem.loss.slope(problem.scores(theta), problem.y)
+    d = problem.c * problem.loss.curvature(problem.y, problem.y)
+    gradient = np.append(problem.X.adjoint(u), u.sum() * problem.fit_intercept)
+    gradient[:-1] += problem.penalty.l2 * theta[:-1]
+    step = newton_direction(problem.X, d, problem.penalty.l2, gradient, problem.fit_intercept)
+    return problem.certify(theta, u + d * (problem.X.scores(step[:-1]) + step[-1]))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LeastSquares(Squares):
     """Linear least squares, the shortest solution where it is not unique.
 
         min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2                                (Fuentes, section 4.1)
@@ -77,14 +160,17 @@ class LeastSquares(_Squares):
     Parameters
     ----------
     fit_intercept : whether b is free or 0.
+    solver : "closed", or "sgd" for stochastic gradient descent (Fuentes, algorithm 6).
+    eta0, average, max_iter, tol, random_state, trace : of "sgd", as in `Ridge`.
     n_jobs : number of threads.
 
     Attributes
     ----------
     coef_ : of shape (n_features,).
     intercept_ : float.
-    rank_ : rank of the centred table.
-    certificate_ : the duality gap of the answer.
+    rank_ : rank of the centred table (solver "closed").
+    n_iter_, history_, trace_ : as in `Ridge`.
+    certificate_ : the duality gap of the solution.
 
     Examples
     --------
@@ -94,22 +180,30 @@ class LeastSquares(_Squares):
     ([2.0], 1.0)
     """
 
-    def __init__(self, *, fit_intercept: bool = True, n_jobs: int | None = None) -> None:
-        self.fit_intercept = fit_intercept
-        self.n_jobs = n_jobs
-
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LeastSquares:
+    def fit(
+        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> LeastSquares:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
-        check_flags(self, "fit_intercept")
+        self._check()
         pieces = as_pieces(X, y, sample_weight)
         if pieces is not None:
             seen = survey_numbers(self, pieces)
+            problem = self._pieces_problem(pieces, seen, 0.0)
             theta, self.rank_ = least_squares(pieces, seen, self.fit_intercept)
-            self._store_pieces(pieces, seen, theta, 0.0)
+            self._store(problem, theta)
             return self
         X, y, weights = self._validate(X, y, sample_weight)
-        table = design(X, self.n_jobs)
+        problem = self._problem(design(X, self.n_jobs), y, weights, 0.0)
+        if self.solver == "sgd":
+            self._descend(problem, X)
+        else:
+            self._store(problem, self._solve(X, problem))
+        return self
+
+    def _solve(self, X: Any, problem: LossPenalty) -> FloatArray:
+        """The shortest (w, b) in closed form."""
+        table, y, weights = problem.X, problem.y, problem.c
         total = float(weights.sum())
         mean_x = table.adjoint(weights) / total if self.fit_intercept else np.zeros(table.shape[1])
         mean_y = float(weights @ y) / total if self.fit_intercept else 0.0
@@ -129,12 +223,12 @@ class LeastSquares(_Squares):
             right = table.adjoint(weights * (y - mean_y)) - mean_x * float(weights @ (y - mean_y))
             w, _, rank, _ = linalg.lstsq(gram, right, cond=1e-12, check_finite=False)
         self.rank_ = int(rank)
-        self._store(table, y, weights, np.append(w, mean_y - float(mean_x @ w)), 0.0)
-        return self
+        return np.append(w, mean_y - float(mean_x @ w))
 
 
-class Ridge(_Squares):
-    """Ridge regression, with a path of penalties and exact leave-one-out errors for the price of one fit.
+@dataclass(eq=False, repr=False)
+class Ridge(Squares):
+    """Ridge regression, with a path of penalties and exact leave-one-out errors at the cost of one fit.
 
         min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2                (Fuentes, section 4.2)
 
@@ -147,10 +241,14 @@ class Ridge(_Squares):
     alphas : penalties to try; the one with the smallest leave-one-out error is kept as ``alpha_``.
     fit_intercept : whether b is free or 0.
     solver : "closed", or "sgd" for stochastic gradient descent (Fuentes, algorithm 7) on
-        (1/2)(y - f)^2 + (lambda/2)||w||^2 with lambda = alpha / n and the steps eta0 / (1 + eta0 lambda t).
-    eta0 : first step of "sgd", in units of 1 / max ||(x, 1)||^2 for the heaviest row.
-    max_iter : passes of "sgd".
+        (1/2)(y - f)^2 + (lambda/2)||w||^2 with lambda = alpha / n.
+    eta0 : first step of "sgd", in units of 1 / max ||(x, 1)||^2 for the heaviest row; that of pass k is
+        eta0/(1 + k/10).
+    average : return the average of the iterates in the second half of the passes of "sgd".
+    max_iter : largest number of passes of "sgd".
+    tol : relative duality gap at which "sgd" stops, looked at every five passes.
     random_state : seed of the order of the rows in "sgd".
+    trace : record every step of "sgd" in ``trace_``, as in `Perceptron`.
     n_jobs : number of threads.
 
     Attributes
@@ -161,7 +259,7 @@ class Ridge(_Squares):
     n_iter_ : passes of "sgd"; 1 for the closed form.
     history_ : table of pass and mean loss before its steps, (1/2)(y - f)^2 (solver "sgd").
     path_ : `RidgePath` with all models and their leave-one-out residuals (solver "closed").
-    certificate_ : the duality gap of the answer; it tells how far "sgd" came.
+    certificate_ : the duality gap of the solution; "sgd" warns where it is above ``tol``.
 
     Examples
     --------
@@ -172,84 +270,44 @@ class Ridge(_Squares):
     (0.1, [0.0678, 0.0576, 0.1868, 1.3076])
     """
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        alphas: Any = None,
-        fit_intercept: bool = True,
-        solver: Literal["closed", "sgd"] = "closed",
-        eta0: float = 0.5,
-        max_iter: int = 50,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.eta0 = eta0
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    alpha: float = 1.0
+    _: KW_ONLY
+    alphas: npt.ArrayLike | None = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
+    def fit(
+        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> Ridge:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         alphas = penalties_to_try(self.alpha, self.alphas)
-        check_flags(self, "fit_intercept")
-        check_choice("solver", self.solver, ("closed", "sgd"))
-        for name in ("path_", "history_"):  # an earlier fit may have had the other solver
-            self.__dict__.pop(name, None)
+        self._check()
+        if self.solver == "sgd" and self.alphas is not None:
+            raise ValueError("solver='sgd' fits one alpha: use solver='closed' for a path.")
         pieces = as_pieces(X, y, sample_weight)
         if pieces is not None:
-            return self._fit_pieces(pieces, alphas)
+            seen = survey_numbers(self, pieces)
+            self._pieces_problem(pieces, seen, 0.0)
+            theta = self._choose(ridge_path_in_pieces(pieces, seen, alphas, self.fit_intercept))
+            self._store(self._pieces_problem(pieces, seen, 2.0 * self.alpha_), theta)
+            return self
         X, y, weights = self._validate(X, y, sample_weight)
         table = design(X, self.n_jobs)
         with blas_threads_for(table.shape[1]):  # threads of BLAS that wait would be in the way of ours
             if self.solver == "sgd":
-                theta = self._descend(X, y, weights, alphas)
+                self.alpha_: float = float(alphas[0])
+                self._descend(self._problem(table, y, weights, 2.0 * self.alpha_), X)
             else:
                 threads = effective_threads(self.n_jobs)
                 theta = self._choose(linear_path(table, y, weights, alphas, self.fit_intercept, threads))
-            self._store(table, y, weights, theta, 2.0 * self.alpha_)
-        return self
-
-    def _fit_pieces(self, pieces: Pieces, alphas: FloatArray) -> Ridge:
-        if self.solver == "sgd":
-            raise ValueError("solver='sgd' needs its rows in memory: use solver='closed' for data in pieces.")
-        seen = survey_numbers(self, pieces)
-        theta = self._choose(ridge_path_in_pieces(pieces, seen, alphas, self.fit_intercept))
-        self._store_pieces(pieces, seen, theta, 2.0 * self.alpha_)
+                self._store(self._problem(table, y, weights, 2.0 * self.alpha_), theta)
         return self
 
     def _choose(self, path: RidgePath) -> FloatArray:
         """Keep the path and return (w, b) of its best penalty."""
-        self.path_, self.n_iter_ = path, 1
+        self.path_ = path
         best = path.best if self.alphas is not None else 0
         self.alpha_ = float(path.alphas[best])
         return np.append(path.coef[best], path.intercept[best])
-
-    def _descend(self, X: Any, y: FloatArray, weights: FloatArray, alphas: FloatArray) -> FloatArray:
-        if self.alphas is not None:
-            raise ValueError("solver='sgd' fits one alpha: use solver='closed' for a path.")
-        check_count("max_iter", self.max_iter)
-        check_positive("eta0", self.eta0)
-        self.alpha_ = float(alphas[0])
-        # with weights of mean one a step follows the gradient of the mean loss; the heaviest row keeps eta0
-        scaled = weights * (np.count_nonzero(weights) / weights.sum())
-        loop = OnlineLoop(
-            rule="squares",
-            schedule=Schedule("inverse_decay", self.eta0 / scaled.max()),
-            decay=self.alpha_ / float(weights.sum()),
-            fit_intercept=self.fit_intercept,
-            relative_step=True,
-        )
-        state = loop.start(X.shape[1], self.random_state)
-        losses = [loop.run(state, X, y, scaled)[1] for _ in range(self.max_iter)]
-        self.history_ = pd.DataFrame({"pass": np.arange(1, self.max_iter + 1), "loss": losses})
-        self.n_iter_ = self.max_iter
-        return state.theta(average=False)
 
 
 def penalties_to_try(alpha: float, alphas: Any) -> FloatArray:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_count, check_flags, check_positive
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import (
+    ClassWeightLike,
+    FloatArray,
+    RandomStateLike,
+    TableLike,
+    TargetLike,
+    WeightLike,
+)
 from maxmargin.compute.tables.design import Design, design
 from maxmargin.machines.linear.base import LinearClassifier
 from maxmargin.machines.linear.linear_pieces import binary_problems, check_newton, survey_classes
@@ -25,6 +33,7 @@ from maxmargin.solvers.primal.primal_choice import primal_penalty, solve_primal
 _LOSSES = ("hinge", "squared_hinge", "logistic")
 
 
+@dataclass(eq=False, repr=False)
 class LinearSVC(LinearClassifier):
     """Linear support vector classification with every loss and penalty, and a free intercept.
 
@@ -85,41 +94,26 @@ class LinearSVC(LinearClassifier):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: Literal["hinge", "squared_hinge", "logistic"] = "squared_hinge",
-        penalty: Literal["l2", "l1", "l0", "l1l2", "l0l2", "none"] = "l2",
-        sparsity: float = 1.0,
-        l0_alpha: float = 5.0,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        multiclass: Literal["ovr", "ovo"] = "ovr",
-        class_weight: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 2000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.penalty = penalty
-        self.sparsity = sparsity
-        self.l0_alpha = l0_alpha
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    loss: Literal["hinge", "squared_hinge", "logistic"] = "squared_hinge"
+    penalty: Literal["l2", "l1", "l0", "l1l2", "l0l2", "none"] = "l2"
+    sparsity: float = 1.0
+    l0_alpha: float = 5.0
+    solver: str = "auto"
+    fit_intercept: bool = True
+    multiclass: Literal["ovr", "ovo"] = "ovr"
+    class_weight: ClassWeightLike | None = None
+    tol: float = 1e-4
+    max_iter: int = 2000
+    random_state: RandomStateLike | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVC:
+    def fit(
+        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> LinearSVC:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
         check_flags(self, "fit_intercept")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from maxmargin.base.interruption import all_or_nothing
@@ -13,6 +14,7 @@ from maxmargin.base.parameters import (
     check_positive,
 )
 from maxmargin.base.tables import checked_numbers, numbers_or_csr, row_weights
+from maxmargin.base.typing import RandomStateLike, TableLike, TargetLike, WeightLike
 from maxmargin.compute.tables.design import design
 from maxmargin.machines.linear.base import LinearRegressor
 from maxmargin.machines.linear.linear_pieces import check_newton, number_problem, survey_numbers
@@ -29,6 +31,7 @@ from maxmargin.solvers.primal.primal_choice import primal_penalty, solve_primal
 _LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
+@dataclass(eq=False, repr=False)
 class LinearSVR(LinearRegressor):
     """Linear support vector regression with a free intercept.
 
@@ -57,37 +60,24 @@ class LinearSVR(LinearRegressor):
     [4.0]
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        epsilon: float = 0.1,
-        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
-        penalty: Literal["l2", "l1", "l1l2", "none"] = "l2",
-        sparsity: float = 1.0,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 2000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.loss = loss
-        self.penalty = penalty
-        self.sparsity = sparsity
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    epsilon: float = 0.1
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
+    penalty: Literal["l2", "l1", "l1l2", "none"] = "l2"
+    sparsity: float = 1.0
+    solver: str = "auto"
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    max_iter: int = 2000
+    random_state: RandomStateLike | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVR:
+    def fit(
+        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> LinearSVR:
         """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
         check_positive("C", self.C)
         check_flags(self, "fit_intercept")

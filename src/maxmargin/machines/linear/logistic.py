@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from math import inf, isinf
 from typing import Any, Literal
@@ -24,7 +24,15 @@ from maxmargin.base.parameters import (
     check_positive,
 )
 from maxmargin.base.threads import single_threaded_blas
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray, TableLike, TargetLike, WeightLike
+from maxmargin.base.typing import (
+    AnyArray,
+    ClassWeightLike,
+    FloatArray,
+    IntArray,
+    TableLike,
+    TargetLike,
+    WeightLike,
+)
 from maxmargin.compute.tables.design import Design, design
 from maxmargin.machines.linear.base import LinearClassifier
 from maxmargin.machines.linear.linear_pieces import (
@@ -81,6 +89,7 @@ class SeparationWarning(ConvergenceWarning):
     """The classes are separated by a hyperplane, so that the likelihood has no maximum."""
 
 
+@dataclass(eq=False, repr=False)
 class LogisticRegression(LinearClassifier):
     """Logistic regression: maximum likelihood, or penalised by the length of the weights.
 
@@ -130,26 +139,15 @@ class LogisticRegression(LinearClassifier):
     1.214 4.956
     """
 
-    def __init__(
-        self,
-        C: float = inf,
-        *,
-        fit_intercept: bool = True,
-        multiclass: Literal["multinomial", "ovr", "ovo"] = "multinomial",
-        class_weight: Any = None,
-        tol: float = 1e-10,
-        max_iter: int = 100,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    C: float = inf
+    _: KW_ONLY
+    fit_intercept: bool = True
+    multiclass: Literal["multinomial", "ovr", "ovo"] = "multinomial"
+    class_weight: ClassWeightLike | None = None
+    tol: float = 1e-10
+    max_iter: int = 100
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @all_or_nothing
     def fit(
@@ -384,14 +382,14 @@ class LogisticRegression(LinearClassifier):
         return True
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: TableLike) -> FloatArray:
         """Logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             logs: FloatArray = np.log(self.predict_proba(X))
         return logs
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         """Probabilities of shape (n_samples, n_classes), in the order of ``classes_``.
 
         One-versus-rest probabilities are scaled to sum to one; one-versus-one has none.

@@ -144,11 +144,11 @@ class RowsProblem:
         share = inside_share(penalty, adjoint, limit)
         adjoint = share * adjoint
         conjugate, residual = conjugates((share * up, share * down))
-        dual, infeasibility = -conjugate, 0.0
+        dual, infeasibility = penalty.constant - conjugate, 0.0
         # rounding leaves sums that should vanish: what they can hide is taken off the bound
         dual -= abs(share * (up * sides.up - down * sides.down) * float(theta[-1]))
         if penalty.l2 > 0:
-            dual -= penalty.conjugate(-adjoint)
+            dual -= penalty.conjugate(-adjoint) + penalty.constant
         else:
             excess = np.maximum(np.abs(adjoint) - penalty.l1, 0.0)
             dual -= float(excess @ np.abs(w))
@@ -253,9 +253,9 @@ class LossPenalty(RowsProblem):
             share = inside_share(self.penalty, adjoint, limit)
             u, adjoint = share * u, share * adjoint
         c, u_used, y = self._used(self.c, u, self.y)
-        value = -float(c @ self.loss.conjugate(u_used / c, y))
+        value = self.penalty.constant - float(c @ self.loss.conjugate(u_used / c, y))
         if self.penalty.l2 > 0:
-            value -= self.penalty.conjugate(-adjoint)
+            value -= self.penalty.conjugate(-adjoint) + self.penalty.constant
         return value, u, adjoint
 
     def _shares(self, u: FloatArray) -> FloatArray:

@@ -26,7 +26,7 @@ def soft(v: FloatArray, threshold: float | FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True)
 class Penalty:
-    """P(w) = l2/2 ||w||^2 + l1 ||w||_1 + l0 sum_j (1 - exp(-alpha |w_j|)).
+    """P(w) = l2/2 ||w||^2 + l1 ||w||_1 + l0 sum_j (1 - exp(-alpha |w_j|)) + constant.
 
     >>> import numpy as np
     >>> Penalty(l1=2.0, l2=1.0).value(np.array([1.0, -3.0]))
@@ -39,6 +39,7 @@ class Penalty:
     l1: float | FloatArray = 0.0  # an array of shape (n_features,) weighs the columns
     l0: float = 0.0
     alpha: float = 5.0
+    constant: float = 0.0
 
     def __post_init__(self) -> None:
         if min(self.l2, float(np.min(self.l1)), self.l0) < 0 or self.alpha <= 0:
@@ -55,7 +56,7 @@ class Penalty:
     def value(self, w: FloatArray) -> float:
         size = np.abs(w)
         total = 0.5 * self.l2 * float(w @ w) + float(np.sum(self.l1 * size))
-        return total + self.l0 * float(self._counted(size).sum())
+        return total + self.l0 * float(self._counted(size).sum()) + self.constant
 
     def _counted(self, size: FloatArray) -> FloatArray:
         if isinf(self.alpha):
@@ -68,14 +69,21 @@ class Penalty:
         weights: FloatArray = self.l1 + self.l0 * self.alpha * np.exp(-self.alpha * np.abs(w))
         return weights
 
+    def tangent(self, w: FloatArray) -> Penalty:
+        """The convex penalty that touches this one from above at w: its l0 part becomes a weighted l1."""
+        size, weights = np.abs(w), self.linearised(w)
+        counted = self.l0 * float(self._counted(size).sum()) - float((weights - self.l1) @ size)
+        return Penalty(l2=self.l2, l1=weights, constant=self.constant + counted)
+
     def conjugate(self, v: FloatArray) -> float:
         """sup over w of <v, w> - P(w); for convex penalties only."""
         if not self.convex:
             raise ValueError("a penalty with an l0 part is not convex: it has no useful conjugate.")
         excess = np.maximum(np.abs(v) - self.l1, 0.0)
         if self.l2 > 0:
-            return float(excess @ excess) / (2.0 * self.l2)
-        return 0.0 if float(excess.max(initial=0.0)) <= 1e-12 * max(float(np.max(self.l1)), 1.0) else inf
+            return float(excess @ excess) / (2.0 * self.l2) - self.constant
+        inside = float(excess.max(initial=0.0)) <= 1e-12 * max(float(np.max(self.l1)), 1.0)
+        return -self.constant if inside else inf
 
     def stationarity(self, w: FloatArray, adjoint: FloatArray) -> FloatArray:
         """How far each w_j is from solving 0 in adjoint_j + dP(w)_j to first order; zero where it does.

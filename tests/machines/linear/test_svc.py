@@ -174,13 +174,33 @@ def test_the_convex_problems_inside_l0_are_solved(loss, penalty, tol, monkeypatc
     assert Status.MAX_ITER not in {solution.status for solution in inner}
 
 
+def test_l0_stops_where_the_objective_has_stopped(monkeypatch):
+    """Separable rows leave no loss: the tangents vanish, and their problems have an optimum near 0."""
+    steps = []
+
+    def spy(self, *given):
+        found = tangent_problem(self, *given)
+        steps.append(found.n_iter)
+        return found
+
+    tangent_problem = SuccessiveLinearisation._tangent_problem
+    monkeypatch.setattr(SuccessiveLinearisation, "_tangent_problem", spy)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 60))
+    y = np.where(X[:, :20].sum(axis=1) > 0, 1, -1)
+    model = mm.LinearSVC(penalty="l0").fit(X, y)
+    assert solved(model.certificate_, 1e-4)
+    assert sum(steps) <= 2500
+    assert max(steps) <= 100
+
+
 def test_l0_is_not_worse_than_twenty_plain_restarts():
     X, y = _data(n=60, p=8, seed=3)
     model = mm.LinearSVC(1.0, loss="hinge", penalty="l0", sparsity=2.0).fit(X, y)
     problem = LossPenalty(
         X=design(X), y=y.astype(float), c=np.ones(60), loss=Hinge(), penalty=Penalty(l0=2.0)
     )
-    plain = SuccessiveLinearisation(solve_convex=lambda problem, start: LinearProgram().solve(problem))
+    plain = SuccessiveLinearisation(solve_convex=lambda problem, start, tol: LinearProgram().solve(problem))
     rng = np.random.default_rng(5)
     restarts = [plain.descend(problem, rng.normal(size=8), plain.longest).objectives[-1] for _ in range(20)]
     assert model.certificate_.primal <= min(restarts) * (1 + 1e-9)

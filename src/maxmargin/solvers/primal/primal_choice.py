@@ -26,7 +26,7 @@ from maxmargin.solvers.primal.successive import SuccessiveLinearisation
 from maxmargin.solvers.primal.warm_newton import DescentThenNewton, sample_start
 
 _EXPLICIT_COLUMNS = 1500
-_FINEST_GAP = 1e-11  # rounding hides a finer one, and a solver that is asked for it takes all its steps
+_INNER_STEPS = 200  # of a convex problem inside successive linearisation
 _LARGEST_PROGRAM = 2_000_000  # numbers in a table whose linear program takes seconds
 _LONGEST_PROGRAM = 2000
 _PENALTIES = ("l2", "l1", "l0", "l1l2", "l0l2", "none")
@@ -42,7 +42,7 @@ _MAKERS: dict[str, Callable[[float, int, int], Any]] = {
     "proximal_coordinate": lambda tol, max_iter, seed: ProximalCoordinateDescent(tol=tol, max_iter=max_iter),
     "linear_program": lambda tol, max_iter, seed: LinearProgram(tol=tol, max_iter=max_iter),
     "successive": lambda tol, max_iter, seed: SuccessiveLinearisation(
-        solve_convex=_convex(max(1e-3 * tol * tol, _FINEST_GAP)),
+        solve_convex=_convex,
         tol=tol,
         max_iter=max_iter,
         random_state=seed,
@@ -50,14 +50,13 @@ _MAKERS: dict[str, Callable[[float, int, int], Any]] = {
 }
 
 
-def _convex(tol: float) -> Callable[[LossPenalty, FloatArray | None], Solution]:
-    """A solver of the convex problems inside successive linearisation."""
-
-    def solve(problem: LossPenalty, start: FloatArray | None) -> Solution:
-        solution: Solution = _MAKERS[choose(problem)](tol, 2000, 0).solve(problem, start=start)
-        return solution
-
-    return solve
+def _convex(problem: LossPenalty, start: FloatArray | None, tol: float) -> Solution:
+    """Solve a convex problem inside successive linearisation."""
+    solver = _MAKERS[choose(problem)](tol, _INNER_STEPS, 0)
+    if isinstance(solver, ProximalCoordinateDescent):
+        solver = replace(solver, settled=1e4 * tol)  # a descent only needs a lower objective
+    solution: Solution = solver.solve(problem, start=start)
+    return solution
 
 
 def primal_penalty(name: str, sparsity: float, alpha: float) -> Penalty:

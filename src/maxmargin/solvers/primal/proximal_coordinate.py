@@ -67,6 +67,7 @@ class ProximalCoordinateDescent:
 
     tol: float = 1e-4
     max_iter: int = 500
+    settled: float = 0.0  # stop where five steps lower the objective by less than this share of it
 
     def can_solve(self, problem: LossPenalty) -> bool:
         return problem.loss.smooth and problem.penalty.convex
@@ -77,12 +78,16 @@ class ProximalCoordinateDescent:
         began = perf_counter()
         terms = weighted_loss(problem)
         state = first_state(problem, terms, start)
-        status, iteration, gap = Status.MAX_ITER, 0, inf
+        status, iteration, gap, values = Status.MAX_ITER, 0, inf, [state.value]
         for iteration in range(1, self.max_iter + 1):
             moved = proximal_step(problem, terms, state)
             if callback is not None:
                 callback(iteration, state.value)
             state.u = terms.slope(state.f)
+            values.append(state.value)
+            if len(values) > 5 and values[-6] - values[-1] < self.settled * abs(values[-1]):
+                status = Status.STALLED
+                break
             if closed(state.decrement, state.value, self.tol, problem.rounding) or not moved:
                 dual, _, _ = problem.dual_value(state.u)
                 before, gap = gap, state.value - dual

@@ -15,33 +15,41 @@ from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Solution, Status
 
 _SHARES = (0.3, 0.2, 0.14, 0.1, 0.07, 0.05, 0.03)  # of the tangent at zero; neighbours can end far apart
-Solve = Callable[[LossPenalty, FloatArray | None], Solution]
+_ROUGH = 1e-5  # relative decrease of the objective below which a descent has found its valley
+_ROUGH_GAP = 1e-6  # relative gap of the convex problems of such a descent
+_FINEST_GAP = 1e-11  # rounding hides a finer one
+Solve = Callable[[LossPenalty, FloatArray | None, float], Solution]
 
 
 @dataclass(frozen=True)
 class Descent:
-    """One descent: the objective by iteration and the answer."""
+    """One descent: the objective by iteration, the solution, and whether it is stationary."""
 
     objectives: list[float]
     solution: Solution
     converged: bool
+
+    @property
+    def reached(self) -> float:
+        return self.objectives[-1]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuccessiveLinearisation:
     """min over w, b   sum_i c_i L + l2/2 ||w||^2 + l1 ||w||_1 + l0 sum_j (1 - exp(-alpha |w_j|)).
 
-    The concave part is replaced by its tangent at the present w, which gives a convex problem with a weighted
+    The concave part is replaced by its tangent at the current w, which gives a convex problem with a weighted
     l1 norm (a linear program for the hinge without l2: Bradley & Mangasarian 1998, algorithm 2.1; a
     difference-of-convex step otherwise: Neumann, Schnoerr & Steidl 2005). The objective falls at every step
     and the limit is a stationary point.
 
     A stationary point depends on the start. Several are tried: zero (the l1 solution), solutions with lighter
-    tangents, and ``n_random`` random ones; the best is then improved by taking its
-    columns out one at a time while that helps. The trace has the objectives of every descent.
+    tangents, and ``n_random`` random ones. Each descent ends when the objective has stopped falling; the best
+    one is improved by taking its columns out one at a time while that helps, and continued until it is
+    stationary to ``tol``. The trace has the objectives of every descent.
 
-    ``max_iter`` and ``n_iter`` count the convex problems of all descents, of which one has ``longest`` at
-    most.
+    ``max_iter`` and ``n_iter`` count the convex problems of all descents; one descent has at most
+    ``longest``.
     """
 
     solve_convex: Solve
@@ -62,11 +70,16 @@ class SuccessiveLinearisation:
         for w in self._starts(problem, start):
             if not (left := self._left(runs)):
                 break
-            runs.append(self.descend(problem, w, left))
+            runs.append(self.descend(problem, w, left, _ROUGH))
             if callback is not None:
-                callback(len(runs), min(run.objectives[-1] for run in runs))
-        best = min(runs, key=lambda run: run.objectives[-1])
-        best = self._without_columns(problem, best, runs)
+                callback(len(runs), min(run.reached for run in runs))
+        best = self._without_columns(problem, min(runs, key=lambda run: run.reached), runs)
+        while not best.converged and (left := self._left(runs)):
+            runs.append(self.descend(problem, best.solution.x[:-1], left, 0.0))
+            stuck = runs[-1].reached >= best.reached and len(runs[-1].objectives) == self.longest
+            best = runs[-1]
+            if stuck:
+                break
         return Solution(
             x=best.solution.x,
             multipliers=best.solution.multipliers,
@@ -79,28 +92,33 @@ class SuccessiveLinearisation:
     def _left(self, runs: list[Descent]) -> int:
         return self.max_iter - sum(len(run.objectives) for run in runs)
 
-    def descend(self, problem: LossPenalty, w: FloatArray, left: int) -> Descent:
-        """The successive linearisation algorithm from the weights w, with ``left`` steps at most."""
+    def descend(self, problem: LossPenalty, w: FloatArray, left: int, rough: float = 0.0) -> Descent:
+        """The successive linearisation algorithm from the weights w, with ``left`` steps at most.
+
+        It ends at a stationary point, or when a step lowers the objective by less than ``rough`` of it.
+        """
         objectives: list[float] = []
         theta: FloatArray | None = None
-        tangent = problem.penalty.linearised(w)
+        tangent = problem.penalty.tangent(w)
+        gap = _ROUGH_GAP if rough else max(1e-3 * self.tol**2, _FINEST_GAP)
         for _ in range(min(left, self.longest)):
-            solution = self._tangent_problem(problem, tangent, theta)
+            solution = self._tangent_problem(problem, tangent, theta, gap)
             theta = solution.x
             objectives.append(problem.value(theta))
             before, w = w, theta[:-1]
-            touched, tangent = tangent, problem.penalty.linearised(w)
+            touched, tangent = tangent, problem.penalty.tangent(w)
             # what the tangent turned is what the first-order condition still lacks
-            moved = np.max(np.maximum(np.abs(w - before), np.abs(tangent - touched)), initial=0.0)
-            if moved <= 0.1 * self.tol:
-                return Descent(objectives, solution, True)
+            turned = np.abs(tangent.l1 - touched.l1)
+            if np.max(np.maximum(np.abs(w - before), turned), initial=0.0) <= 0.1 * self.tol:
+                return Descent(objectives, solution, not rough)
+            if len(objectives) > 1 and objectives[-2] - objectives[-1] < rough * abs(objectives[-1]):
+                break
         return Descent(objectives, solution, False)
 
     def _tangent_problem(
-        self, problem: LossPenalty, weights: FloatArray, theta: FloatArray | None
+        self, problem: LossPenalty, tangent: Penalty, theta: FloatArray | None, gap: float
     ) -> Solution:
-        tangent = Penalty(l2=problem.penalty.l2, l1=weights)
-        return self.solve_convex(replace(problem, penalty=tangent), theta)
+        return self.solve_convex(replace(problem, penalty=tangent), theta, gap)
 
     def _starts(self, problem: LossPenalty, start: FloatArray | None) -> Iterator[FloatArray]:
         p = problem.X.shape[1]
@@ -110,7 +128,8 @@ class SuccessiveLinearisation:
         yield np.zeros(p)
         full = problem.penalty.linearised(np.zeros(p))
         for share in _SHARES:
-            yield self._tangent_problem(problem, share * full, None).x[:-1]
+            lighter = Penalty(l2=problem.penalty.l2, l1=share * full)
+            yield self._tangent_problem(problem, lighter, None, _ROUGH_GAP).x[:-1]
         rng = np.random.default_rng(self.random_state)
         for _ in range(self.n_random):
             yield rng.exponential(1.0 / problem.penalty.alpha, size=p)
@@ -120,16 +139,15 @@ class SuccessiveLinearisation:
         for _ in range(20):
             w = best.solution.x[:-1]
             used = np.flatnonzero(w)
-            used = used[np.argsort(np.abs(w[used]))][:5]
             better = None
-            for j in used:
+            for j in used[np.argsort(np.abs(w[used]))][:5]:
                 trial = w.copy()
                 trial[j] = 0.0
                 if not (left := self._left(runs)):
                     return best
-                run = self.descend(problem, trial, left)
+                run = self.descend(problem, trial, left, _ROUGH)
                 runs.append(run)
-                if run.objectives[-1] < best.objectives[-1] - 1e-9 * abs(best.objectives[-1]):
+                if run.reached < best.reached - 2 * _ROUGH * abs(best.reached):
                     better = run
                     break
             if better is None:

@@ -17,7 +17,7 @@ class Status(Enum):
     MAX_ITER = "stopped at max_iter before the tolerance was reached"
     TIME_LIMIT = "stopped at time_limit before the tolerance was reached"
     INTERRUPTED = "interrupted by the user before the tolerance was reached"
-    STALLED = "stopped because no further progress was possible in float64"
+    STALLED = "stopped because steps in float64 no longer made useful progress"
     UNBOUNDED = "the dual is unbounded: the primal has no feasible point"
 
     @property

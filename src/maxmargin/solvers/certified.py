@@ -36,9 +36,14 @@ def solve_certified(
         if solution.status is not Status.CONVERGED or solver.accepts(certificate):
             break
         tol /= 4
+        reached = certificate.kkt
         again = replace(solver, tol=tol).solve(problem, start=solution.x, callback=callback)
         solution = _both(solution, again)
         certificate = _check(problem, solution, solver, full)
+        if certificate.kkt > 0.9 * reached:
+            break
+    if solution.status is Status.CONVERGED and not solver.accepts(certificate):
+        solution = replace(solution, status=Status.STALLED)  # rounding hides from the solver what is left
     return solution, certificate
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin.base.threads import run
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.problems.formulations import Expansion, Formulation, Regression
-from maxmargin.problems.solution import Ending, Solution
+from maxmargin.problems.solution import Ending, Solution, Status
 from maxmargin.solvers.dual.gram.gram_problem import Watch
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
 from maxmargin.solvers.dual.gram.warm_starts import GramState, PlacedProblem
@@ -133,7 +133,10 @@ def solve_cell(
         watch = watch_of(cell, len(problem))
         t, v = start or placed.first_start()
         state = placed.state(t, v, placed.gram.solve(t, v, watch))
-        if not wide and (cell.full or gram.too_coarse(setting.rows, placed.weights_of(state.t), watch.tol)):
+        stalled = state.ending.status is Status.STALLED
+        if not wide and (
+            cell.full or stalled or gram.too_coarse(setting.rows, placed.weights_of(state.t), watch.tol)
+        ):
             wide = True
             placed = place(gram.wide())
             state = _again(placed, state, watch)

@@ -17,13 +17,14 @@ import numpy as np
 from maxmargin.base.threads import check_stop, run
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual import pair_of_classes
+from maxmargin.compute.dual.block_solver import Signed
+from maxmargin.compute.dual.bounds import multiplier
 from maxmargin.compute.dual.pair_of_classes import PairAnswers
 from maxmargin.problems.formulations import Classification
 from maxmargin.problems.solution import Ending, Status, worst_ending
-from maxmargin.solvers.dual.gram.chains import ChainCell
+from maxmargin.solvers.dual.gram.chains import ChainCell, watch_of
+from maxmargin.solvers.dual.gram.gram_problem import GramProblem, interior_patience
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
-
-_NO_LIMIT = 2**62
 
 
 def class_range(codes: IntArray, k: int) -> tuple[int, int]:
@@ -180,15 +181,56 @@ def _solve(
     origin = np.arange(len(bounds)) - n_folds
     origin[:n_folds] = np.arange(n_folds) - 1
     solver = cells[0].solver
-    max_steps = solver.max_iter if solver.max_iter >= 0 else _NO_LIMIT
+    patience = interior_patience(len(rows))
+    max_steps = solver.max_iter if solver.max_iter >= 0 else patience
     problems = (y, bounds, ridges, origin, solver.tol, max_steps)
     answers = _solve_on(blocks.matrix(pair), *problems)
     if blocks.gram.too_coarse(rows, answers.t, solver.tol):
         answers = _solve_on(blocks.gram.wide_part(rows), *problems)
+    endings = [
+        ending_of(int(answers.steps[p]), float(answers.violations[p]), solver.tol, max_steps)
+        for p in range(len(bounds))
+    ]
+    if solver.max_iter < 0:
+        for p in np.flatnonzero(answers.violations > solver.tol):
+            endings[p] = _finish(
+                blocks.gram.wide_part(rows), y, bounds[p], ridges[p], answers, int(p), cells[0]
+            )
     lost = (answers.sums + answers.biases[:, None] > 0) != (y > 0)
-    figures = zip(answers.steps.tolist(), answers.violations.tolist(), strict=True)
-    endings = [ending_of(steps, violation, solver.tol, max_steps) for steps, violation in figures]
     return _SolvedPair(rows, answers.t, answers.biases, lost, endings)
+
+
+def _finish(
+    K: AnyArray,
+    y: FloatArray,
+    bound: FloatArray,
+    ridge: FloatArray,
+    answers: PairAnswers,
+    p: int,
+    cell: ChainCell,
+) -> Ending:
+    """Solve a problem of a pair in float64 on which pairwise steps crawl."""
+    problem, point = hinge_problem(K, y, bound, ridge)
+    t = answers.t[p, point]
+    v = problem.sums_of(t)
+    ending = problem.solve(t, v, watch_of(cell, len(t)))
+    answers.t[p], answers.sums[p] = 0.0, v
+    answers.t[p, point] = t
+    s = problem.signed
+    answers.biases[p] = -multiplier(problem.gradient(t, v), t, s.lo, s.hi)
+    return Ending(ending.status, int(answers.steps[p]) + ending.n_iter, ending.violation)
+
+
+def hinge_problem(
+    K: AnyArray, y: FloatArray, bound: FloatArray, ridge: FloatArray | None = None
+) -> tuple[GramProblem, IntArray]:
+    """min 1/2 t'(K + diag ridge)t - y't, sum t = 0, over the rows with a bound; and which rows these are."""
+    point = np.flatnonzero(bound)
+    y, upper = y[point], bound[point]
+    lo, hi = np.where(y < 0, -upper, 0.0), np.where(y > 0, upper, 0.0)
+    d = np.zeros(len(point)) if ridge is None else ridge[point]
+    signed = Signed(point, np.ones(len(point)), d, -y, lo, hi, np.zeros(len(point), dtype=np.int64))
+    return GramProblem(K, np.array([[0, len(K)]]), signed, 1), point
 
 
 def _solve_on(K: AnyArray, y: FloatArray, bounds: FloatArray, *problems: object) -> PairAnswers:

@@ -15,15 +15,14 @@ import numpy as np
 
 from maxmargin.base.threads import check_stop
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.dual.block_solver import Signed
 from maxmargin.compute.dual.bounds import multiplier
 from maxmargin.compute.dual.fold_problems import FoldAnswers, FoldMatrix, solve_folds
 from maxmargin.kernels import RBF
 from maxmargin.kernels.vector_base import resolve_gamma
 from maxmargin.problems.solution import Ending, worst_ending
 from maxmargin.solvers.dual.gram.chains import ChainCell, watch_of
-from maxmargin.solvers.dual.gram.class_pairs import ending_of
-from maxmargin.solvers.dual.gram.gram_problem import GramProblem
+from maxmargin.solvers.dual.gram.class_pairs import ending_of, hinge_problem
+from maxmargin.solvers.dual.gram.gram_problem import interior_patience
 from maxmargin.solvers.dual.gram.leave_one_out import leave_out
 from maxmargin.solvers.dual.gram.repeated_rows import MergedRows, RepeatedRows, Subset
 from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel, exponentiate
@@ -31,7 +30,6 @@ from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel, exponentiat
 Splits = list[tuple[IntArray, IntArray]]
 LARGEST_STRETCH = 1 / 4  # relative difference of gammas up to which one matrix serves them
 _REFRESH = 64  # moves of the centre before its statistic is summed afresh, so that rounding cannot pile up
-_MOST_STEPS = 10_000_000
 _CLOSE_UP = 0.9  # share of the columns left at which the others are put away
 
 
@@ -101,13 +99,38 @@ class SubsetFolds:
         start: FloatArray,
     ) -> tuple[FoldAnswers, Ending]:
         tol = self.problems.cell.solver.tol
+        most_steps = interior_patience(signs.shape[1])
         answers, cursor = FoldAnswers.empty(bounds.shape), np.array([0, -1])
         done = False
         while not done:
             check_stop()
-            done = solve_folds(matrix, stretch, signs, bounds, start, tol, _MOST_STEPS, answers, cursor)
-        worst = float(answers.violations.max())
-        return answers, ending_of(int(answers.steps.sum()), worst, tol, _MOST_STEPS)
+            done = solve_folds(matrix, stretch, signs, bounds, start, tol, most_steps, answers, cursor)
+        endings = [ending_of(int(answers.steps.sum()), 0.0, tol, most_steps)]
+        for f, m in zip(*np.nonzero(answers.violations > tol), strict=True):
+            endings.append(self._finish(matrix, stretch[f], signs[m], bounds[f, m], answers, (f, m)))
+        return answers, worst_ending(endings)
+
+    def _finish(
+        self,
+        matrix: FoldMatrix,
+        stretch: float,
+        y: FloatArray,
+        bound: FloatArray,
+        answers: FoldAnswers,
+        place: tuple[int, int],
+    ) -> Ending:
+        """Solve a fold in float64 on which pairwise steps crawl."""
+        K = matrix.K.astype(np.float64)
+        if stretch:
+            K *= np.exp(stretch * matrix.logs.astype(np.float64))
+        problem, point = hinge_problem(K, y, bound)
+        t = answers.t[place][point]
+        v = problem.sums_of(t)
+        ending = problem.solve(t, v, watch_of(self.problems.cell, len(t)))
+        s = problem.signed
+        answers.t[place][point] = t
+        answers.decisions[place] = v - multiplier(problem.gradient(t, v), t, s.lo, s.hi)
+        return ending
 
     def matrix(
         self, subset: Subset, view: int, gammas: FloatArray | None, merged: MergedRows
@@ -188,15 +211,6 @@ class SubsetLeaveOneOut(SubsetFolds):
             v = problem.sums_of(start)
             endings.append(leave_out(problem, start, v, self.problems.cell, decisions[0, m], 1))
         return decisions, t, worst_ending(endings)
-
-
-def hinge_problem(K: FloatArray, y: FloatArray, bound: FloatArray) -> tuple[GramProblem, IntArray]:
-    """min 1/2 t'Kt - y't with sum t = 0 over the rows with a bound, and which rows these are."""
-    point = np.flatnonzero(bound)
-    y, upper, ones = y[point], bound[point], np.ones(len(point))
-    lo, hi = np.where(y < 0, -upper, 0.0), np.where(y > 0, upper, 0.0)
-    signed = Signed(point, ones, np.zeros(len(point)), -y, lo, hi, np.zeros(len(point), dtype=np.int64))
-    return GramProblem(K, np.array([[0, len(K)]]), signed, 1), point
 
 
 class FewerColumns:

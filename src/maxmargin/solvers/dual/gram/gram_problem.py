@@ -19,6 +19,7 @@ from maxmargin.compute.dual.bounds import ROUNDING
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Ending, Status
 from maxmargin.solvers.dual.gram.free_system import FreeSystem, free_variables
+from maxmargin.solvers.dual.gram.interior_point import MOST_POINTS, interior_point
 from maxmargin.solvers.stopping import Budget, Referee
 
 _STEPS_AT_ONCE = 4_000
@@ -27,6 +28,8 @@ _SHARE = 0.6  # of the points at most, for a matrix of their own
 _PATIENCE = 30  # pairwise steps per free variable that take as long as Newton steps
 _WINDOW = 4  # chunks of steps over which the pace is measured
 _FEW = 64  # free variables with which pairwise steps are never slow
+_BEFORE_INTERIOR = 20_000  # pairwise steps at least, before an interior point is tried
+_AFTER_INTERIOR = 1_500_000  # steps at least, before a solve is given up
 _SETTLED = 0.003  # share of the free variables that may reach or leave a bound meanwhile
 
 
@@ -94,6 +97,7 @@ class GramProblem:
         pace = Pace(watch.tol)
         block = self.block
         before = steps
+        patience = interior_patience(len(self.signed.point))
         system: FreeSystem | None = None
         while True:
             free = self.free(t)
@@ -110,7 +114,15 @@ class GramProblem:
             pace.note(violation, int(np.count_nonzero(now_free != free)))
             if steps - before > 2 * _STEPS_AT_ONCE:
                 block = max(self.block, min(n_free // 4, _LARGEST_BLOCK))
-            if made == 0 or pace.is_slow(n_free):
+            taken = steps - before
+            is_small = len(self.signed.point) <= 2 * MOST_POINTS
+            if is_small and taken > (max(_AFTER_INTERIOR, 10 * patience) if pace.direct else patience):
+                if pace.direct or self.K.dtype != np.float64:
+                    return Ending(Status.STALLED, taken, violation)
+                pace.direct = True
+                self._interior_step(t, v, watch.tol)
+                system = None
+            elif made == 0 or pace.is_slow(n_free):
                 system, moved = self._newton_step(t, v, watch.tol, system)
                 pace.restart(moved)
             elif watch.shrinking:
@@ -175,6 +187,20 @@ class GramProblem:
         self.add(v, s.point[which], s.tau[which] * change)
         return made
 
+    def _interior_step(self, t: FloatArray, v: FloatArray, tol: float) -> None:
+        """Go on from an interior point where that violates the conditions less."""
+        new = interior_point(self.K, self.signed, self.n_groups, t, tol)
+        if new is None:
+            return
+        sums = v.copy()
+        self.add(sums, self.signed.point, self.signed.tau * (new - t))
+        if self.violation(new, sums) < self.violation(t, v) or self._value(new, sums) < self._value(t, v):
+            t[:], v[:] = new, sums
+
+    def _value(self, t: FloatArray, v: FloatArray) -> float:
+        s = self.signed
+        return float(0.5 * (s.tau * t) @ v[s.point] + 0.5 * (s.d @ (t * t)) + s.c @ t)
+
     def _newton_step(
         self, t: FloatArray, v: FloatArray, tol: float, system: FreeSystem | None
     ) -> tuple[FreeSystem | None, bool]:
@@ -223,6 +249,7 @@ class Pace:
         self._n_changed = 0
         self._moved = False
         self.failed = False  # the last Newton step moved nothing
+        self.direct = False  # an interior point was tried: Newton steps then pay with few variables too
 
     def note(self, violation: float, n_changed: int) -> None:
         """The violation after a chunk of steps, and how many variables reached or left a bound in it."""
@@ -236,7 +263,7 @@ class Pace:
 
     def is_slow(self, n_free: int) -> bool:
         """True when more than _PATIENCE steps per free variable lie ahead, or soon after a Newton step."""
-        if n_free < _FEW:
+        if n_free < _FEW and not self.direct:
             return False
         if self._moved:
             return len(self._violations) * _STEPS_AT_ONCE >= n_free
@@ -247,6 +274,11 @@ class Pace:
         return bool(np.log(last / self._tol) * _STEPS_AT_ONCE > _PATIENCE * n_free * max(fall, 0.0))
 
 
+def interior_patience(n_variables: int) -> int:
+    """Pairwise steps that take about as long as an interior point; float64 decides what takes more."""
+    return _BEFORE_INTERIOR + n_variables**3 // 400
+
+
 def on_bounds(t: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
     """Values within rounding of a bound are put on it, so that they count as bounded."""
     slack = ROUNDING * np.minimum(hi - lo, np.abs(t).max(initial=0.0))
@@ -254,4 +286,4 @@ def on_bounds(t: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
     return np.where(t <= lo + slack, lo, t)
 
 
-__all__ = ["GramProblem", "Pace", "Status", "Watch", "on_bounds"]
+__all__ = ["GramProblem", "Pace", "Watch", "interior_patience", "on_bounds"]

@@ -14,7 +14,8 @@ import maxmargin as mm
 rng = np.random.default_rng(0)
 n = 2000
 then = pd.DataFrame({"age": rng.normal(45, 12, n), "income": np.exp(rng.normal(10, 0.5, n))})
-y = (rng.random(n) < 1 / (1 + np.exp((then["age"] - 35) / 10))).astype(int)
+log_odds = (then["age"] - 35) / 10 + np.log(then["income"]) - 10
+y = (rng.random(n) < 1 / (1 + np.exp(log_odds))).astype(int)
 card = mm.Scorecard().fit(then, y)
 
 now = pd.DataFrame({"age": rng.normal(38, 12, n), "income": np.exp(rng.normal(10, 0.5, n))})

@@ -30,6 +30,7 @@ from maxmargin.base.typing import (
 from maxmargin.compute.online.perceptron_block import perceptron_block
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.machines.kernel_estimator import KernelExpansion, stack_rows, take_rows
+from maxmargin.machines.linear.base import check_weight_sizes
 from maxmargin.machines.online.online_learners import why_stopped
 from maxmargin.problems.mean_hinge import lower_bounded, widest_gap
 from maxmargin.problems.multiclass import (
@@ -96,6 +97,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self.kernel_, points = self.prepare_rows(X)
         self.classes_, codes = class_codes(y, len(points), self)
         weights = example_weights(sample_weight, self.class_weight, self.classes_, codes, balance_sums=True)
+        check_weight_sizes(weights)
         machines = self._machines(points, codes, weights, 0)
         self._begin(len(machines))
         self._run(machines)

@@ -15,6 +15,7 @@ from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_count, check_fraction
 from maxmargin.base.tables import check_squares, class_codes, example_weights, fitted_table
 from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike, WeightLike
+from maxmargin.machines.linear.base import check_weight_sizes
 from maxmargin.machines.linear.linear_pieces import survey_classes
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -76,7 +77,13 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
             check_fraction("shrinkage", self.shrinkage)
         pieces = as_pieces(X, y, sample_weight)
         moments = self._moments(X, y, sample_weight) if pieces is None else self._moments_of_pieces(pieces)
-        counts, means, within, fourth = moments
+        with np.errstate(all="ignore"):
+            return self._finish(*moments)
+
+    def _finish(
+        self, counts: FloatArray, means: FloatArray, within: FloatArray, fourth: float | None
+    ) -> FisherDiscriminant:
+        """The axes and what follows from them."""
         K, n = len(self.classes_), float(counts.sum())
         self.xbar_ = counts @ means / n
         freedom = max(n - K, 1.0)
@@ -86,6 +93,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         keep = self._how_many(K, means.shape[1])
         self.eigenvalues_, self.axes_ = values[:keep] / freedom, axes[:, :keep]
         self.certificate_ = self._certify(within, spread, values[:keep], n)
+        if not np.isfinite(self.axes_).all():
+            raise ValueError("the axes are too large for floating-point numbers: scale the columns of X.")
         self._orient(means)
         self.explained_ratio_ = values[:keep] / max(float(values.sum()), 1e-300)
         self.centroids_ = (means - self.xbar_) @ self.axes_
@@ -102,6 +111,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         check_squares(X)
         self.classes_, codes = class_codes(y, X.shape[0], self)
         weights = example_weights(sample_weight, None, self.classes_, codes)
+        check_weight_sizes(weights)
         K = len(self.classes_)
         counts = np.bincount(codes, weights=weights, minlength=K).astype(np.float64, copy=False)
         means = np.array([weights[codes == k] @ X[codes == k] / counts[k] for k in range(K)])

@@ -19,12 +19,11 @@ from maxmargin.base.parameters import (
     check_positive,
     check_positives,
 )
-from maxmargin.base.tables import checked_numbers, numbers_or_csr, row_weights
 from maxmargin.base.threads import blas_threads_for, effective_threads
 from maxmargin.base.typing import FloatArray, RandomStateLike, TableLike, TargetLike, WeightLike
 from maxmargin.compute.tables.design import Design, design
 from maxmargin.compute.tables.inner_products import squared_norms
-from maxmargin.machines.linear.base import LinearRegressor
+from maxmargin.machines.linear.base import LinearRegressor, finite_or_refused
 from maxmargin.machines.linear.linear_pieces import number_problem, survey_numbers
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -64,14 +63,6 @@ class Squares(LinearRegressor):
         check_positive("tol", self.tol)
         for name in ("path_", "history_", "trace_"):  # an earlier fit may have had the other solver
             self.__dict__.pop(name, None)
-
-    def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, FloatArray, FloatArray]:
-        X = numbers_or_csr(self, X)
-        y = checked_numbers(y, X.shape[0], self)
-        with np.errstate(over="ignore"):
-            if not np.isfinite(np.square(y).sum()):
-                raise ValueError("the squares of y are too large for floating-point numbers: scale y.")
-        return X, y, row_weights(sample_weight, X.shape[0])
 
     def _problem(self, table: Design, y: FloatArray, weights: FloatArray, l2: float) -> LossPenalty:
         return LossPenalty(
@@ -193,12 +184,13 @@ class LeastSquares(Squares):
             theta, self.rank_ = least_squares(pieces, seen, self.fit_intercept)
             self._store(problem, theta)
             return self
-        X, y, weights = self._validate(X, y, sample_weight)
+        X, y, weights = self.validated(X, y, sample_weight)
         problem = self._problem(design(X, self.n_jobs), y, weights, 0.0)
-        if self.solver == "sgd":
-            self._descend(problem, X)
-        else:
-            self._store(problem, self._solve(X, problem))
+        with finite_or_refused(self):
+            if self.solver == "sgd":
+                self._descend(problem, X)
+            else:
+                self._store(problem, self._solve(X, problem))
         return self
 
     def _solve(self, X: Any, problem: LossPenalty) -> FloatArray:
@@ -290,9 +282,10 @@ class Ridge(Squares):
             theta = self._choose(ridge_path_in_pieces(pieces, seen, alphas, self.fit_intercept))
             self._store(self._pieces_problem(pieces, seen, 2.0 * self.alpha_), theta)
             return self
-        X, y, weights = self._validate(X, y, sample_weight)
+        X, y, weights = self.validated(X, y, sample_weight)
         table = design(X, self.n_jobs)
-        with blas_threads_for(table.shape[1]):  # threads of BLAS that wait would be in the way of ours
+        # threads of BLAS that wait would be in the way of ours
+        with blas_threads_for(table.shape[1]), finite_or_refused(self):
             if self.solver == "sgd":
                 self.alpha_: float = float(alphas[0])
                 self._descend(self._problem(table, y, weights, 2.0 * self.alpha_), X)

@@ -18,7 +18,7 @@ from maxmargin.base.typing import (
     WeightLike,
 )
 from maxmargin.compute.tables.design import Design, design
-from maxmargin.machines.linear.base import LinearClassifier
+from maxmargin.machines.linear.base import LinearClassifier, finite_or_refused
 from maxmargin.machines.linear.linear_pieces import binary_problems, check_newton, survey_classes
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -120,9 +120,10 @@ class LinearSVC(LinearClassifier):
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         pieces = as_pieces(X, y, sample_weight)
-        fits = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
-        thetas = np.array([solution.x for solution, _ in fits])
-        self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
+        with finite_or_refused(self):
+            fits = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
+            thetas = np.array([solution.x for solution, _ in fits])
+            self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
         self.solutions_ = [solution for solution, _ in fits]
         self.solution_ = self.solutions_[0]
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])

@@ -13,10 +13,9 @@ from maxmargin.base.parameters import (
     check_not_negative,
     check_positive,
 )
-from maxmargin.base.tables import checked_numbers, numbers_or_csr, row_weights
 from maxmargin.base.typing import RandomStateLike, TableLike, TargetLike, WeightLike
 from maxmargin.compute.tables.design import design
-from maxmargin.machines.linear.base import LinearRegressor
+from maxmargin.machines.linear.base import LinearRegressor, finite_or_refused
 from maxmargin.machines.linear.linear_pieces import check_newton, number_problem, survey_numbers
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -86,9 +85,10 @@ class LinearSVR(LinearRegressor):
         check_count("max_iter", self.max_iter)
         check_choice("penalty", self.penalty, ("l2", "l1", "l1l2", "none"))
         pieces = as_pieces(X, y, sample_weight)
-        fitted = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
-        self.solution_, self.certificate_ = fitted
-        self.coef_, self.intercept_ = self.solution_.x[:-1], float(self.solution_.x[-1])
+        with finite_or_refused(self):
+            fitted = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
+            self.solution_, self.certificate_ = fitted
+            self.coef_, self.intercept_ = self.solution_.x[:-1], float(self.solution_.x[-1])
         self.n_iter_ = self.solution_.n_iter
         warn_unsolved(self.certificate_, self.tol, "LinearSVR", f"raise max_iter={self.max_iter} or scale X")
         return self
@@ -100,11 +100,11 @@ class LinearSVR(LinearRegressor):
         return primal_penalty(self.penalty, self.sparsity, 5.0)
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[Solution, Certificate]:
-        X = numbers_or_csr(self, X)
+        X, y, weights = self.validated(X, y, sample_weight)
         problem = LossPenalty(
             X=design(X, self.n_jobs),
-            y=checked_numbers(y, X.shape[0], self),
-            c=self.C * row_weights(sample_weight, X.shape[0]),
+            y=y,
+            c=self.C * weights,
             loss=self._loss(),
             penalty=self._penalty(),
             fit_intercept=self.fit_intercept,

@@ -34,7 +34,7 @@ from maxmargin.base.typing import (
     WeightLike,
 )
 from maxmargin.compute.tables.design import Design, design
-from maxmargin.machines.linear.base import LinearClassifier
+from maxmargin.machines.linear.base import LinearClassifier, finite_or_refused
 from maxmargin.machines.linear.linear_pieces import (
     binary_problems,
     find_separation_in_pieces,
@@ -160,8 +160,12 @@ class LogisticRegression(LinearClassifier):
         self.check_parameters()
         self._history: list[tuple[int, int, float]] = []
         pieces = as_pieces(X, y, sample_weight)
-        fits, masses = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
-        self._store(fits)
+        with finite_or_refused(self):
+            if pieces is None:
+                fits, masses = self._fit_memory(X, y, sample_weight)
+            else:
+                fits, masses = self._fit_pieces(pieces)
+            self._store(fits)
         self._null_log_likelihood = _null_log_likelihood(masses, self.fit_intercept)
         self._n_observations = float(masses.sum())
         if self.separation_ is None:

@@ -29,7 +29,7 @@ from maxmargin.base.typing import (
     TargetLike,
     WeightLike,
 )
-from maxmargin.machines.linear.base import LinearClassifier
+from maxmargin.machines.linear.base import LinearClassifier, finite_or_refused
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.mean_hinge import MeanHinge, Measured, widest_gap
 from maxmargin.problems.multiclass import (
@@ -94,16 +94,18 @@ class OnlineClassifier(LinearClassifier):
         X, codes, weights = self._validate(X, y, sample_weight)
         self._begin(X.shape[1], **start)
         tasks = self._tasks(codes)
-        self._prepare(X, tasks, weights)
-        for _ in range(self.max_iter):
-            mistakes, loss = self._pass(X, tasks, weights)
-            if self.verbose:
-                print(f"{type(self).__name__}: pass {len(self._rows)}, mistakes {mistakes}, loss {loss:.6g}")
-            if self._finished(mistakes):
-                break
-        self._complete_passes(weights, tasks)
-        self._store()
-        self._conclude(X, tasks, weights)
+        with finite_or_refused(self):
+            self._prepare(X, tasks, weights)
+            for _ in range(self.max_iter):
+                mistakes, loss = self._pass(X, tasks, weights)
+                if self.verbose:
+                    name = type(self).__name__
+                    print(f"{name}: pass {len(self._rows)}, mistakes {mistakes}, loss {loss:.6g}")
+                if self._finished(mistakes):
+                    break
+            self._complete_passes(weights, tasks)
+            self._store()
+            self._conclude(X, tasks, weights)
         return self
 
     @all_or_nothing

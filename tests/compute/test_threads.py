@@ -1,4 +1,4 @@
-"""Work on threads after other work was given up."""
+"""Calls on threads after an earlier call failed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maxmargin.base.threads import run
 
 
 def test_work_does_not_wait_for_tasks_that_were_given_up() -> None:
-    """Tasks that look at the stop sign late keep their threads, and the next work gets others."""
+    """Tasks that see the stop event late keep their threads, and the next call gets others."""
     released = threading.Event()
 
     def fails() -> None:

@@ -1,4 +1,4 @@
-"""How much memory kernel rows may take."""
+"""Memory for kernel rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MEGABYTE = 1 << 20
 
 
 def available_bytes() -> int:
-    """Memory that is free now, or a quarter of a gigabyte where the system does not say."""
+    """Free memory, or 256 MB where the system does not report it."""
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:

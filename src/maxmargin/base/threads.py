@@ -20,7 +20,7 @@ def effective_threads(n_jobs: int | None) -> int:
     """Number of threads for one fit: all cores by default, one inside a joblib worker.
 
     ``n_jobs`` counts as in joblib (-1 all cores, -2 all but one); ``None`` means "as many as are free",
-    which is every core in a plain program and one core where somebody else already runs in parallel.
+    which is every core in a plain program and one core inside a parallel worker.
     """
     cores = _cores()
     if n_jobs is not None:
@@ -35,7 +35,7 @@ def effective_threads(n_jobs: int | None) -> int:
 
 @cache
 def _cores() -> int:
-    """The cores that this process may use; asking takes as long as a small product."""
+    """Number of cores that this process may use; finding out takes as long as a small product."""
     cores: int = joblib.cpu_count()
     return cores
 
@@ -62,19 +62,19 @@ def run(tasks: Sequence[Callable[[], Any]], n_threads: int) -> list[Any]:
             return [future.result() for future in futures]
         except BaseException:
             stop.set()
-            _pool.cache_clear()  # the next work does not wait for tasks that look at the sign late
+            _pool.cache_clear()  # later calls do not wait for tasks that see the stop event late
             raise
 
 
 class StoppedError(Exception):
-    """A task was told to stop because its siblings failed or the user interrupted them."""
+    """Another task of the same call failed, or the user interrupted it, so this task stops."""
 
 
 _local = threading.local()
 
 
 def check_stop() -> None:
-    """Raise StoppedError in a task that nobody waits for any more; long tasks call it now and then."""
+    """Raise StoppedError in a task whose result is no longer needed; long tasks call it now and then."""
     stop = getattr(_local, "stop", None)
     if stop is not None and stop.is_set():
         raise StoppedError
@@ -117,5 +117,5 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 def blas_threads_for(size: int) -> AbstractContextManager[None]:
-    """One BLAS thread for factorisations of small matrices, on which several would wait for each other."""
+    """One BLAS thread for factorisations of small matrices: several would wait for each other."""
     return single_threaded_blas() if size <= _SMALL_MATRIX else nullcontext()

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from maxmargin.base.tables import checked_table
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.kernel_values.tiles import fill_by_tiles, fill_dear
+from maxmargin.compute.kernel_values.tiles import fill_by_tiles, fill_expensive
 from maxmargin.kernels.points import work_order
 
 
@@ -79,7 +79,7 @@ class Kernel(ABC):
         if out is None:
             out = np.empty((len(A), len(columns)), dtype=np.result_type(A.dtype, columns.dtype))
         if self.whole:
-            self._fill_dear(A, B, out, n_threads)
+            self._fill_expensive(A, B, out, n_threads)
             return out
 
         def fill(rows: slice, cols: slice, tile: FloatArray) -> None:
@@ -90,7 +90,7 @@ class Kernel(ABC):
             np.fill_diagonal(out, self.diagonal(A))
         return out
 
-    def _fill_dear(self, A: Any, B: Any, out: FloatArray, n_threads: int) -> None:
+    def _fill_expensive(self, A: Any, B: Any, out: FloatArray, n_threads: int) -> None:
         columns = A if B is None else B
 
         def compute(rows: IntArray, cols: IntArray) -> FloatArray:
@@ -98,7 +98,7 @@ class Kernel(ABC):
             self.evaluate(A.take(rows), columns.take(cols), tile)
             return tile
 
-        fill_dear(compute, out, work_order(A), None if B is None else work_order(B), n_threads)
+        fill_expensive(compute, out, work_order(A), None if B is None else work_order(B), n_threads)
         if B is None:
             np.fill_diagonal(out, self.diagonal(A))
 

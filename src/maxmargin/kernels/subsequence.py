@@ -15,7 +15,7 @@ from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.intrinsics.lanes import LANES
 from maxmargin.compute.kernel_values import subsequence_recursion as compute
-from maxmargin.compute.kernel_values.tiles import fill_dear
+from maxmargin.compute.kernel_values.tiles import fill_expensive
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import work_order
 from maxmargin.kernels.tokens import StringPoints, Tokens, check_tokens, encode, inverse_roots, text_column
@@ -205,7 +205,7 @@ class Subsequence(StringKernel):
         def tile(rows: IntArray, cols: IntArray) -> FloatArray:
             return self._combined(self._sums(A.take(rows), columns.take(cols)))
 
-        fill_dear(tile, values, work_order(A), None if B is None else work_order(B), n_threads)
+        fill_expensive(tile, values, work_order(A), None if B is None else work_order(B), n_threads)
         if self.normalize:
             left = self._factors_by_length(A)
             values *= left[:, :, None]

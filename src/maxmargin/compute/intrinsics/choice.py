@@ -25,9 +25,8 @@ def code_for(build: Callable[[Any], Any], plain: Function, trial: Function, *arg
     """
     if not COMPILES:
         return plain
-    twin = jit_row(plain)
     if PLAIN:
-        return twin
+        return jit_row(plain)
     try:
         clever = build(_llvm_code())
         if numba.version_info.short > NEWEST_TESTED:
@@ -42,7 +41,7 @@ def code_for(build: Callable[[Any], Any], plain: Function, trial: Function, *arg
             numba.__version__, type(refused).__name__, str(refused).split("\n")[0], plain.__name__,
             *NEWEST_TESTED,
         )  # fmt: skip
-        return twin
+        return jit_row(plain)
     return clever
 
 

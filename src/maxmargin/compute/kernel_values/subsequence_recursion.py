@@ -43,7 +43,7 @@ def _step(
     symbols: IntArray, lanes: IntArray, width: int, decay: float, unit: float, lag: float,
     levels: FloatArray, totals: FloatArray,
 ) -> None:  # fmt: skip
-    """Take one more symbol of the strings, after a silence in which all that is open decayed by ``lag``.
+    """Read one more symbol of the strings, after skipped symbols that let all open terms decay by ``lag``.
 
     Passes go from long to short, because a level continues the one below as it was before this symbol.
     """
@@ -93,8 +93,8 @@ def subsequence_tile(
 ) -> None:  # fmt: skip
     """totals_out[l - 1, a, b] = unit^l times the sum of decay^gaps over what a and b share in length l.
 
-    ``order_b`` sorts the second strings by length, so that a group wastes little on padding. A symbol that
-    no lane holds only lets everything decay: such symbols are counted and paid for together.
+    ``order_b`` sorts the second strings by length, so that groups need little padding. A symbol that
+    no lane holds only lets everything decay: such symbols are counted and applied together.
     """
     length, n_a, n_b = totals_out.shape
     longest = _longest(starts_b)

@@ -13,7 +13,7 @@ from maxmargin.base.typing import FloatArray, IntArray
 _TILE_BYTES = 1 << 20
 _TILE_ROWS = 256
 
-_DEAR_SIDE = 64  # rows and columns of a tile of costly values: many tasks, each short enough to wait for
+_SIDE = 64  # rows and columns of a tile of expensive values: many tasks, each short
 
 FillTile = Callable[[slice, slice, FloatArray], None]
 FillChosen = Callable[[IntArray, IntArray], FloatArray]
@@ -42,7 +42,7 @@ def fill_by_tiles(fill: FillTile, out: FloatArray, n_threads: int) -> None:
         run([partial(share, start) for start in range(n_threads)], n_threads)
 
 
-def fill_dear(
+def fill_expensive(
     compute: FillChosen, out: FloatArray, rows: IntArray, columns: IntArray | None, n_threads: int
 ) -> None:
     """Fill ``out`` of shape (..., n_rows, n_columns) with ``compute(some rows, some columns)``.
@@ -52,13 +52,13 @@ def fill_dear(
     through them. Without ``columns`` the matrix is symmetric and only one half is computed.
     """
     across = rows if columns is None else columns
-    starts = [(i, j) for i in range(0, len(rows), _DEAR_SIDE) for j in range(0, len(across), _DEAR_SIDE)]
+    starts = [(i, j) for i in range(0, len(rows), _SIDE) for j in range(0, len(across), _SIDE)]
     stopped = False
 
     def one(i: int, j: int) -> None:
         if stopped:
             return
-        mine, theirs = rows[i : i + _DEAR_SIDE], across[j : j + _DEAR_SIDE]
+        mine, theirs = rows[i : i + _SIDE], across[j : j + _SIDE]
         values = compute(mine, theirs)
         out[..., mine[:, None], theirs] = values
         if columns is None and i == j:

@@ -55,8 +55,8 @@ def quadratic_forms(
 ) -> None:
     """out[k, i] = z_i'(T + alpha_k I)^-1 z_i for the columns z_i of Z, of shape (m, n_columns).
 
-    ``v`` of the same shape as ``out`` is room to work in. Cost 3 m n_columns n_alphas. Four steps of the
-    recursion are made at once, because loading and storing would take longer than they do.
+    ``v`` of the same shape as ``out`` is workspace. Cost 3 m n_columns n_alphas. Four steps of the recursion
+    are taken at once, because loading and storing takes longer than the steps.
     """
     m, n = Z.shape
     v[:] = 0.0

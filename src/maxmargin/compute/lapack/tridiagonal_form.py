@@ -1,8 +1,8 @@
 """A = Q T Q' of a symmetric A, with an orthogonal Q and a tridiagonal T.
 
 LAPACK reduces A by reflections I - tau v v'. Those of a panel of columns are I - V U V' together, with an
-upper triangular U (Schreiber & Van Loan 1989). LAPACK multiplies panels of 32 columns, which wait for memory
-where the matrix is large; ours are wider.
+upper triangular U (Schreiber & Van Loan 1989). LAPACK multiplies panels of 32 columns, which are limited by
+memory where the matrix is large; ours are wider.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from maxmargin.compute.lapack.fortran import add_product, by_address, integer, l
 
 _WIDTH = 96  # of a panel
 _LARGE = 700  # from here on our panels are faster
-_ROOM = 64  # columns that LAPACK may work in
+_ROOM = 64  # columns of workspace for LAPACK
 
 
 def tridiagonal_form(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""The rule of the line search that the compiled and the plain Newton step share."""
+"""The bracket of the line search, used by the compiled and the plain Newton step."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def narrower(
 ) -> tuple[float, float, float, float, int]:
     """The bracket (ends, derivatives, last end moved) around a root, once the derivative at t is known.
 
-    An end that stays for the second time counts half (Illinois rule): otherwise the secant creeps beside a
-    corner. At the start the ends are 0 and infinity, and no end (0) has moved.
+    The derivative at an end that stays a second time is halved (Illinois rule): otherwise the secant creeps
+    beside a corner. At the start the ends are 0 and infinity, and no end (0) has moved.
     """
     if slope < 0.0:
         return t, slope, high, high_slope * (0.5 if last == -1 else 1.0), -1

@@ -24,7 +24,7 @@ _THREADED_ENTRIES = 1_000_000  # below, a product takes less time than waking a 
 
 
 class Design(Protocol):
-    """The products with X that a solver may ask for; ``X`` is the table itself."""
+    """The products with X that solvers use; ``X`` is the table itself."""
 
     X: Any
     shape: tuple[int, int]
@@ -195,7 +195,7 @@ class SparseDesign:
         self.threads = threads if X.nnz > _THREADED_ENTRIES else 1
         self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
         self.density = X.nnz / max(1, X.shape[0] * X.shape[1])
-        self._csc: Any = None  # made when columns are first asked for
+        self._csc: Any = None  # made when columns are first needed
         self._csr = rows_of(X)[:3]
 
     def _parts(self) -> list[slice]:

@@ -56,7 +56,7 @@ def squared_norms(X: Any) -> FloatArray:
         norms: FloatArray = np.einsum("ij,ij->i", X, X, dtype=np.float64)
         return norms
     X = X.tocsr()
-    if not X.has_canonical_format:  # an entry may be stored in parts
+    if not X.has_canonical_format:  # an entry may be the sum of several stored ones
         X = X.copy()
         X.sum_duplicates()
     out: FloatArray = np.empty(X.shape[0])

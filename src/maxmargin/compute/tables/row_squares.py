@@ -1,6 +1,6 @@
 """Sums of weighted squares of rows of a small dense table: the Hessians of Newton's method.
 
-BLAS knows no weights in its symmetric product, and takes both triangles in the other one.
+The symmetric product of BLAS has no weights, and its general product computes both triangles.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BLOCK = 256  # rows gathered at a time
 def add_row_squares(X: FloatArray, rows: IntArray, weights: FloatArray, gram: FloatArray) -> None:
     """gram += sum over rows of weight (x, 1)(x, 1)', of shape (n_features + 1, n_features + 1).
 
-    Only the lower triangle is right; what is above it, near the diagonal, is not.
+    Only the lower triangle is valid; entries just above the diagonal are not.
     """
     p = X.shape[1]
     m = p + 1

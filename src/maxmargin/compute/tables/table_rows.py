@@ -1,7 +1,7 @@
 """One row of a table, dense or CSR, inside jitted loops.
 
 A table travels as (data, indices, indptr, p). A dense C-contiguous array is its flat view without indices:
-Numba compiles an algorithm once for each kind, and the tests below cost nothing.
+Numba compiles an algorithm once for each kind, so the tests for None below cost nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.intrinsics.prefetch import prefetch
 from maxmargin.compute.jit import jit_row
 
-_LONG = 256  # numbers in a row of which all is asked for
+_LONG = 256  # numbers of a row that are prefetched
 
 Rows = tuple[FloatArray, IntArray | None, IntArray | None, int]
 
@@ -72,7 +72,7 @@ def row_norm(data: FloatArray, indices: Any, indptr: Any, p: int, i: int) -> flo
 def ask_for_row(data: FloatArray, indices: Any, indptr: Any, p: int, i: int, after: int) -> None:
     """Ask for row i, which will be needed soon, and for where row ``after`` begins.
 
-    Of a long row only the beginning: its rest follows in order, which the machine foresees by itself.
+    Only the beginning of a long row: the processor foresees the rest, which follows in order.
     """
     if indices is None:
         start = np.intp(i * p)

@@ -427,6 +427,10 @@ def test_wrong_model_files(folder: Path) -> None:
     path = mm.save(mm.SVC().fit(iris().iloc[:, :4], iris()["species"]), "python.mm")
     assert "was not made by this command line" in refusal("predict", path, "iris.csv", code=4)
     assert "SVC" in call("info", path).stdout
+    sneaky = mm.save(mm.SVC(), "sneaky.mm", notes={"command": "\x1b[2Jrm -rf \u202e", "schema": ["a"]})
+    shown = call("info", sneaky).stdout
+    assert "\\x1b[2Jrm" in shown
+    assert all(line.isprintable() for line in shown.splitlines())
     write("short.mm", path.read_bytes()[:500])
     for words in (
         ["info", "short.mm"],

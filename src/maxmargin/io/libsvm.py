@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
-from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.base.typing import AnyArray, FloatArray
-from maxmargin.io.files import ModelFileError, write_whole
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.whole_files import whole_file
+from maxmargin.io.container import ModelFileError, printable
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Scaled, Sigmoid
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.machines.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
-from maxmargin.machines.svm.svm_classifier import compact_pairs
 
 _TYPES = {
     "c_svc": SVC,
@@ -27,15 +26,29 @@ _TYPES = {
     "nu_svr": NuSVR,
 }
 _KERNELS = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
+_PARTS = (
+    "svm_type",
+    "kernel_type",
+    "degree",
+    "gamma",
+    "coef0",
+    "nr_class",
+    "total_sv",
+    "rho",
+    "label",
+    "nr_sv",
+)
+_PROBABILITIES = ("probA", "probB", "prob_density_marks")
 _DENSE_SHARE = 0.25  # support vectors with more entries than this are kept as an array
 _LARGEST_INDEX = 1 << 24
+_LARGEST_COUNT = (1 << 31) - 1  # LIBSVM's whole numbers have 32 bits
 
 
 # -- writing -------------------------------------------------------------------------------------------------
 
 
 def write_libsvm(model: Any, path: str | os.PathLike[str], *, labels: Any = None) -> Path:
-    """Write a fitted machine as a LIBSVM model file.
+    """Write a fitted model as a LIBSVM model file.
 
     For `SVC`, `NuSVC`, `OneClassSVM`, `SVR` and `NuSVR` with the kernels linear, polynomial, RBF, sigmoid
     (also times a number) and precomputed. Anything that LIBSVM cannot compute is refused with the reason:
@@ -44,7 +57,7 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, labels: Any = None
 
     Parameters
     ----------
-    model : fitted machine. Of a pipeline write the last step, and scale the rows yourself.
+    model : fitted model. Of a pipeline write the last step, and scale the rows yourself.
     path : file to write.
     labels : whole numbers for the classes in the order of ``model.classes_``; by default the classes.
 
@@ -64,7 +77,7 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, labels: Any = None
     lines = [f"svm_type {name}", *header]
     classifier = name in ("c_svc", "nu_svc")
     n_classes = len(model.classes_) if classifier else 2
-    # LIBSVM's machine of a pair is positive on the first class; ours of two classes on the second
+    # LIBSVM's model of a pair is positive on the first class; ours of two classes on the second
     sign = -1.0 if classifier and n_classes == 2 else 1.0
     coefficients = sign * factor * np.atleast_2d(model.dual_coef_)
     lines += [f"nr_class {n_classes}", f"total_sv {coefficients.shape[1]}"]
@@ -73,12 +86,14 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, labels: Any = None
         lines.append("label " + " ".join(str(label) for label in _labels(model, labels)))
         lines.append("nr_sv " + " ".join(str(n) for n in model.n_support_))
     elif labels is not None:
-        raise ValueError(f"labels= belongs to classifiers, and {type(model).__name__} is none.")
+        raise ValueError(f"labels= is for classifiers, and {type(model).__name__} is not one.")
     lines.append("SV")
     rows = _rows(model)
     for k in range(coefficients.shape[1]):
         lines.append(" ".join([*(_digits(c) for c in coefficients[:, k]), *rows(k)]) + " ")
-    return write_whole(Path(path), ("\n".join(lines) + "\n").encode())
+    with whole_file(path) as file:
+        file.write("\n".join(lines) + "\n")
+    return Path(path)
 
 
 def _type_name(model: Any) -> str:
@@ -171,42 +186,51 @@ class _Header:
     """The lines of a model file before its support vectors."""
 
     values: dict[str, list[str]]
-    path: Path
+    path: str
 
-    def words(self, name: str, length: int | None = None) -> list[str]:
-        found = self.values.get(name)
-        if found is None or (length is not None and len(found) != length):
-            wanted = "values" if length is None else f"{length} values"
-            raise ModelFileError(f"{self.path}: the line {name!r} is missing or has not {wanted}.")
+    def refuse(self, reason: str) -> ModelFileError:
+        return ModelFileError(f"{self.path}: {reason}")
+
+    def words(self, name: str, length: int = 1) -> list[str]:
+        found = self.values.get(name, [])
+        if len(found) != length:
+            raise self.refuse(f"the line {name!r} is missing or does not have {length} values.")
         return found
 
-    def numbers(self, name: str, length: int | None = None) -> FloatArray:
-        words = self.words(name, length)
+    def numbers(self, name: str, length: int = 1) -> FloatArray:
         try:
-            values: FloatArray = np.array([float(word) for word in words])
+            values: FloatArray = np.array([float(word) for word in self.words(name, length)])
+        except ModelFileError:
+            raise
         except ValueError as wrong:
-            raise ModelFileError(f"{self.path}: the line {name!r} holds no numbers.") from wrong
+            raise self.refuse(f"the line {name!r} does not hold numbers.") from wrong
         if not np.isfinite(values).all():
-            raise ModelFileError(f"{self.path}: the line {name!r} holds NaN or infinity.")
+            raise self.refuse(f"the line {name!r} holds NaN or infinity.")
         return values
 
     def number(self, name: str, default: float | None = None) -> float:
-        if name not in self.values and default is not None:
-            return default
-        return float(self.numbers(name, 1)[0])
+        missing = name not in self.values and default is not None
+        return float(default if missing else self.numbers(name)[0])  # type: ignore[arg-type]  # not None here
 
-    def count(self, name: str) -> int:
-        value = self.number(name)
-        if value != int(value) or value < 0:
-            raise ModelFileError(f"{self.path}: {name} {value:g} is no whole number.")
-        return int(value)
+    def whole(self, name: str, length: int = 1, *, least: int = 0) -> IntArray:
+        values = self.numbers(name, length)
+        inside = (values >= least) & (values <= _LARGEST_COUNT)
+        if not (inside & (values == np.rint(values))).all():
+            shown = " ".join(self.values[name][:5])
+            raise self.refuse(
+                f"{name} {printable(shown)[:60]} must be whole numbers from {least} to {_LARGEST_COUNT}."
+            )
+        return values.astype(np.int64)
+
+    def count(self, name: str, *, least: int = 0) -> int:
+        return int(self.whole(name, least=least)[0])
 
 
 def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
-    """A machine from a LIBSVM model file, ready to predict.
+    """A model from a LIBSVM model file, ready to predict.
 
-    It gives what svm-predict gives. The file does not hold the training rows, so there is no certificate_,
-    and no alpha_ or slack_. Probabilities in the file are not read; a warning says so.
+    It predicts what svm-predict predicts. The file does not hold the training rows, so there is no
+    certificate_, and no alpha_ or slack_. Probabilities in the file are not read; a warning says so.
 
     Parameters
     ----------
@@ -214,54 +238,67 @@ def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) 
     n_features : number of columns (of training rows, for a precomputed kernel); the largest index in the file
         by default, as the format does not say it.
     """
-    path = Path(path)
-    header, body = _split(path)
-    name = header.words("svm_type", 1)[0]
+    header, body = _split(Path(path))
+    name = header.words("svm_type")[0]
     if name not in _TYPES:
-        raise ModelFileError(f"{path}: svm_type {name!r} is unknown: LIBSVM has {', '.join(_TYPES)}.")
+        raise header.refuse(f"svm_type {printable(name)!r} is unknown: LIBSVM has {', '.join(_TYPES)}.")
     if "probA" in header.values:
         warnings.warn(f"{path} holds probability estimates, which are not read.", stacklevel=2)
-    classifier = name in ("c_svc", "nu_svc")
-    n_classes = header.count("nr_class") if classifier else 2
-    if n_classes < 2:
-        raise ModelFileError(f"{path}: nr_class must be 2 or more.")
-    n_rows = n_classes - 1 if classifier else 1
-    coefficients, vectors = _support(body, n_rows, path)
-    if coefficients.shape[1] != header.count("total_sv"):
-        raise ModelFileError(
-            f"{path}: total_sv says {header.count('total_sv')} support vectors, "
-            f"and {coefficients.shape[1]} follow."
-        )
     kernel = _kernel(header)
-    machine = _TYPES[name](kernel="precomputed" if isinstance(kernel, Precomputed) else kernel)
-    _set_rows(machine, kernel, vectors, n_features, path)
-    intercepts = -header.numbers("rho", n_classes * (n_classes - 1) // 2 if classifier else 1)
-    if classifier:
-        _set_classes(machine, header, coefficients, intercepts, n_classes)
+    classifier = name in ("c_svc", "nu_svc")
+    k = header.count("nr_class", least=2) if classifier else 2
+    # these lines have to be that long before anything of that size is made
+    intercepts = -header.numbers("rho", k * (k - 1) // 2 if classifier else 1)
+    if header.count("total_sv", least=1) != len(body):
+        total = header.count("total_sv")
+        raise header.refuse(f"total_sv says {total} support vectors, and {len(body)} follow.")
+    classes = _read_classes(header, k) if classifier else None
+    coefficients, vectors = _support(body, k - 1 if classifier else 1, header)
+    model = _TYPES[name](kernel="precomputed" if isinstance(kernel, Precomputed) else kernel)
+    if classes is not None:
+        order = np.argsort(classes[0])
+        owners = np.repeat(np.arange(k), classes[1])
+        rows = np.concatenate([np.flatnonzero(owners == c) for c in order])
+        model.classes_, model.n_support_ = classes[0][order], classes[1][order].astype(np.int32)
+        coefficients, intercepts = _sorted_pairs(coefficients, intercepts, order, classes[1])
+        coefficients, vectors = coefficients[:, rows], vectors[rows]
     else:
-        machine.dual_coef_ = coefficients
-        machine.intercept_ = intercepts
-        machine.offset_ = -intercepts
-        machine.n_support_ = np.array([coefficients.shape[1]], dtype=np.int32)
-    return machine
+        model.n_support_ = np.array([len(body)], dtype=np.int32)
+        model.offset_ = -intercepts
+    model.dual_coef_, model.intercept_ = coefficients, intercepts
+    _set_rows(model, kernel, vectors, n_features, header)
+    return model
 
 
 def _split(path: Path) -> tuple[_Header, list[str]]:
+    """The header, and the lines of the support vectors."""
+    shown = printable(path)
     try:
-        lines = path.read_bytes().decode("ascii").splitlines()
+        text = path.read_bytes().decode("ascii")
     except UnicodeDecodeError as wrong:
-        raise ModelFileError(f"{path} is not a LIBSVM model: it is not plain text.") from wrong
+        raise ModelFileError(f"{shown} is not a LIBSVM model: it is not plain text.") from wrong
+    lines = [line.strip() for line in text.splitlines()]
     if not lines or not lines[0].startswith("svm_type "):
-        raise ModelFileError(f"{path} is not a LIBSVM model: its first line is not svm_type ...")
-    if "SV" not in [line.strip() for line in lines]:
-        raise ModelFileError(f"{path} is truncated: it has no line SV.")
-    where = [line.strip() for line in lines].index("SV")
-    words = [line.split() for line in lines[:where] if line.strip()]
-    return _Header({w[0]: w[1:] for w in words}, path), [line for line in lines[where + 1 :] if line.strip()]
+        raise ModelFileError(f"{shown} is not a LIBSVM model: its first line is not svm_type ...")
+    if "SV" not in lines:
+        raise ModelFileError(f"{shown} is truncated: it has no line SV.")
+    if not text.endswith("\n"):
+        raise ModelFileError(f"{shown} is truncated: its last line has no end.")
+    where = lines.index("SV")
+    words = [line.split() for line in lines[:where] if line]
+    header = _Header({word[0]: word[1:] for word in words}, shown)
+    unknown = [word[0] for word in words if word[0] not in (*_PARTS, *_PROBABILITIES)]
+    if unknown or len(header.values) < len(words):
+        raise header.refuse(
+            f"its header has the line {printable(unknown[0])[:40]!r}."
+            if unknown
+            else "a line is there twice."
+        )
+    return header, [line for line in lines[where + 1 :] if line]
 
 
 def _kernel(header: _Header) -> Kernel:
-    name = header.words("kernel_type", 1)[0]
+    name = header.words("kernel_type")[0]
     try:
         match name:
             case "linear":
@@ -271,65 +308,84 @@ def _kernel(header: _Header) -> Kernel:
             case "rbf":
                 return RBF(gamma=header.number("gamma"))
             case "polynomial":
-                degree, gamma = header.count("degree"), header.number("gamma")
+                degree, gamma = header.count("degree", least=1), header.number("gamma")
                 return Polynomial(gamma=gamma, coef0=header.number("coef0", 0.0), degree=degree)
             case "sigmoid":
                 return Sigmoid(gamma=header.number("gamma"), coef0=header.number("coef0", 0.0))
     except ModelFileError:
         raise
     except ValueError as wrong:
-        raise ModelFileError(f"{header.path}: {wrong}") from wrong
-    raise ModelFileError(f"{header.path}: kernel_type {name!r} is unknown: LIBSVM has {', '.join(_KERNELS)}.")
+        raise header.refuse(str(wrong)) from wrong
+    raise header.refuse(f"kernel_type {printable(name)!r} is unknown: LIBSVM has {', '.join(_KERNELS)}.")
 
 
-def _support(body: list[str], n_rows: int, path: Path) -> tuple[FloatArray, Any]:
+def _read_classes(header: _Header, k: int) -> tuple[IntArray, IntArray]:
+    """Labels, and numbers of support vectors, in the order of the file."""
+    labels, counts = header.numbers("label", k), header.whole("nr_sv", k)
+    if (
+        (labels != np.rint(labels)).any()
+        or (np.abs(labels) > _LARGEST_COUNT).any()
+        or len(np.unique(labels)) < k
+    ):
+        raise header.refuse("the labels must be different whole numbers.")
+    if counts.sum() != header.count("total_sv"):
+        raise header.refuse("nr_sv does not add up to total_sv.")
+    return labels.astype(np.int64), counts
+
+
+def _support(body: list[str], n_rows: int, header: _Header) -> tuple[FloatArray, Any]:
     """Coefficients of shape (n_rows, n_SV) and support vectors as CSR; column 0 is LIBSVM's index 0."""
-    coefficients = np.empty((n_rows, len(body)))
+    coefficients: list[list[float]] = []
     data: list[float] = []
     indices: list[int] = []
     starts = [0]
     for k, line in enumerate(body):
         words = line.split()
         try:
-            coefficients[:, k] = [float(word) for word in words[:n_rows]]
+            coefficients.append([float(word) for word in words[:n_rows]])
             pairs = [word.split(":") for word in words[n_rows:]]
             found = [int(j) for j, _ in pairs]
             data += [float(v) for _, v in pairs]
         except ValueError as wrong:
-            raise ModelFileError(f"{path}: support vector {k + 1} cannot be read: {line[:60]!r}.") from wrong
-        if any(b <= a for a, b in pairwise(found)) or any(j < 0 for j in found):
-            raise ModelFileError(f"{path}: the columns of support vector {k + 1} are not in ascending order.")
+            raise header.refuse(
+                f"support vector {k + 1} cannot be read: {printable(line[:60])!r}."
+            ) from wrong
+        if len(coefficients[-1]) < n_rows or "_" in line:
+            raise header.refuse(f"support vector {k + 1} cannot be read: {printable(line[:60])!r}.")
+        if sorted(set(found)) != found or (found and found[0] < 0):
+            raise header.refuse(f"the columns of support vector {k + 1} are not in ascending order.")
         if found and found[-1] > _LARGEST_INDEX:
-            raise ModelFileError(f"{path}: support vector {k + 1} has column {found[-1]}, which is too many.")
+            raise header.refuse(
+                f"support vector {k + 1} has column {str(found[-1])[:20]}, which is too many."
+            )
         indices += found
         starts.append(len(indices))
-    values: FloatArray = np.array(data)
-    if not (np.isfinite(values).all() and np.isfinite(coefficients).all()) or not body:
-        raise ModelFileError(f"{path}: there are no support vectors, or some hold NaN or infinity.")
+    values, table = np.array(data), np.array(coefficients).T
+    if not (np.isfinite(values).all() and np.isfinite(table).all()):
+        raise header.refuse("some support vectors hold NaN or infinity.")
     shape = (len(body), max(indices, default=0) + 1)
-    return coefficients, sp.csr_array((values, np.array(indices, dtype=np.int32), starts), shape=shape)
+    return table, sp.csr_array((values, np.array(indices, dtype=np.int32), starts), shape=shape)
 
 
-def _set_rows(machine: Any, kernel: Kernel, vectors: Any, n_features: int | None, path: Path) -> None:
-    machine.kernel_ = kernel
+def _set_rows(model: Any, kernel: Kernel, vectors: Any, n_features: int | None, header: _Header) -> None:
+    model.kernel_ = kernel
     if isinstance(kernel, Precomputed):
         serial = vectors[:, [0]].toarray().ravel()
         if (serial != np.rint(serial)).any() or (serial < 1).any() or serial.max() > _LARGEST_INDEX:
-            raise ModelFileError(f"{path}: a precomputed kernel needs 0:row, with a row of 1 or more.")
+            raise header.refuse("a precomputed kernel needs 0:row, with a row of 1 or more.")
         index = serial.astype(np.int64) - 1
-        machine.n_features_in_ = _checked_width(n_features, int(index.max()) + 1)
-        machine.support_ = index.astype(np.int32)
-        machine.support_vectors_ = np.empty((0, 0))
-        machine.support_points_ = IndexedPoints(np.zeros((len(index), 1)), index)
+        model.n_features_in_ = _checked_width(n_features, int(index.max()) + 1)
+        model.support_ = index.astype(np.int32)
+        model.support_vectors_ = np.empty((0, 0))
+        model.support_points_ = IndexedPoints(np.zeros((len(index), 1)), index)
         return
-    width = vectors.shape[1] - 1
-    machine.n_features_in_ = _checked_width(n_features, width)
+    model.n_features_in_ = _checked_width(n_features, vectors.shape[1] - 1)
     columns = sp.csr_array(vectors[:, 1:])
-    columns.resize(vectors.shape[0], max(machine.n_features_in_, 1))
+    columns.resize(vectors.shape[0], model.n_features_in_)
     dense = columns.nnz > _DENSE_SHARE * columns.shape[0] * columns.shape[1]
-    machine.support_vectors_ = columns.toarray() if dense else columns
-    machine.support_ = np.arange(columns.shape[0], dtype=np.int32)
-    machine.support_points_ = kernel.prepare(machine.support_vectors_)
+    model.support_vectors_ = columns.toarray() if dense else columns
+    model.support_ = np.arange(columns.shape[0], dtype=np.int32)
+    model.support_points_ = kernel.prepare(model.support_vectors_)
 
 
 def _checked_width(n_features: int | None, least: int) -> int:
@@ -340,40 +396,26 @@ def _checked_width(n_features: int | None, least: int) -> int:
     return n_features
 
 
-def _set_classes(
-    machine: Any, header: _Header, coefficients: FloatArray, intercepts: FloatArray, n_classes: int
-) -> None:
-    """Classes in ascending order, with the support vectors and the pairs in the order that follows."""
-    labels = header.numbers("label", n_classes)
-    counts = header.numbers("nr_sv", n_classes).astype(np.int64)
-    if (labels != np.rint(labels)).any() or len(np.unique(labels)) < n_classes:
-        raise ModelFileError(f"{header.path}: the labels must be different whole numbers.")
-    if counts.sum() != coefficients.shape[1] or (counts < 0).any():
-        raise ModelFileError(f"{header.path}: nr_sv does not add up to total_sv.")
-    order = np.argsort(labels)
-    place = np.argsort(order)  # place[k]: where the k-th label of the file is among the sorted ones
-    owners = np.repeat(np.arange(n_classes), counts)
-    full = np.zeros((len(intercepts), coefficients.shape[1]))
-    rho = np.empty(len(intercepts))
-    numbers = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
-    for (i, j), k in numbers.items():
-        a, b = int(place[i]), int(place[j])
-        sign = 1.0 if a < b else -1.0
-        target = numbers[(min(a, b), max(a, b))]
-        full[target, owners == i] = sign * coefficients[j - 1, owners == i]
-        full[target, owners == j] = sign * coefficients[i, owners == j]
-        rho[target] = sign * intercepts[k]
-    by_class = np.concatenate([np.flatnonzero(owners == k) for k in order])
-    machine.classes_ = labels[order].astype(np.int64)
-    machine.n_support_ = counts[order].astype(np.int32)
-    machine.support_points_ = machine.support_points_.take(by_class)
-    machine.support_ = machine.support_[by_class]
-    if not isinstance(machine.kernel_, Precomputed):
-        machine.support_vectors_ = machine.support_vectors_[by_class]
-    if n_classes == 2:
-        machine.dual_coef_, machine.intercept_ = -full[:, by_class], -rho
-        return
-    machine.dual_coef_ = compact_pairs(
-        full[:, by_class], np.repeat(np.arange(n_classes), counts[order]), n_classes
-    )
-    machine.intercept_ = rho
+def _sorted_pairs(
+    coefficients: FloatArray, intercepts: FloatArray, order: IntArray, counts: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and intercepts of the pairs of classes once these are sorted; columns stay where they are.
+
+    Row r of a support vector belongs to the r-th other class. The model of a pair is positive on its first
+    class, so it changes its sign where the pair is turned round; with two classes ours is positive on the
+    second.
+    """
+    k = len(order)
+    place = np.argsort(order)  # place[c]: where class c of the file is among the sorted ones
+    columns = np.repeat(np.arange(k), counts)
+    moved = np.empty_like(coefficients)
+    for c in range(k):
+        others = np.delete(np.arange(k), c)
+        rows = place[others] - (place[others] > place[c])
+        signs = np.where((place[others] > place[c]) == (others > c), 1.0, -1.0)
+        moved[np.ix_(rows, columns == c)] = signs[:, None] * coefficients[:, columns == c]
+    first, second = np.triu_indices(k, 1)
+    a, b = np.minimum(place[first], place[second]), np.maximum(place[first], place[second])
+    rho = np.empty_like(intercepts)
+    rho[a * k - a * (a + 1) // 2 + b - a - 1] = np.where(place[first] < place[second], 1.0, -1.0) * intercepts
+    return (-moved, -rho) if k == 2 else (moved, rho)

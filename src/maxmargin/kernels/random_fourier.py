@@ -77,7 +77,7 @@ def frequencies(atom: Kernel, p: int, m: int, rng: np.random.Generator) -> Float
 
 
 @dataclass(frozen=True)
-class _Part:
+class FourierPart:
     """The features of one term: columns of cosines and sines, or one constant column."""
 
     scale: float
@@ -104,7 +104,7 @@ class FourierMap:
     atoms: tuple[Kernel, ...]
     like: tuple[Any, ...]
     exact_like: Any
-    parts: tuple[_Part, ...]
+    parts: tuple[FourierPart, ...]
 
     @classmethod
     def draw(cls, kernel: Kernel, X: Any, m: int, rng: np.random.Generator) -> FourierMap:
@@ -118,9 +118,9 @@ class FourierMap:
             mine = tuple(range(position, position + len(term.atoms)))
             W = tuple(frequencies(atoms[k], points[k].X.shape[1], max(count, 1), rng) for k in mine)
             if count:
-                parts.append(_Part(np.sqrt(term.weight / count), mine, W))
+                parts.append(FourierPart(np.sqrt(term.weight / count), mine, W))
             else:
-                parts.append(_Part(np.sqrt(2.0 * term.weight), mine, W, rng.uniform(0.0, 2.0 * np.pi)))
+                parts.append(FourierPart(np.sqrt(2.0 * term.weight), mine, W, rng.uniform(0.0, 2.0 * np.pi)))
             position += len(mine)
         first = slice(0, 1)
         like = tuple(one.take(first) for one in points)
@@ -148,7 +148,7 @@ class FourierMap:
             column += width
         return out
 
-    def _fill(self, part: _Part, points: CombinedPoints, out: FloatArray) -> None:
+    def _fill(self, part: FourierPart, points: CombinedPoints, out: FloatArray) -> None:
         if not part.W:
             out[:] = part.scale
             return

@@ -14,27 +14,29 @@ def run(model: o.Model, json: o.Json = False) -> None:
 
     with running(NAME, as_json=json) as screen:
         from maxmargin.cli.saved import about
+        from maxmargin.io import printable
+
+        def line(label: str, text: object) -> None:
+            screen.line(label, printable(text))  # a file may hold control characters
 
         said = about(model)
-        notes = said.get("notes", {})
-        schema = notes.get("schema") or {}
+        notes = said["notes"]
+        schema = notes.get("schema")
         screen.tell(path=model, about=said)
-        screen.line("file", f"{model}: {model.stat().st_size} bytes, saved {said.get('saved')}")
-        screen.line("model", " > ".join(said.get("model", [])))
-        screen.line("settings", " ".join(str(said.get("parameters")).split()))
-        if schema.get("target"):
-            screen.line("target", f"{schema['target']} ({schema.get('task')})")
-        if said.get("classes"):
-            screen.line("classes", ", ".join(map(str, said["classes"])))
-        names = said.get("feature_names")
-        if names:
-            screen.line("columns", ", ".join(names))
-        certificate = said.get("certificate")
-        if certificate:
-            screen.line("proof", _proof(certificate))
+        line("file", f"{model}: {model.stat().st_size} bytes, saved {said['saved']}")
+        line("model", " > ".join(said["model"]))
+        line("settings", " ".join(said["parameters"].split()))
+        if isinstance(schema, dict) and schema.get("target"):
+            line("target", f"{schema['target']} ({schema.get('task')})")
+        if said["classes"]:
+            line("classes", ", ".join(map(str, said["classes"])))
+        if said["feature_names"]:
+            line("columns", ", ".join(said["feature_names"]))
+        if said["certificate"]:
+            line("proof", _proof(said["certificate"]))
         if notes.get("command"):
-            screen.line("made by", notes["command"])
-        screen.line("versions", ", ".join(f"{name} {number}" for name, number in said["versions"].items()))
+            line("made by", notes["command"])
+        line("versions", ", ".join(f"{name} {number}" for name, number in said["versions"].items()))
 
 
 def _proof(values: dict[str, object]) -> str:

@@ -127,7 +127,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
             raise ValueError("partial_fit needs rows: a precomputed kernel knows its training rows only.")
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
-        past: _Past | None = getattr(self, "_past", None)
+        past: PerceptronPast | None = getattr(self, "_past", None)
         if past is None:
             known = stream_classes(classes)
             self.kernel_, fresh = self.prepare_rows(X)
@@ -180,7 +180,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self._points = points.take(used)
         self.dual_coef_ = coefficients[:, used]
         self.intercept_ = self.dual_coef_.sum(axis=1)
-        self._past = _Past(
+        self._past = PerceptronPast(
             rows=take_rows(rows, used) if self.kernel != "precomputed" else None,
             positions=self.support_,
             n_seen=int(positions[-1]) + 1,
@@ -265,7 +265,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
 
 
 @dataclass(frozen=True)
-class _Past:
+class PerceptronPast:
     """What a later chunk needs of the earlier ones: the support vectors as rows, and every machine's steps.
 
     ``sums``, ``timed`` and ``born`` are of shape (n_machines, n_support), ``times`` of shape (n_machines,).
@@ -302,7 +302,7 @@ class _Machine:
         self.trace = trace
         self.log: list[tuple[float, int, float, float]] = []  # time, row, score before, coefficient after
 
-    def recall(self, past: _Past, k: int) -> None:
+    def recall(self, past: PerceptronPast, k: int) -> None:
         """Go on where machine k of the earlier chunks stopped: its support vectors are the first points."""
         held = len(past.positions)
         self.sums[:held], self.timed[:held], self.born[:held] = past.sums[k], past.timed[k], past.born[k]

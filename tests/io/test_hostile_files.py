@@ -1,0 +1,505 @@
+"""Files that were written to hurt: each is refused with one sentence, quickly and within little memory."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import struct
+import sys
+import time
+import tracemalloc
+import warnings
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import maxmargin as mm
+from maxmargin import kernels as k
+from maxmargin.io.container import read_container
+from tests.io.fuzz import fuzz, packed, sealed
+from tests.io.models import TEXT_Y, TEXTS, X, Y, fitted
+
+SECONDS, MEGABYTES = 0.2, 50
+
+
+class Parts:
+    """A good file taken apart, to be changed and put together under a checksum that is right again."""
+
+    def __init__(self, path: Path) -> None:
+        self.header, self.arrays = read_container(path)
+        self.nodes = self.header["nodes"]
+
+    def content(self) -> bytes:
+        self.header["arrays"] = [[array.dtype.str, list(array.shape)] for array in self.arrays]
+        return packed(self.header, [np.ascontiguousarray(array).tobytes() for array in self.arrays])
+
+    def objects(self, name: str) -> list[Any]:
+        return [node for node in self.nodes if node[:2] == ["object", name]]
+
+    def place(self, name: str, field: str) -> tuple[Any, int]:
+        """The last object of a class, and the place of a field in it."""
+        node = self.objects(name)[-1]
+        return node, node.index(field) + 1
+
+    def get(self, name: str, field: str) -> Any:
+        """The node of a field."""
+        node, at = self.place(name, field)
+        return self.nodes[node[at][0]]
+
+    def put(self, name: str, field: str, value: Any) -> None:
+        node, at = self.place(name, field)
+        node[at] = value
+
+    def change(self, name: str, field: str, function: Callable[[Any], Any], part: int = 1) -> None:
+        """Replace the array of a field; ``part`` 2 and 3 are indices and indptr of a sparse matrix."""
+        number = self.get(name, field)[part]
+        self.arrays[number] = function(self.arrays[number].copy())
+
+
+def with_value(at: Any, value: Any) -> Callable[[Any], Any]:
+    def change(array: Any) -> Any:
+        array[at] = value
+        return array
+
+    return change
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("hostile")
+
+
+@pytest.fixture(scope="module")
+def saved(folder: Path) -> Callable[[str], Parts]:
+    models = {
+        "dense": mm.SVC().fit(X, Y),
+        "sparse": mm.SVC().fit(sp.csr_array(X.to_numpy()), Y),
+        "strings": mm.SVC(kernel=k.Subsequence(2)).fit(TEXTS, TEXT_Y),
+        "pieces": mm.SVC(kernel=k.Spectrum(2)).fit(TEXTS, TEXT_Y),
+        "normalised": mm.SVC(kernel=k.Linear().normalized()).fit(X, Y),
+        "ridge": mm.KernelRidge().fit(X, Y),
+        "large": mm.LargeSVC(n_components=5).fit(X, Y),
+        "online": mm.PassiveAggressive(random_state=0).fit(X, Y),
+        "card": fitted("Scorecard")[0],
+        "pipeline": make_pipeline(StandardScaler(), mm.SVC()).fit(X, Y),
+    }
+    for name, model in models.items():
+        mm.save(model, folder / f"{name}.mm")
+    return lambda name: Parts(folder / f"{name}.mm")
+
+
+def refused(path: Path, content: bytes, reason: str = "", *, about: bool = False) -> None:
+    """`load` (and `about` where the file itself is wrong) says no in one line, in time and in memory."""
+    path.write_bytes(content)
+    for opens in (mm.load, mm.io.about) if about else (mm.load,):
+        tracemalloc.start()
+        start = time.process_time()
+        with pytest.raises(mm.io.ModelFileError, match=reason) as caught:
+            opens(path)
+        seconds, peak = time.process_time() - start, tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert str(caught.value).isprintable()
+        assert seconds < SECONDS * (3 if sys.gettrace() else 1)
+        assert peak < MEGABYTES << 20
+
+
+# -- the container -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def good(folder: Path, saved: Any) -> bytes:
+    return (folder / "pipeline.mm").read_bytes()
+
+
+def test_other_files_are_refused_with_the_reason(good: bytes, tmp_path: Path) -> None:
+    path, body = tmp_path / "m", good.partition(b"\n")[2]
+    refused(path, b"", "it is empty", about=True)
+    refused(path, b"a,b\n1,2\n", "not a model file", about=True)
+    refused(path, b"maxmargin-model 2 5\n", "not a model file", about=True)
+    refused(path, b"x" * 5000, "not a model file", about=True)
+    refused(path, pickle.dumps([1, 2]), "looks like a pickle, which is never opened", about=True)
+    refused(path, b"svm_type c_svc\n", "read_libsvm", about=True)
+    refused(path, good[: len(good) // 2], "truncated", about=True)
+    refused(path, good + b"x", "added to", about=True)
+    middle = len(good) // 2
+    flipped = good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :]
+    refused(path, flipped, "was changed after it was saved", about=True)
+    refused(
+        path,
+        sealed(body).replace(b"model 2 ", b"model 3 "),
+        "format 3.*install a newer maxmargin",
+        about=True,
+    )
+    refused(
+        path, sealed(body).replace(b"model 2 ", b"model 1 "), "format 1.*save the model again", about=True
+    )
+    refused(path, sealed(body).replace(b"model 2 ", b"model \x1b[2J "), r"format \\x1b", about=True)
+    refused(path, sealed(b"no archive"), "header would be", about=True)
+
+
+def test_a_file_cut_at_any_place_is_refused(good: bytes, tmp_path: Path) -> None:
+    """Also with a first line that is right about what is left."""
+    body = good.partition(b"\n")[2]
+    path = tmp_path / "m"
+    for stop in [*range(300), *range(300, len(good), 97)]:
+        path.write_bytes(good[:stop])
+        with pytest.raises(mm.io.ModelFileError):
+            mm.load(path)
+        if stop < len(body):
+            path.write_bytes(sealed(body[:stop]))
+            with pytest.raises(mm.io.ModelFileError, match="cannot be read as a model"):
+                mm.load(path)
+
+
+def test_headers_that_lie_about_sizes(good: bytes, tmp_path: Path) -> None:
+    path, body = tmp_path / "m", good.partition(b"\n")[2]
+    for length in (2**64 - 1, 2**63, len(body), len(body) - 7, 2**27):
+        refused(
+            path, sealed(struct.pack("<Q", length) + body[8:]), "its header would be|cannot be", about=True
+        )
+    for text in (b"", b"[]", b"{}", b"null", b"[" * 100_000, b'{"a":' * 50_000, b"\xff\xfe", b"1e999"):
+        refused(path, sealed(struct.pack("<Q", len(text)) + text), "cannot be read as a model", about=True)
+    twice = b'{"about":{},"nodes":[],"nodes":[],"arrays":[]}'
+    refused(path, sealed(struct.pack("<Q", len(twice)) + twice), "a name occurs twice", about=True)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ["<f8", [10**12]],
+        ["<f8", [2**62, 4]],  # overflows to a few bytes in 64 bits
+        ["<f8", [-1]],
+        ["<f8", [-3, -1]],
+        ["<f8", [1.0]],
+        ["<f8", [True]],
+        ["<f8", 3],
+        ["<f8", [0, 10**15]],
+        ["<f8", [1] * 65],
+        ["|O", [1]],
+        ["O", [1]],
+        ["<U0", [10**9]],
+        ["|V0", [10**9]],
+        ["<f8,<f8", [1]],
+        ["<M8[s]", [1]],
+        ["<f8", [1], "X"],
+        ["<f8", [1], "F", "F"],
+        "array.npy",
+        None,
+    ],
+    ids=str,
+)
+def test_arrays_that_are_none(entry: Any, saved: Any, tmp_path: Path) -> None:
+    parts = saved("dense")
+    parts.content()
+    parts.header["arrays"][0] = entry
+    content = packed(parts.header, [array.tobytes() for array in parts.arrays])
+    refused(tmp_path / "m", content, "cannot be read as a model", about=True)
+
+
+def test_a_bomb_cannot_be_written(tmp_path: Path) -> None:
+    """Nothing is unpacked: archives, in the place of a file or inside, are bytes like any others."""
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("about.json", "model.skops", "../../escape", "about.json"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a name twice
+                archive.writestr(name, bytes(40_000_000))
+    for content in (buffer.getvalue(), sealed(buffer.getvalue())):
+        refused(tmp_path / "m", content, "not a model file|header would be", about=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+# -- parts of the model --------------------------------------------------------------------------------------
+
+
+class Payload:
+    """Leaves a mark when it is made or called."""
+
+    ran = False
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        Payload.ran = True
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("os.system", "builtins.eval", "tests.io.test_hostile_files.Payload", "Payload", "subprocess/Popen"),
+        *(
+            "sklearn.datasets._openml.fetch_openml",
+            "sklearn/FunctionTransformer/../Popen",
+            "maxmargin.io.files.save",
+        ),
+        *(
+            "_Past",
+            "KernelMachine",
+            "DualSolver",
+            "",
+            "sklearn/SVC",
+            "sklearn/_SigmoidCalibration",
+            None,
+            3,
+            ["SVC"],
+        ),
+    ],
+)
+def test_only_classes_of_the_table_are_made(name: Any, saved: Any, tmp_path: Path) -> None:
+    parts = saved("dense")
+    parts.objects("SVC")[-1][1] = name
+    before = set(sys.modules)
+    refused(tmp_path / "m", parts.content(), "not a class that models of maxmargin are made of")
+    assert not Payload.ran
+    assert set(sys.modules) == before
+
+
+@pytest.mark.parametrize(
+    "field", ["__class__", "__dict__", "predict", ".fit", "_calibrated", "note", "", 5, None]
+)
+def test_only_fields_of_the_table_are_set(field: Any, saved: Any, tmp_path: Path) -> None:
+    parts = saved("dense")
+    parts.objects("SVC")[-1].extend([field, 1])
+    refused(tmp_path / "m", parts.content(), "knows no field")
+
+
+def test_functions_are_never_made(saved: Any, tmp_path: Path) -> None:
+    parts = saved("pipeline")
+    step = parts.objects("sklearn/StandardScaler")[0]
+    step[:] = ["object", "sklearn/FunctionTransformer", "func", "os.system", "inverse_func", None]
+    refused(tmp_path / "m", parts.content(), "FunctionTransformer.func is not none")
+    parts = saved("dense")
+    parts.objects("RBF")[0][:] = ["object", "Rank1", "f", "print"]
+    refused(tmp_path / "m", parts.content(), "Rank1.f is not function")
+
+
+def test_lists_and_arrays_are_not_models(saved: Any, tmp_path: Path) -> None:
+    about = saved("dense").header["about"]
+    for nodes in ([["list", 1]], [["array", 0]], [["dict"]], [["object", "RBF", "gamma", 1.0]]):
+        arrays = [np.zeros(3)] if nodes[0][0] == "array" else []
+        header = {"about": about, "nodes": nodes, "arrays": [["<f8", [3]]] * len(arrays)}
+        refused(tmp_path / "m", packed(header, [a.tobytes() for a in arrays]), "is not a model of maxmargin")
+    header = {"about": about, "nodes": [["object", "sklearn/StandardScaler"]], "arrays": []}
+    refused(tmp_path / "m", packed(header, []), "a StandardScaler is not a model of maxmargin")
+
+
+def test_parts_that_contain_each_other(saved: Any, tmp_path: Path) -> None:
+    """Sharing without end (2^60 parts), deep nesting, cycles, and references to nowhere."""
+    about, path = saved("dense").header["about"], tmp_path / "m"
+
+    def header(nodes: list[Any]) -> bytes:
+        return packed(
+            {"about": about, "nodes": [*nodes, ["object", "SVC", "kernel", [len(nodes) - 1]]], "arrays": []},
+            [],
+        )
+
+    doubled = [["object", "Linear"], *(["object", "Sum", "k1", [n], "k2", [n]] for n in range(60))]
+    refused(path, header(doubled), "contain each other too often")
+    refused(
+        path,
+        header([["list"], *(["list", [n], [n]] for n in range(200))]),
+        "contain each other too often|nested",
+    )
+    refused(path, header([["list"], *(["list", [n]] for n in range(5000))]), "nested too deeply")
+    for reference in ([1], [-1], [10**30], [0, 0], [], [[0]], ["0"], [0.0], {"a": 1}):
+        refused(
+            path,
+            header([["list", 1], ["list", reference], ["list", [0], [1]]]),
+            "does not come before|not a value",
+        )
+    refused(path, header([["list"], ["list"], ["list", [0]]]), "do not belong to the model")
+    same_hash = [value for n in range(200) for value in (n * (2**61 - 1), 0)]
+    refused(path, header([["dict", *same_hash]]), "chosen to make it slow")
+    refused(path, header([["dict", "a", 1, "a", 2]]), "a key twice")
+    refused(path, header([["dict", "a"]]), "cannot be read as a model")
+    refused(path, header([["enum", "SVC", "fit"]]), "not an enumeration")
+    refused(path, header([["type", "os.system"]]), "cannot be read as a model")
+    refused(path, header([["float", "1"]]), "cannot be read as a model")
+    refused(path, header([["objects", [10**9]]]), "does not fit its shape")
+    refused(path, header([["objects", [0, 10**9]]]), "does not fit its shape")
+    refused(path, header([["sparse", 0]]), "not a part of a model")
+
+
+ARRAYS: dict[str, tuple[str, Callable[[Parts], None]]] = {
+    "index beyond the columns": ("sparse", lambda p: p.change("VectorPoints", "X", with_value(3, 10**6), 2)),
+    "index below zero": ("sparse", lambda p: p.change("VectorPoints", "X", with_value(0, -5), 2)),
+    "rows beyond the data": ("sparse", lambda p: p.change("VectorPoints", "X", with_value(-1, 10**6), 3)),
+    "rows that go back": ("sparse", lambda p: p.change("VectorPoints", "X", with_value(2, 2**31 - 1), 3)),
+    "index twice": ("sparse", lambda p: p.change("VectorPoints", "X", with_value(1, 0), 2)),
+    "narrow indices": ("sparse", lambda p: p.change("VectorPoints", "X", lambda a: a.astype("<i2"), 2)),
+    "indices as numbers": ("sparse", lambda p: p.change("VectorPoints", "X", lambda a: a.astype("<f8"), 2)),
+    "fewer entries": ("sparse", lambda p: p.change("VectorPoints", "X", lambda a: a[:-3], 1)),
+    "entries as text": ("sparse", lambda p: p.change("VectorPoints", "X", lambda a: a.astype("<U3"), 1)),
+    "entries of NaN": ("sparse", lambda p: p.change("VectorPoints", "X", with_value(0, np.nan), 1)),
+    "too many columns": ("sparse", lambda p: p.get("VectorPoints", "X").__setitem__(5, 2**40)),
+    "other columns": ("sparse", lambda p: p.get("VectorPoints", "X").__setitem__(5, 5)),
+    "columns below zero": ("sparse", lambda p: p.get("VectorPoints", "X").__setitem__(5, -4)),
+    "fewer norms": ("dense", lambda p: p.change("VectorPoints", "norms", lambda a: a[:2])),
+    "other norms": ("dense", lambda p: p.change("VectorPoints", "norms", lambda a: 2 * a)),
+    "norms of another precision": (
+        "dense",
+        lambda p: p.change("VectorPoints", "norms", lambda a: a.astype("<f4")),
+    ),
+    "norms as whole numbers": (
+        "dense",
+        lambda p: p.change("VectorPoints", "norms", lambda a: a.astype("<i8")),
+    ),
+    "norms of NaN": ("dense", lambda p: p.change("VectorPoints", "norms", with_value(0, np.nan))),
+    "infinite rows": ("dense", lambda p: p.change("VectorPoints", "X", with_value((0, 0), np.inf))),
+    "other rows": ("dense", lambda p: p.change("VectorPoints", "X", with_value((0, 0), 0.125))),
+    "fewer rows": ("dense", lambda p: p.change("VectorPoints", "X", lambda a: a[:-1])),
+    "fewer columns": ("dense", lambda p: p.change("VectorPoints", "X", lambda a: a[:, :-1])),
+    "flat rows": ("dense", lambda p: p.change("VectorPoints", "X", lambda a: a.ravel())),
+    "another shift": ("dense", lambda p: p.change("VectorPoints", "shift", with_value(0, 100.0))),
+    "a longer shift": ("dense", lambda p: p.change("VectorPoints", "shift", lambda a: np.r_[a, a])),
+    "no shift": ("dense", lambda p: p.put("VectorPoints", "shift", None)),
+    "other support vectors": ("dense", lambda p: p.change("SVC", "support_vectors_", lambda a: a + 1.0)),
+    "fewer coefficients": ("dense", lambda p: p.change("SVC", "dual_coef_", lambda a: a[:, :-1])),
+    "coefficients of one class": ("dense", lambda p: p.change("SVC", "dual_coef_", lambda a: a[:1])),
+    "coefficients of NaN": ("dense", lambda p: p.change("SVC", "dual_coef_", with_value((0, 0), np.nan))),
+    "other coefficients": ("dense", lambda p: p.change("SVC", "dual_coef_", lambda a: a * 2.0)),
+    "an infinite intercept": ("dense", lambda p: p.change("SVC", "intercept_", with_value(0, np.inf))),
+    "more classes": ("dense", lambda p: p.change("SVC", "classes_", lambda a: np.r_[a, 7, 8])),
+    "a class twice": ("dense", lambda p: p.change("SVC", "classes_", lambda a: a * 0)),
+    "negative counts": ("dense", lambda p: p.change("SVC", "n_support_", lambda a: a - [100, -50, -50])),
+    "rows that are not there": ("dense", lambda p: p.change("SVC", "support_", with_value(0, 10**6))),
+    "negative rows": ("dense", lambda p: p.change("SVC", "support_", with_value(0, -1))),
+    "another strategy": ("dense", lambda p: p.put("SVC", "multiclass", "ovr")),
+    "no strategy": ("dense", lambda p: p.put("SVC", "multiclass", "one of each")),
+    "threads without end": ("dense", lambda p: p.put("SVC", "n_jobs", 0)),
+    "a kernel without its number": ("dense", lambda p: p.put("RBF", "gamma", "scale")),
+    "a kernel below zero": ("dense", lambda p: p.put("RBF", "gamma", -1.0)),
+    "a kernel of other columns": ("dense", lambda p: p.put("RBF", "features", 9)),
+    "fewer names": ("dense", lambda p: p.put("SVC", "n_features_in_", 3)),
+    "strings that overlap": ("strings", lambda p: p.change("StringPoints", "starts", with_value(1, 10**9))),
+    "strings before the first": ("strings", lambda p: p.change("StringPoints", "starts", with_value(0, -9))),
+    "other symbols": ("strings", lambda p: p.change("StringPoints", "codes", with_value(0, 2**30))),
+    "symbols of another size": (
+        "strings",
+        lambda p: p.change("StringPoints", "codes", lambda a: a.astype("<i8")),
+    ),
+    "other factors": ("strings", lambda p: p.change("StringPoints", "factors", lambda a: 3.0 * a)),
+    "fewer factors": ("strings", lambda p: p.change("StringPoints", "factors", lambda a: a[:-1])),
+    "other counts": ("pieces", lambda p: p.change("CountPoints", "X", lambda a: a[::-1], 1)),
+    "other squares": ("pieces", lambda p: p.change("CountPoints", "squares", lambda a: a + 1.0)),
+    "factors of a normalised kernel": (
+        "normalised",
+        lambda p: p.change("WeightedPoints", "factors", lambda a: a * 2),
+    ),
+    "a path of another model": ("ridge", lambda p: p.change("KernelRidge", "dual_coef_", lambda a: a[::-1])),
+    "fewer landmarks": ("large", lambda p: p.change("NystromMap", "root", lambda a: a[:-1])),
+    "a sum of another size": ("online", lambda p: p.change("OnlineState", "z", lambda a: a[:1])),
+    "no random numbers": ("online", lambda p: p.put("OnlineState", "rng", None)),
+    "weights of another size": ("online", lambda p: p.change("OnlineState", "v", lambda a: a[:1])),
+    "other weights": ("online", lambda p: p.change("PassiveAggressive", "coef_", lambda a: a + 1.0)),
+    "random numbers from elsewhere": ("online", lambda p: random_position(p, 625)),
+    "random numbers from before": ("online", lambda p: random_position(p, -1)),
+    "other counts of bins": ("card", lambda p: p.change("NumberBins", "edges", lambda a: -a[::-1] * np.inf)),
+    "a scaler of one column": (
+        "pipeline",
+        lambda p: p.change("sklearn/StandardScaler", "mean_", lambda a: a[:1]),
+    ),
+    "a scaler without a scale": ("pipeline", lambda p: p.put("sklearn/StandardScaler", "scale_", None)),
+}
+
+
+def random_position(parts: Parts, position: int) -> None:
+    for node in parts.nodes:
+        if node[0] == "random_state":
+            node[2] = position
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_parts_that_contradict_each_other(name: str, saved: Any, tmp_path: Path) -> None:
+    model, change = ARRAYS[name]
+    parts = saved(model)
+    mm.load(_write(tmp_path / "m", parts.content()))  # good before the change, and compiled
+    change(parts)
+    refused(tmp_path / "m", parts.content(), "cannot be read as a model")
+
+
+def _write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def test_every_field_of_a_model_is_needed(saved: Any, tmp_path: Path) -> None:
+    """Without any of them the file is refused, or the model predicts the same."""
+    good = saved("dense")
+    expected = mm.load(_write(tmp_path / "m", good.content())).decision_function(X)
+    node = good.objects("SVC")[-1]
+    for at in range(2, len(node), 2):
+        parts = copy.deepcopy(good)
+        del parts.objects("SVC")[-1][at : at + 2]
+        try:
+            model = mm.load(_write(tmp_path / "m", parts.content()))
+        except mm.io.ModelFileError:
+            continue
+        np.testing.assert_array_equal(model.decision_function(X), expected)
+
+
+# -- what a file says about itself ---------------------------------------------------------------------------
+
+
+def test_a_description_must_be_that_of_the_model(saved: Any, tmp_path: Path) -> None:
+    for name, value in {
+        "model": ["LinearSVC"],
+        "classes": [0, 1],
+        "feature_names": ["a", "b", "c", "d"],
+        "n_features": 7,
+    }.items():
+        parts = saved("dense")
+        parts.header["about"][name] = value
+        refused(tmp_path / "m", parts.content(), "describes another model")
+    for name, value in {
+        "versions": [],
+        "notes": None,
+        "model": "SVC",
+        "feature_names": [1],
+        "saved": 0,
+    }.items():
+        parts = saved("dense")
+        parts.header["about"][name] = value
+        refused(tmp_path / "m", parts.content(), "does not describe a model", about=True)
+
+
+def test_control_characters_are_shown_escaped() -> None:
+    """Escape sequences, bidirectional controls, line breaks and lone surrogates."""
+    for text in ("\x1b[2J", "a\u202eb", "a\nb", "a\rb", "\x00", "\x9b1m", "\u2066", "\ud800", "\u2028"):
+        shown = mm.io.printable(text)
+        assert shown.isprintable()
+        assert shown != text
+    assert mm.io.printable("naïve größer 年龄 x₁") == "naïve größer 年龄 x₁"
+
+
+# -- at random -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mutated_files(seed: int) -> None:
+    """A sample; the long run is ``python -m tests.io.fuzz --files 100000``."""
+    counts = fuzz(
+        150, seed, names=["SVC sparse", "SVC with probabilities", "words", "Spectrum", "LargeSVC", "pipeline"]
+    )
+    assert counts["failure"] == 0
+    assert counts["refused"] > 75
+
+
+def test_the_fuzzer_finds_what_is_wrong(saved: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the checks of parts it reports files whose predictions do not follow from their numbers."""
+    monkeypatch.setattr("maxmargin.io.decoding.check_parts", lambda name, made: None)
+    counts = fuzz(300, 0, names=["SVC on text labels", "NuSVC"])
+    assert counts["failure"] > 0
+
+
+def test_json_of_a_header_is_plain(saved: Any) -> None:
+    """Numbers are written with all their digits, so the text of a header reads back as the same values."""
+    header = saved("dense").header
+    assert json.loads(json.dumps(header)) == header

@@ -6,7 +6,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint bench docs house coverage hooks clean
+.PHONY: demo test lint bench docs house mutants coverage hooks clean
 
 # Each command installs the extras it needs, once.
 $(VENV)/.made:
@@ -37,6 +37,10 @@ docs: $(VENV)/.with-docs
 	@echo "The documentation is in docs/_build/html/index.html"
 
 # Prints the figures of the source tree; fails where a bound is broken.
+# slow; "python tools/mutants.py metrics" runs one group
+mutants: $(VENV)/.with-test
+	$(BIN)/python tools/mutants.py
+
 house: $(VENV)/.with-cli
 	$(BIN)/python tools/house.py
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin.discretize import discretize_column, symmetrical_uncertainty
+from maxmargin.discretize import discretize_column, information_gain, symmetrical_uncertainty
 from maxmargin.feature_selection import (
     FisherScore,
     InformationGain,
@@ -166,6 +166,31 @@ def test_choice_by_number_share_or_threshold():
     for wrong in ({"n_features": 11}, {"n_features": 2, "threshold": 0.1}):
         with pytest.raises(ValueError, match="n_features"):
             FisherScore(**wrong).fit(values, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_entropy_rankers_are_the_measures_of_the_discretised_columns(n_classes):
+    """One compiled pass, against one column at a time: ties, weights, weights of zero, categories."""
+    rng = np.random.default_rng(5)
+    y = np.tile(np.arange(n_classes), 40)
+    n = len(y)
+    numbers = np.round(rng.normal(size=(n, 8)) + y[:, None] * np.linspace(0, 2, 8), 1)
+    X = pd.DataFrame(numbers).assign(kind=rng.choice(list("uvw"), n), flag=y == 1, constant=1.0)
+    X.columns = [f"c{j}" for j in range(X.shape[1])]
+    weights = rng.integers(0, 4, n).astype(float)
+    for w in (None, weights, weights / 7):
+        gain, uncertainty = (
+            kind().fit(X, y, sample_weight=w).scores_ for kind in (InformationGain, SymmetricalUncertainty)
+        )
+        for j, name in enumerate(X):
+            column = X[name].to_numpy()
+            if X[name].dtype == float:
+                column = discretize_column(column, y, sample_weight=w)
+            assert gain[j] == pytest.approx(information_gain(y, column, sample_weight=w), abs=1e-12)
+            expected = symmetrical_uncertainty(y, column, sample_weight=w)
+            assert uncertainty[j] == pytest.approx(expected, abs=1e-12)
+    assert (uncertainty > 0).sum() >= 3
+    assert uncertainty[-1] == gain[-1] == 0.0
 
 
 def test_what_cannot_be_ranked_is_refused():

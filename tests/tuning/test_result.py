@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from maxmargin.problems.multiclass import predict_codes, votes
-from maxmargin.tuning.result import TuneResult, make_table
+from maxmargin.problems.solution import Status
+from maxmargin.tuning.result import CellStatus, TuneResult, make_table
 
 
 def result_of(params, folds):
@@ -71,19 +74,63 @@ def test_edges_need_three_values():
     assert result_of(cells([1.0, 2.0, 3.0]), [[0.3], [0.1], [0.2]]).edges() == []
 
 
-def test_tied_votes_go_to_the_first_class():
-    """Pairs (0, 1), (0, 2), (1, 2): each class wins once, so class 0 is taken."""
-    assert votes(np.array([[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]]), 3).tolist() == [0, 0]
-    assert votes(np.array([[-1.0, -1.0, 1.0], [-1.0, -1.0, -1.0]]), 3).tolist() == [1, 2]
+# -- status of a cell ----------------------------------------------------------------------------------------
 
 
-def test_a_decision_of_zero_is_a_vote_for_the_second_class():
-    assert votes(np.array([[0.0, 0.0, 0.0]]), 3).tolist() == [2]
-    assert predict_codes(np.array([0.0, 1e-300, -1e-300]), 2, "ovo").tolist() == [0, 1, 0]
+def fitted(*endings):
+    """A model whose binary fits ended with these (status, KKT violation) pairs."""
+    fits = [
+        SimpleNamespace(
+            solution=SimpleNamespace(status=status, n_iter=1), certificate=SimpleNamespace(kkt=violation)
+        )
+        for status, violation in endings
+    ]
+    return SimpleNamespace(machines_=fits)
 
 
-def test_break_ties_uses_the_summed_confidences():
-    decisions = np.array([[0.1, -2.0, 0.1]])  # a cycle: one vote each; class 2 wins by far against class 0
-    assert predict_codes(decisions, 3, "ovo").tolist() == [0]
-    assert predict_codes(decisions, 3, "ovo", break_ties=True).tolist() == [2]
-    assert predict_codes(np.array([[1.0, 1.0, 0.5]]), 3, "ovr").tolist() == [0]
+def test_the_worse_of_two_cells_is_the_one_that_did_not_converge_then_the_larger_violation():
+    fine, loose = CellStatus("converged", 0.5), CellStatus("stalled", 0.1)
+    assert fine.worse(loose) is loose
+    assert loose.worse(fine) is loose
+    small, large = CellStatus("converged", 0.1), CellStatus("converged", 0.2)
+    assert small.worse(large) is large
+    assert large.worse(small) is large
+    equal = CellStatus("converged", 0.1)
+    assert small.worse(equal) is small
+    assert CellStatus("fitted").is_fine
+    assert not CellStatus("failed").is_fine
+
+
+def test_the_status_of_a_model_is_that_of_its_worst_fit():
+    good, bad = (Status.CONVERGED, 0.1), (Status.MAX_ITER, 0.3)
+    assert CellStatus.of_model(fitted(good, bad), warned=False) == CellStatus(Status.MAX_ITER.short, 0.3)
+    assert CellStatus.of_model(fitted(good), warned=False) == CellStatus(Status.CONVERGED.short, 0.1)
+    assert CellStatus.of_model(fitted(good), warned=True) == CellStatus("stalled", 0.1)
+    assert CellStatus.of_model(fitted(bad), warned=True).name == Status.MAX_ITER.short
+    assert CellStatus.of_model(SimpleNamespace(), warned=True).name == "not converged"
+    assert CellStatus.of_model(SimpleNamespace(), warned=False).name == "fitted"
+
+
+def test_the_last_step_of_a_pipeline_has_the_status():
+    last = fitted((Status.CONVERGED, 0.2))
+    pipeline = SimpleNamespace(steps=[("a", SimpleNamespace()), ("b", SimpleNamespace()), ("svc", last)])
+    assert CellStatus.of_model(pipeline, warned=False) == CellStatus(Status.CONVERGED.short, 0.2)
+
+
+def test_the_printed_result_names_edges_notes_and_values():
+    result = result_of(cells([1.0, 2.0, 3.0]), [[0.1234567, 0.1234567], [0.2, 0.2], [0.3, 0.3]])
+    text = str(replace(result, notes=("two cells failed",)))
+    assert "2-fold cross-validation, 3 cells" in text
+    assert "best parameters: C=1\n" in text
+    assert "(error): 0.123457" in text
+    assert "edge of the grid in C: extend it there" in text
+    assert text.endswith("Note: two cells failed")
+    assert "edge of the grid" not in str(result_of(cells([1.0, 2.0]), [[0.1], [0.2]]))
+    assert "kernel='rbf'" in str(result_of(cells(["rbf"], "kernel"), [[0.1]]))
+    assert not result.interrupted
+
+
+def test_a_cell_without_a_number_counts_as_zero():
+    """C is missing in the first cell, so that it is simpler than C = 0.5."""
+    assert result_of([{"C": 0.5}, {"kernel": "linear"}], [[0.1], [0.1]]).one_standard_error_index == 1
+    assert result_of([{"C": 0.5}, {"C": None}], [[0.1], [0.1]]).one_standard_error_index == 1

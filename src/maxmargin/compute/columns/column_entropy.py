@@ -80,3 +80,73 @@ def _bits(cumulative: FloatArray, low: int, high: int) -> tuple[float, float, in
             inner += count * np.log2(count)
             k += 1
     return total * np.log2(total) - inner, total, k
+
+
+@jit
+def information_with_classes(
+    columns: FloatArray, categorical: BoolArray, codes: IntArray, n_classes: int, weights: FloatArray
+) -> FloatArray:
+    """Information gain with the classes, and sum of both entropies, of every row of ``columns`` (p, n).
+
+    Numbers are first cut by `accepted_cuts`; categories are codes. Weights are > 0. The result is (2, p).
+    """
+    p, n = columns.shape
+    found = np.zeros((2, p))
+    total = weights.sum()
+    by_class = np.zeros(n_classes)
+    for i in range(n):
+        by_class[codes[i]] += weights[i]
+    class_entropy = _entropy(by_class, total)
+    edges = np.zeros((n + 1, n_classes))
+    for j in range(p):
+        if categorical[j]:
+            joint = np.zeros((int(columns[j].max()) + 1, n_classes))
+            for i in range(n):
+                joint[int(columns[j, i]), codes[i]] += weights[i]
+        else:
+            m = _boundary_edges(columns[j], codes, weights, edges)
+            joint = _between_cuts(edges[: m + 1], accepted_cuts(edges[: m + 1]))
+        entropies = _entropy(joint.sum(axis=1), total) + class_entropy
+        found[0, j] = max(entropies - _entropy(joint.ravel(), total), 0.0)
+        found[1, j] = entropies
+    return found
+
+
+@jit
+def _boundary_edges(values: FloatArray, codes: IntArray, weights: FloatArray, edges: FloatArray) -> int:
+    """Cumulative class weights at the boundary points of a column, in the first rows of ``edges``.
+
+    Two neighbouring values whose rows all belong to one class have no boundary between them. Returns the
+    number of blocks, which is the number of edges less one.
+    """
+    order = np.argsort(values, kind="mergesort")
+    n, k = len(values), edges.shape[1]
+    edges[0] = 0.0
+    m, start, last = 0, 0, -1  # last: the class of the block before, -1 where it is mixed
+    while start < n:
+        stop, own = start, codes[order[start]]
+        while stop < n and values[order[stop]] == values[order[start]]:
+            if codes[order[stop]] != own:
+                own = -1
+            stop += 1
+        if m == 0 or own < 0 or own != last:
+            m += 1
+            for c in range(k):
+                edges[m, c] = edges[m - 1, c]
+        for i in range(start, stop):
+            edges[m, codes[order[i]]] += weights[order[i]]
+        start, last = stop, own
+    return m
+
+
+@jit
+def _between_cuts(edges: FloatArray, accepted: BoolArray) -> FloatArray:
+    """Class weights of the intervals between accepted edges, a row for each."""
+    joint = np.zeros((accepted.sum() + 1, edges.shape[1]))
+    row = 0
+    for e in range(1, len(edges)):
+        for c in range(edges.shape[1]):
+            joint[row, c] += edges[e, c] - edges[e - 1, c]
+        if e - 1 < len(accepted) and accepted[e - 1]:
+            row += 1
+    return joint

@@ -1,0 +1,368 @@
+"""Mutation testing: change one thing in a source file, and some test must fail. Run ``make mutants``.
+
+For each group of sources pytest collects the tests once and runs them once, noting which lines each test
+executes. Then every mutant gets a forked child, which replaces the code of the changed function in place and
+runs the tests that execute the changed line, fastest first, until one fails. Survivors must be listed with a
+reason in tools/surviving_mutants.toml. The exit status is 1 when less than 90 % of the mutants are killed, or
+when a survivor is not explained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import signal
+import sys
+import threading
+import time
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "src" / "maxmargin"
+REASONS = ROOT / "tools" / "surviving_mutants.toml"
+LEAST_KILLED = 0.90
+PATIENCE = 20.0  # seconds that a mutant may run on top of ten times what its tests take
+
+GROUPS: dict[str, tuple[list[str], list[str]]] = {
+    "metrics": (["metrics/*.py"], ["tests/metrics"]),
+    "scorecards": (["scorecards/*.py"], ["tests/scorecards"]),
+    "criteria": (
+        [f"feature_selection/{name}.py" for name in ("base", "criteria", "rankers", "relief")],
+        ["tests/feature_selection/test_criteria.py", "tests/feature_selection/test_rankers.py"],
+    ),
+    "tuning_result": (["tuning/result.py"], ["tests/tuning/test_result.py"]),
+    "multiclass": (
+        ["problems/multiclass.py"],
+        ["tests/problems/test_multiclass.py", "tests/problems/test_boundaries.py"],
+    ),
+    "problems": (["problems/*.py"], ["tests/problems"]),
+}
+
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitOr: ast.BitAnd,
+    ast.BitAnd: ast.BitOr,
+}
+PAIRS = "min max, any all, minimum maximum, argmin argmax, floor ceil, left right"
+NAMES = dict(pair.split() for pair in PAIRS.split(", "))
+NAMES |= {other: name for name, other in NAMES.items()}
+DROPPED_CALLS = {"sqrt", "abs"}
+
+
+@dataclass
+class Mutant:
+    """One changed field of one node of a parsed file."""
+
+    path: Path
+    node: ast.AST
+    field: str
+    new: Any
+    lines: range | None  # of the statement around the node; None for what runs at import
+
+    def describe(self) -> str:
+        """The node before and after; the tree is left as it was."""
+        before, old = ast.unparse(self.node), getattr(self.node, self.field)
+        setattr(self.node, self.field, self.new)
+        after = ast.unparse(self.node)
+        setattr(self.node, self.field, old)
+        return f"{before} -> {after}".replace("\n", " ")
+
+
+def mutants_of(path: Path, tree: ast.Module) -> Iterator[Mutant]:
+    """All mutants of a file, in the order of its nodes. Annotations, texts and messages are left alone."""
+
+    def visit(node: ast.AST, lines: range | None, inside: bool) -> Iterator[Mutant]:
+        if isinstance(node, ast.stmt) and inside:
+            header = getattr(node, "test", getattr(node, "iter", None))
+            lines = range(node.lineno, ((header or node).end_lineno or node.lineno) + 1)
+        for field, new in _changes(node):
+            yield Mutant(path, node, field, new, lines if inside else None)
+        if isinstance(node, (ast.Raise, ast.Assert, ast.JoinedStr)):
+            return
+        is_function = isinstance(node, (ast.FunctionDef, ast.Lambda))
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list", "type_comment"):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    within = inside or (is_function and name == "body")
+                    yield from visit(child, lines, within)
+
+    yield from visit(tree, None, False)
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[str, Any]]:
+    """Fields of a node and their new values."""
+    if isinstance(node, ast.Compare):
+        for place, op in enumerate(node.ops):
+            ops = list(node.ops)
+            ops[place] = COMPARISONS[type(op)]()
+            yield "ops", ops
+    elif isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in OPERATORS:
+        yield "op", OPERATORS[type(node.op)]()
+    elif isinstance(node, ast.BoolOp):
+        yield "op", ast.Or() if isinstance(node.op, ast.And) else ast.And()
+    elif isinstance(node, ast.UnaryOp):
+        yield "operand", ast.UnaryOp(node.op, node.operand)  # twice the same sign is none
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, bool):
+            yield "value", not node.value
+        elif isinstance(node.value, (int, float)):
+            yield "value", node.value + 1
+        elif node.value in NAMES:
+            yield "value", NAMES[node.value]
+    elif isinstance(node, ast.Attribute) and node.attr in NAMES:
+        yield "attr", NAMES[node.attr]
+    elif isinstance(node, ast.Name) and node.id in NAMES and isinstance(node.ctx, ast.Load):
+        yield "id", NAMES[node.id]
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield "value", ast.Constant(None)  # the call is left out
+    elif hasattr(node, "test") and isinstance(node.test, (ast.Name, ast.Attribute, ast.Call)):
+        yield "test", ast.UnaryOp(ast.Not(), node.test)
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if called in DROPPED_CALLS:
+            yield "func", ast.Name("_same", ast.Load())
+
+
+# -- putting a mutant in place -------------------------------------------------------------------------------
+
+
+def install(mutant: Mutant, tree: ast.Module, module: ModuleType) -> None:
+    """Change the tree, run it as a new module, and copy its code into the functions of the old one."""
+    setattr(mutant.node, mutant.field, mutant.new)
+    ast.fix_missing_locations(tree)
+    fresh = {"__name__": module.__name__, "__file__": str(mutant.path), "_same": _same}
+    exec(compile(tree, str(mutant.path), "exec"), fresh)
+    vars(module)["_same"] = _same
+    _copy(vars(module), fresh, module)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _copy(old: Any, new: Any, owner: Any) -> None:
+    for name, value in new.items():
+        if name not in old:
+            continue
+        before = old[name]
+        for part in ("__func__", "func", "fget", "__wrapped__"):
+            if not isinstance(value, (FunctionType, type)) and hasattr(value, part) and hasattr(before, part):
+                before, value = getattr(before, part), getattr(value, part)
+        while isinstance(value, FunctionType) and hasattr(value, "__wrapped__"):
+            _copy_function(before, value)
+            before, value = before.__wrapped__, value.__wrapped__
+        if isinstance(value, FunctionType) and isinstance(before, FunctionType):
+            _copy_function(before, value)
+        elif isinstance(value, type) and value.__module__ == new.get("__name__", value.__module__):
+            if isinstance(before, type) and before is not value and before.__name__ == value.__name__:
+                _copy(dict(vars(before)), dict(vars(value)), before)
+        elif name.startswith("__"):
+            continue  # names and documentation
+        elif isinstance(value, (bool, int, float, str, tuple, dict, set, frozenset)) and value != before:
+            _replace(name, before, value, owner)
+
+
+def _copy_function(old: FunctionType, new: FunctionType) -> None:
+    old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
+
+
+def _replace(name: str, before: Any, value: Any, owner: Any) -> None:
+    if not isinstance(owner, ModuleType):
+        setattr(owner, name, value)
+        return
+    for module in list(sys.modules.values()):
+        if module is not None and vars(module).get(name) is before:
+            setattr(module, name, value)
+
+
+# -- running -------------------------------------------------------------------------------------------------
+
+
+class Judge:
+    """A pytest plugin: runs the tests once with a tracer, then every mutant in a child of its own."""
+
+    def __init__(self, paths: list[Path], jobs: int) -> None:
+        self.paths, self.jobs = paths, jobs
+        self.covered: dict[tuple[str, int], set[int]] = defaultdict(set)
+        self.seconds: list[float] = []
+        self.results: list[tuple[Mutant, str]] = []
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        from _pytest.runner import runtestprotocol
+
+        self.items, self.protocol = session.items, runtestprotocol
+        with Silence():
+            failed = self._baseline()
+        if failed:
+            raise SystemExit(f"tests fail without a mutant: {failed}")
+        for path in self.paths:
+            tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+            self._run([Mutant(path, tree, "body", tree.body, None)], tree)
+            if self.results.pop()[1] != "survived":
+                raise SystemExit(f"{path}: tests fail when its code is replaced by itself")
+            self._run(list(mutants_of(path, tree)), tree)
+        return True
+
+    def _baseline(self) -> list[str]:
+        names = {str(path) for path in self.paths}
+        failed = []
+        for number, item in enumerate(self.items):
+
+            def local(frame: Any, event: str, arg: Any, number: int = number) -> Any:
+                self.covered[frame.f_code.co_filename, frame.f_lineno].add(number)
+                return local
+
+            def trace(frame: Any, event: str, arg: Any) -> Any:
+                return local(frame, event, arg) if frame.f_code.co_filename in names else None
+
+            start = time.perf_counter()
+            threading.settrace(trace)
+            sys.settrace(trace)
+            failed += self._failures([item])
+            sys.settrace(None)
+            threading.settrace(None)
+            self.seconds.append(time.perf_counter() - start)
+        return failed
+
+    def _failures(self, items: list[Any]) -> list[str]:
+        for item in items:
+            if any(report.failed for report in self.protocol(item, log=False, nextitem=None)):
+                return [item.nodeid]
+        return []
+
+    def _tests(self, mutant: Mutant) -> list[int]:
+        if mutant.lines is None:
+            found = set(range(len(self.items)))
+        else:
+            found = set().union(*(self.covered.get((str(mutant.path), n), set()) for n in mutant.lines))
+        return sorted(found, key=lambda k: self.seconds[k])
+
+    def _run(self, mutants: list[Mutant], tree: ast.Module) -> None:
+        running: dict[int, Mutant] = {}
+        for mutant in mutants:
+            tests = self._tests(mutant)
+            if not tests:
+                self.results.append((mutant, "no test runs this line"))
+                continue
+            if len(running) >= self.jobs:
+                self._reap(running)
+            pid = os.fork()
+            if pid == 0:
+                self._child(mutant, tree, tests)
+            running[pid] = mutant
+        while running:
+            self._reap(running)
+
+    def _reap(self, running: dict[int, Mutant]) -> None:
+        pid, status = os.wait()
+        mutant = running.pop(pid)
+        self.results.append((mutant, "survived" if status == 0 else "killed"))
+
+    def _child(self, mutant: Mutant, tree: ast.Module, tests: list[int]) -> None:
+        killed = True
+        try:
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE + 10 * sum(self.seconds[k] for k in tests))
+            with Silence():
+                name = "maxmargin." + ".".join(mutant.path.relative_to(SOURCES).with_suffix("").parts)
+                install(mutant, tree, sys.modules[name.removesuffix(".__init__")])
+                killed = bool(self._failures([self.items[k] for k in tests]))
+        finally:
+            os._exit(int(killed))
+
+
+class Silence:
+    """Send what the tests print to nowhere."""
+
+    def __enter__(self) -> None:
+        self.kept = [os.dup(1), os.dup(2)]
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+
+    def __exit__(self, *error: object) -> None:
+        for number, kept in enumerate(self.kept, start=1):
+            os.dup2(kept, number)
+
+
+def judge(group: str, jobs: int, only: str | None) -> list[tuple[Mutant, str]]:
+    import pytest
+
+    patterns, tests = GROUPS[group]
+    paths = sorted(path for pattern in patterns for path in SOURCES.glob(pattern))
+    chosen = [path for path in paths if path.name != "__init__.py" and (only or "") in str(path)]
+    plugin = Judge(chosen, jobs)
+    options = ["-q", "-s", "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
+    pytest.main([*options, *(str(ROOT / test) for test in tests)], plugins=[plugin])
+    return plugin.results
+
+
+def report(results: list[tuple[Mutant, str]]) -> bool:
+    """Print the figures and the survivors without a reason; whether the bounds hold."""
+    reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))["survivor"]
+    explained = {(entry["file"], entry["change"]) for entry in reasons}
+    by_file: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    unexplained = []
+    for mutant, outcome in results:
+        name = mutant.path.relative_to(SOURCES).as_posix()
+        row = by_file[name]
+        row[0] += 1
+        row[1] += int(outcome == "killed")
+        if outcome != "killed":
+            known = (name, mutant.describe()) in explained
+            row[2] += int(known)
+            if not known:
+                unexplained.append(f"{name}:{mutant.node.lineno}  {mutant.describe()}  ({outcome})")  # type: ignore[attr-defined]
+    for line in unexplained:
+        print(line)
+    print(f"{'file':40}{'mutants':>9}{'killed':>9}{'explained':>11}")
+    for name, (n, killed, n_known) in sorted(by_file.items()):
+        print(f"{name:40}{n:9}{killed / n:9.1%}{n_known:11}")
+    total, n_killed = len(results), sum(outcome == "killed" for _, outcome in results)
+    share = n_killed / max(total, 1)
+    print(f"{n_killed} of {total} mutants killed ({share:.1%}), {len(unexplained)} survivors unexplained")
+    return n_killed >= LEAST_KILLED * total and not unexplained
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("groups", nargs="*", help=f"some of {', '.join(GROUPS)}; all by default")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--only", help="mutate only files whose path contains this text")
+    options = parser.parse_args(argv)
+    holds = True
+    for group in options.groups or GROUPS:
+        print(f"\n{group}", flush=True)
+        holds = report(judge(group, options.jobs, options.only)) and holds
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    os.environ["OMP_NUM_THREADS"] = "1"
+    sys.exit(main())

@@ -114,3 +114,24 @@ def test_wrong_requests(tmp_path):
         mp.predict(words, X, out=tmp_path / "a.npy")
     with pytest.raises(ValueError, match="out= is for pieces"):
         mp.predict(model, da.from_array(X), out=np.empty(300))
+
+
+@pytest.mark.parametrize("ending", [".npy", ".parquet"])
+def test_a_full_disk_leaves_no_partial_file(ending, tmp_path, monkeypatch):
+    X = np.linspace(-1.0, 1.0, 100)[:, None]
+    model = mm.LinearSVC().fit(X, X[:, 0] > 0)
+    path = tmp_path / f"out{ending}"
+    mm.pieces.predict(model, mm.pieces.from_array(X, rows=30), method="decision_function", out=path)
+    before = path.read_bytes()
+
+    class Full(type(model)):
+        def decision_function(self, X):
+            if X[0, 0] > 0.5:
+                raise OSError(28, "No space left on device")
+            return super().decision_function(X)
+
+    model.__class__ = Full
+    with pytest.raises(OSError, match="No space left"):
+        mm.pieces.predict(model, mm.pieces.from_array(X, rows=30), method="decision_function", out=path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]

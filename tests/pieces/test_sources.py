@@ -157,3 +157,36 @@ def test_dask_is_not_imported_before_it_is_brought():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("change", ["added", "removed", "other values"])
+def test_rows_that_change_between_passes_are_refused(change):
+    """A fit reads its data several times; the rows must be the same."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int)
+    passes = []
+
+    def batches():
+        passes.append(1)
+        late = len(passes) > 3
+        n = {"added": 300, "removed": 250, "other values": 290}[change] if late else 290
+        target = 1 - y if late and change == "other values" else y
+        yield X[:200], target[:200]
+        yield X[200:n], target[200:n]
+
+    words = "some with other values" if change == "other values" else "290 rows, now"
+    with pytest.raises(ValueError, match=f"the data changed between two passes.*{words}"):
+        mm.LogisticRegression(tol=1e-12).fit(mp.from_iterable(batches))
+
+
+def test_a_source_may_change_between_fits():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    size = [30]
+    pieces = mp.from_iterable(lambda: iter([(X[: size[0]], y[: size[0]])]))
+    mm.LinearSVC().fit(pieces)
+    size[0] = 40
+    model = mm.LinearSVC().fit(pieces)
+    assert model.certificate_.n_checked == 40
+    assert len(next(mp.predict(model, pieces))) == 40

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.pieces.piece import Piece, add, tree_sum
 
 Loader = Callable[[], Piece]
+Fingerprint = tuple[int, int]  # number of rows and checksum of a piece
+_CHECKED_ROWS = 16  # rows of X in a checksum; targets and weights are all in it
 
 
 class Pieces:
@@ -51,6 +54,9 @@ class Pieces:
         """The first piece, to learn names and types from."""
         raise NotImplementedError  # memory and Dask say how
 
+    def start_over(self) -> None:
+        """Forget what earlier passes found: a new fit or prediction may read other rows."""
+
     def sample(self, n_rows: int, *, random_state: int = 0) -> Piece:
         """``n_rows`` rows drawn without replacement (all where there are fewer), in the order of the table.
 
@@ -79,15 +85,39 @@ class LocalPieces(Pieces):
     loaders: Callable[[], Iterator[Loader]]
     n_jobs: int | None = None
     streaming: bool = False
+    first_pass: list[Fingerprint] = field(default_factory=list, compare=False, repr=False)
 
     def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
         threads = effective_threads(self.n_jobs)
-        numbered = enumerate(self.loaders())
+        numbered, seen = enumerate(self.loaders()), []
         while batch := list(islice(numbered, threads)):
             with single_threaded_blas():
                 results = run([partial(_use, load, i, function, args) for i, load in batch], threads)
             del batch
-            yield from results
+            for fingerprint, result in results:
+                seen.append(fingerprint)
+                yield result
+        self._compare(seen)
+
+    def _compare(self, seen: list[Fingerprint]) -> None:
+        """An error where a complete pass finds other rows than the first one after `start_over`."""
+        if not self.first_pass:
+            self.first_pass.extend(seen)
+        if self.first_pass == seen:
+            return
+        before, now = (sum(rows for rows, _ in prints) for prints in (self.first_pass, seen))
+        pairs = zip_longest(self.first_pass, seen)
+        where = next(i for i, (old, new) in enumerate(pairs) if old != new)
+        counted = (
+            f"{before} rows, now {now}" if before != now else f"{before} rows, some with other values now"
+        )
+        raise ValueError(
+            f"the data changed between two passes, from piece {where} on: the first pass found {counted}. "
+            "Every pass must read the same rows: copy the source, or seed the function that makes it."
+        )
+
+    def start_over(self) -> None:
+        self.first_pass.clear()
 
     def map_reduce(
         self, function: Callable[..., Any], *args: Any, combine: Callable[[Any, Any], Any] = add
@@ -99,12 +129,12 @@ class LocalPieces(Pieces):
             for load in self.loaders():
                 yield partial(_changed, load, function, args)
 
-        return replace(self, loaders=loaders)
+        return replace(self, loaders=loaders, first_pass=[])
 
     def some(self, step: int) -> LocalPieces | None:
         if self.streaming:
             return None
-        return replace(self, loaders=lambda: islice(self.loaders(), 0, None, step))
+        return replace(self, loaders=lambda: islice(self.loaders(), 0, None, step), first_pass=[])
 
     def first(self) -> Piece:
         for load in self.loaders():
@@ -112,8 +142,25 @@ class LocalPieces(Pieces):
         raise ValueError("there are no pieces: the source holds no rows.")
 
 
-def _use(load: Loader, index: int, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    return function(replace(load(), index=index), *args)
+def _use(
+    load: Loader, index: int, function: Callable[..., Any], args: tuple[Any, ...]
+) -> tuple[Fingerprint, Any]:
+    piece = replace(load(), index=index)
+    fingerprint = len(piece), _checksum(piece)
+    return fingerprint, function(piece, *args)
+
+
+def _checksum(piece: Piece) -> int:
+    """A checksum of the targets, the weights and some rows of a piece."""
+    step, total = max(1, len(piece) // _CHECKED_ROWS), 0
+    X = piece.X.iloc[::step] if hasattr(piece.X, "iloc") else piece.X
+    X = X[::step] if isinstance(X, np.ndarray) else getattr(X, "data", X)  # the stored values of a CSR matrix
+    for values in (X, piece.y, piece.weight):
+        array = np.asarray(values) if isinstance(values, np.ndarray) or hasattr(values, "iloc") else None
+        if array is not None:
+            plain = array.astype("U") if array.dtype == object else array
+            total = crc32(np.ascontiguousarray(plain).tobytes(), total)
+    return total
 
 
 def _changed(load: Loader, function: Callable[..., Any], args: tuple[Any, ...]) -> Piece:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.base.typing import AnyArray
+from maxmargin.base.whole_files import whole_file
 from maxmargin.pieces.cluster import is_dask
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
@@ -55,6 +56,7 @@ def predict(
             raise ValueError("out= is for pieces on this machine: write a Dask result with its own methods.")
         return _predict_frame(model, X, method) if hasattr(X, "columns") else _predict_array(model, X, method)
     pieces = X if isinstance(X, Pieces) else from_array(np.asanyarray(X) if _plain(X) else X, n_jobs=n_jobs)
+    pieces.start_over()
     parts = pieces.map(_call, model, method)
     if out is None:
         return parts
@@ -89,18 +91,22 @@ def _fill(out: Any, parts: Iterator[Any]) -> Any:
 
 
 def _write_map(path: str, n_rows: int, parts: Iterator[Any]) -> AnyArray:
-    out: Any = None
-    start = 0
-    for part in parts:
-        values = part.toarray() if sparse.issparse(part) else np.asarray(part)
-        if values.dtype == object:
-            raise TypeError("a '.npy' file holds numbers; these predictions are objects: use '.parquet'.")
-        if out is None:
-            shape = (n_rows, *values.shape[1:])
-            out = np.lib.format.open_memmap(path, mode="w+", dtype=values.dtype, shape=shape)
-        out[start : start + len(values)] = values
-        start += len(values)
-    out.flush()
+    """Written, not mapped: a full disk is an error here, where it would kill a process that maps the file."""
+    with whole_file(path, "wb") as file:
+        dtype: Any = None
+        for part in parts:
+            values = part.toarray() if sparse.issparse(part) else np.asarray(part)
+            if values.dtype == object:
+                raise TypeError("a '.npy' file holds numbers; these predictions are objects: use '.parquet'.")
+            if dtype is None:
+                dtype, shape = values.dtype, (n_rows, *values.shape[1:])
+                header = {
+                    "descr": np.lib.format.dtype_to_descr(dtype),
+                    "fortran_order": False,
+                    "shape": shape,
+                }
+                np.lib.format.write_array_header_2_0(file, header)
+            file.write(np.ascontiguousarray(values, dtype=dtype).tobytes())
     written: AnyArray = np.load(path, mmap_mode="r")
     return written
 
@@ -108,15 +114,16 @@ def _write_map(path: str, n_rows: int, parts: Iterator[Any]) -> AnyArray:
 def _write_parquet(path: str, parts: Iterator[Any], model: Any, method: str) -> str:
     arrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
-    writer: Any = None
-    try:
-        for part in parts:
-            table = arrow.Table.from_pandas(_named(part, model, method, None), preserve_index=False)
-            writer = parquet.ParquetWriter(path, table.schema) if writer is None else writer
-            writer.write_table(table)
-    finally:
-        if writer is not None:
-            writer.close()
+    with whole_file(path, "wb") as file:
+        writer: Any = None
+        try:
+            for part in parts:
+                table = arrow.Table.from_pandas(_named(part, model, method, None), preserve_index=False)
+                writer = parquet.ParquetWriter(file, table.schema) if writer is None else writer
+                writer.write_table(table)
+        finally:
+            if writer is not None:
+                writer.close()
     return path
 
 

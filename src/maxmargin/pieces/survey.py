@@ -40,6 +40,7 @@ class Survey:
 
 def survey(pieces: Pieces, *, classes: bool) -> Survey:
     """One pass: sizes, means and classes; an error for values that are not finite."""
+    pieces.start_over()
     return pieces.map_reduce(_survey_piece, _names(pieces.first()), classes, combine=_merge)
 
 

@@ -14,6 +14,8 @@ import pandas as pd
 from maxmargin.base.parameters import check_choice, check_count, check_positive
 from maxmargin.base.typing import FloatArray
 
+_THEOREMS = {True: "corollary 5.2", False: "theorem 5.14"}
+
 
 def lipschitz_steps(B: float, rho: float, epsilon: float) -> int:
     """The smallest T with B rho / sqrt(T) <= epsilon."""
@@ -130,38 +132,55 @@ def subgradient_descent(
     >>> path.bound, bool(path.value <= path.bound)
     (0.05, True)
     """
-    check_positive("rho", rho)
-    check_positive("B", B)
-    check_positive("lam", lam)
-    check_choice("step", step, ("constant", "strongly_convex"))
-    if epsilon is not None and max_iter is not None:
-        raise ValueError(f"max_iter={max_iter} and epsilon={epsilon} both set the number of steps: give one.")
-    T = check_count("max_iter", 1000 if max_iter is None else max_iter)
-    if epsilon is not None:
-        constant = step == "constant"
-        T = lipschitz_steps(B, rho, epsilon) if constant else strongly_convex_steps(rho, lam, epsilon)
+    T = _n_steps(rho, B, lam, step, max_iter, epsilon)
     x = np.array(start, dtype=np.float64)
     if x.ndim != 1 or not np.isfinite(x).all():
         raise ValueError(f"start has the shape {x.shape}: give finite numbers of shape (n,).")
-    t = np.arange(1, T + 1)
-    steps = np.full(T, B / (rho * np.sqrt(T))) if step == "constant" else 1.0 / (lam * t)
+    constant = step == "constant"
+    steps = np.full(T, B / (rho * np.sqrt(T))) if constant else 1.0 / (lam * np.arange(1, T + 1))
+    bound = B * rho / np.sqrt(T) if constant else strongly_convex_bound(rho, lam, T)
     iterates, slopes, values = np.empty((T, len(x))), np.empty((T, len(x))), np.empty(T)
     for k in range(T):
         iterates[k], values[k], slopes[k] = x, _number(f, x), _vector(subgradient, x)
         x = x - steps[k] * slopes[k]
-        if projection is not None:
-            x = np.array(projection(x), dtype=np.float64)
+        x = x if projection is None else np.array(projection(x), dtype=np.float64)
+    return _described(f, iterates, values, slopes, steps, rho, float(bound), constant)
+
+
+def _n_steps(rho: float, B: float, lam: float, step: str, max_iter: int | None, epsilon: float | None) -> int:
+    """The number of steps, after the parameters were checked."""
+    check_positive("rho", rho)
+    check_positive("B", B)
+    check_positive("lam", lam)
+    check_choice("step", step, ("constant", "strongly_convex"))
+    if epsilon is None:
+        return check_count("max_iter", 1000 if max_iter is None else max_iter)
+    if max_iter is not None:
+        raise ValueError(f"max_iter={max_iter} and epsilon={epsilon} both set the number of steps: give one.")
+    constant = step == "constant"
+    return lipschitz_steps(B, rho, epsilon) if constant else strongly_convex_steps(rho, lam, epsilon)
+
+
+def _described(
+    f: Callable[[FloatArray], float],
+    iterates: FloatArray,
+    values: FloatArray,
+    slopes: FloatArray,
+    steps: FloatArray,
+    rho: float,
+    bound: float,
+    constant: bool,
+) -> DescentPath:
+    """The path with its average, and the bound where the theorem applies."""
     average = iterates.mean(axis=0)
     value = _number(f, average)
     lengths = np.linalg.norm(slopes, axis=1)
     reason = _why_not(iterates, values, slopes, lengths, rho, average, value)
-    bound = B * rho / np.sqrt(T) if step == "constant" else strongly_convex_bound(rho, lam, T)
-    name = "corollary 5.2" if step == "constant" else "theorem 5.14"
     return DescentPath(
         x=average,
         value=value,
-        bound=np.nan if reason else float(bound),
-        bound_note=f"no bound: {reason}" if reason else f"Valera, {name}",
+        bound=np.nan if reason else bound,
+        bound_note=f"no bound: {reason}" if reason else f"Valera, {_THEOREMS[constant]}",
         iterates=iterates,
         values=values,
         lengths=lengths,

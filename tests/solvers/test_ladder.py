@@ -256,7 +256,7 @@ X6, Y6 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
     ("options", "message"),
     [
         ({"solver": "simplex"}, "solver='simplex' is unknown: use 'working_set', 'qp', .* or 'pegasos'"),
-        ({"solver": 3}, "solver=3 is no solver: give a name"),
+        ({"solver": 3}, "solver=3 is not a solver: give a name"),
         ({"solver": mm.solvers.SMO(selection="third")}, "selection='third' is unknown"),
         ({"solver": mm.solvers.SMO(precision="half")}, "precision='half' is unknown"),
         ({"solver": mm.solvers.SMO(shrinking=False)}, "shrinking=False of SMO belongs to the machine"),
@@ -307,7 +307,7 @@ def test_solver_objects_are_parameters(blobs: Any) -> None:
     assert repr(model.solver) == "SMO(selection='first')"
     model.set_params(solver__selection="second")
     assert model.solver == mm.solvers.SMO()
-    with pytest.raises(ValueError, match="'size' is no option of SMO: it has selection, cache, precision"):
+    with pytest.raises(ValueError, match="'size' is not an option of SMO: use selection, cache, precision"):
         model.set_params(solver__size=3)
     search = GridSearchCV(model, {"solver__selection": ["first", "second"]}, cv=2).fit(X, y)
     assert search.best_params_["solver__selection"] in ("first", "second")

@@ -1,6 +1,6 @@
 """Pieces that are the blocks of Dask arrays or the partitions of Dask dataframes.
 
-Dask is imported when somebody brings its collections, never before.
+Dask is imported only when one of its collections is passed in.
 """
 
 from __future__ import annotations

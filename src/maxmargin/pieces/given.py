@@ -11,7 +11,7 @@ from maxmargin.pieces.collection import Pieces
 def as_pieces(X: Any, y: Any = None, sample_weight: Any = None) -> Pieces | None:
     """The pieces that fit was given, or None where X is a table in memory.
 
-    `Pieces` hold their own targets and weights. Dask arrays and dataframes become pieces by themselves. A
+    `Pieces` hold their own targets and weights. Dask arrays and dataframes are converted to pieces. A
     NumPy memory map does not: joblib hands such maps to its workers unasked, and they behave as arrays; say
     ``fit(mm.pieces.from_array(X, y))`` to read one piece by piece.
     """

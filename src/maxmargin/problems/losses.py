@@ -34,7 +34,7 @@ Step = float | FloatArray
 
 
 class Loss:
-    """What the solvers may ask of a loss."""
+    """The interface that solvers use."""
 
     smooth = True  # slope is continuous
     margin = True  # a function of y f with y in {-1, +1}; otherwise of f - y

@@ -25,7 +25,7 @@ def as_solver(solver: Any) -> DualSolver:
         return solver
     if not isinstance(solver, str):
         raise ValueError(
-            f"solver={solver!r} is no solver: give a name ({', '.join(map(repr, NAMES))}) or an object of "
+            f"solver={solver!r} is not a solver: give a name ({', '.join(map(repr, NAMES))}) or an object of "
             "maxmargin.solvers."
         )
     check_choice("solver", solver, tuple(NAMES))

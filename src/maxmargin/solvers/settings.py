@@ -72,7 +72,7 @@ class DualSolver:
         for name in params:
             if name not in known:
                 raise ValueError(
-                    f"{name!r} is no option of {type(self).__name__}: it has {', '.join(known) or 'none'}."
+                    f"{name!r} is not an option of {type(self).__name__}: use {', '.join(known) or 'none'}."
                 )
         return replace(self, **params)
 

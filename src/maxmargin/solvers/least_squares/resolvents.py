@@ -2,7 +2,7 @@
 
 Few quadratic forms need no eigenvectors: T + alpha I is solved in 5 m operations, and reducing A to a
 tridiagonal T and forming Q costs 8/3 m^3, a third of an eigendecomposition (Golub & Van Loan 2013, section
-8.3). Many of them are dearer than the eigendecomposition, after which they are one product of matrices.
+8.3). Many of them cost more than the eigendecomposition, after which they are one product of matrices.
 """
 
 from __future__ import annotations

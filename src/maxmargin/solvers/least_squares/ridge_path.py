@@ -151,7 +151,7 @@ def _by_rows(
     """As `_by_columns` from the Gram matrix A of the rows: I minus the smoother is alpha (A + alpha I)^-1.
 
     With an intercept A maps ``mean``, the unit vector of the roots of the weights, to 0, and what it adds to
-    the diagonal is no part of the smoother. Taking it away from A's own inverse, where it is mean^2 / alpha,
+    the diagonal is not part of the smoother. Taking it away from A's own inverse, where it is mean^2 / alpha,
     would leave no digit with a small alpha: A + c mean mean' has it as mean^2 / (c + alpha).
     """
     rows = table.rows(slice(None))

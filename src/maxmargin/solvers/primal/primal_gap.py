@@ -1,4 +1,4 @@
-"""What the solvers of the primal share: the gap of a feasible point, and the best intercept."""
+"""Shared by the solvers of the primal: the gap of a feasible point, and the best intercept."""
 
 from __future__ import annotations
 

@@ -33,7 +33,16 @@ def card(table):
 
 
 @pytest.mark.parametrize(
-    "name", ["binning", "calibration", "evaluation", "information_value", "ks", "roc", "scores"]
+    "name",
+    [
+        "choices.binning_display",
+        "choices.information_value_display",
+        "evaluation.calibration_display",
+        "evaluation.evaluation_display",
+        "evaluation.ks_display",
+        "evaluation.roc_display",
+        "evaluation.scores_display",
+    ],
 )
 def test_examples(name):
     result = doctest.testmod(importlib.import_module(f"maxmargin.displays.{name}"))

@@ -278,4 +278,4 @@ def test_progress_is_printed(capsys):
     X, _, codes, _ = data()
     with warnings.catch_warnings():
         mm.LinearSVC(verbose=1).fit(mp.from_array(X, codes > 0, rows=70))
-    assert "LinearSVC: iteration 1, objective" in capsys.readouterr().out
+    assert "LinearSVC: iteration 1, objective" in capsys.readouterr().err

@@ -16,6 +16,11 @@ def on_terminal() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
+def show_line(text: str) -> None:
+    """One line about an iteration or a pass."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def line_printer(title: str) -> Callable[[object], None]:
     """A function that prints what it is given on standard error, at most about twice a second."""
     last = [-_BETWEEN]
@@ -24,7 +29,7 @@ def line_printer(title: str) -> Callable[[object], None]:
         now = time.perf_counter()
         if now - last[0] >= _BETWEEN:
             last[0] = now
-            print(f"[{title}] {note}", file=sys.stderr, flush=True)
+            show_line(f"[{title}] {note}")
 
     return show
 
@@ -77,7 +82,7 @@ class ProgressReport:
         if self._total and self._done and not self._is_last():
             left = f", about {seconds * (self._total - self._done) / self._done:.0f} s left"
         said = f", {note}" if note else ""
-        print(f"[{self._title}] {count} in {seconds:.1f} s{left}{said}", file=sys.stderr, flush=True)
+        show_line(f"[{self._title}] {count} in {seconds:.1f} s{left}{said}")
 
     def _update_bar(self, note: str) -> None:
         if self._bar is None and not self._open_bar():

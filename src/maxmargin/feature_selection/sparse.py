@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
@@ -20,6 +19,7 @@ from maxmargin.base.parameters import (
     check_positive,
     check_positives,
 )
+from maxmargin.base.progress import show_line
 from maxmargin.base.table_columns import feature_names
 from maxmargin.base.tables import Classes, class_factors, fitted_table, read_classes
 from maxmargin.base.typing import (
@@ -150,7 +150,7 @@ class SparseSVMSelector(Selector):
             n_jobs=self.n_jobs,
         ).fit(X, y)
         if self.verbose:
-            print(f"lambda {value:.4g}: {int(_nonzero(model.coef_).sum())} columns", file=sys.stderr)
+            show_line(f"lambda {value:.4g}: {int(_nonzero(model.coef_).sum())} columns")
         return model
 
     def _path(self, X: FloatArray, classes: Classes) -> FloatArray:

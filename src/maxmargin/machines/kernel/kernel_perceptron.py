@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_count, check_flags
+from maxmargin.base.progress import show_line
 from maxmargin.base.tables import checked_labels, class_codes, class_factors, example_weights, row_weights
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import (
@@ -214,7 +215,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         number = len(self._history) + 1
         self._history.append((number, total, float(np.mean(losses))))
         if self.verbose:
-            print(f"KernelPerceptron: pass {number}, mistakes {total}")
+            show_line(f"KernelPerceptron: pass {number}, mistakes {total}")
         return total
 
     def _run(self, machines: list[_Machine]) -> None:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_count, check_flags, check_positive
+from maxmargin.base.progress import show_line
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.tables.design import Design, design
@@ -204,7 +205,7 @@ class LargeMachine(TakesKernel):
         warn_unsolved(certificate, self.tol, type(self).__name__, remedy)
 
     def _report(self, iteration: int, value: float) -> None:
-        print(f"{type(self).__name__}: iteration {iteration}, objective {value:.10g}", flush=True)
+        show_line(f"{type(self).__name__}: iteration {iteration}, objective {value:.10g}")
 
     # -- prediction ----------------------------------------------------------------------------------
 

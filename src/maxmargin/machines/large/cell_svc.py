@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice, check_count, check_not_negative, check_positive
+from maxmargin.base.progress import show_line
 from maxmargin.base.tables import class_codes, example_weights
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -130,7 +131,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
         positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         machines = [self._fit_machine(rows, codes[used] == k, weights[used]) for k in positive]
         if self.verbose:
-            print(f"CellSVC: a cell of {len(mine)} rows is done", flush=True)
+            show_line(f"CellSVC: a cell of {len(mine)} rows is done")
         return Cell(tuple(machines))
 
     def _fit_machine(self, X: Any, mine: BoolArray, weights: FloatArray) -> SVC | float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_count, check_flags, check_positive
+from maxmargin.base.progress import show_line
 from maxmargin.base.typing import (
     ClassWeightLike,
     FloatArray,
@@ -168,4 +169,4 @@ class LinearSVC(LinearClassifier):
         )
 
     def _report(self, iteration: int, value: float) -> None:
-        print(f"LinearSVC: iteration {iteration}, objective {value:.10g}")
+        show_line(f"LinearSVC: iteration {iteration}, objective {value:.10g}")

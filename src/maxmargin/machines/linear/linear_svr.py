@@ -13,6 +13,7 @@ from maxmargin.base.parameters import (
     check_not_negative,
     check_positive,
 )
+from maxmargin.base.progress import show_line
 from maxmargin.base.typing import RandomStateLike, TableLike, TargetLike, WeightLike
 from maxmargin.compute.tables.design import design
 from maxmargin.machines.linear.base import LinearRegressor, finite_or_refused
@@ -127,4 +128,4 @@ class LinearSVR(LinearRegressor):
         return solve_pieces(problem, solver, callback=self._report if self.verbose else None)[:2]
 
     def _report(self, iteration: int, value: float) -> None:
-        print(f"LinearSVR: iteration {iteration}, objective {value:.10g}")
+        show_line(f"LinearSVR: iteration {iteration}, objective {value:.10g}")

@@ -23,6 +23,7 @@ from maxmargin.base.parameters import (
     check_inner_fraction,
     check_positive,
 )
+from maxmargin.base.progress import show_line
 from maxmargin.base.threads import single_threaded_blas
 from maxmargin.base.typing import (
     AnyArray,
@@ -343,7 +344,7 @@ class LogisticRegression(LinearClassifier):
     def _report(self, machine: int, iteration: int, value: float) -> None:
         self._history.append((machine, iteration, value))
         if self.verbose:
-            print(f"LogisticRegression: iteration {iteration}, objective {value:.10g}")
+            show_line(f"LogisticRegression: iteration {iteration}, objective {value:.10g}")
 
     def _store(self, fits: list[_Fit]) -> None:
         thetas = np.vstack([fit.theta for fit in fits])

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_count, check_flags
+from maxmargin.base.progress import show_line
 from maxmargin.base.tables import (
     checked_labels,
     class_factors,
@@ -100,7 +101,7 @@ class OnlineClassifier(LinearClassifier):
                 mistakes, loss = self._pass(X, tasks, weights)
                 if self.verbose:
                     name = type(self).__name__
-                    print(f"{name}: pass {len(self._rows)}, mistakes {mistakes}, loss {loss:.6g}")
+                    show_line(f"{name}: pass {len(self._rows)}, mistakes {mistakes}, loss {loss:.6g}")
                 if self._finished(mistakes):
                     break
             self._complete_passes(weights, tasks)

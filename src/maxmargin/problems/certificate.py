@@ -26,7 +26,7 @@ class Certificate:
     backward_error : for a linear system, the size of the smallest relative change of its numbers after which
         the solution is exact (Rigal & Gaches 1967); about 1e-16 is the best that float64 can do.
 
-    A figure that does not exist for this problem, or was not computed, is NaN.
+    A figure that does not exist for this problem, or was not computed, is NaN (or None).
     """
 
     primal: float = nan
@@ -40,7 +40,7 @@ class Certificate:
     convex: bool = True
     n_checked: int = 0
     n_machines: int = 1
-    backward_error: float = nan
+    backward_error: float | None = None
 
     @classmethod
     def between(cls, primal: float, dual: float, **figures: Any) -> Self:
@@ -65,7 +65,7 @@ class Certificate:
                 f"primal {self.primal:.10g}, dual {self.dual:.10g}, gap {self.gap:.3g} "
                 f"({self.relative_gap:.2g} relative)"
             )
-        if not isnan(self.backward_error):
+        if self.backward_error is not None:
             lines.append(f"backward error {self.backward_error:.2g}")
         several = f"the worst of {self.n_machines} machines: " if self.n_machines > 1 else ""
         return f"Certificate: {several}" + "; ".join(lines)

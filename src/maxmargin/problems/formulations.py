@@ -15,6 +15,10 @@ from maxmargin.kernels.base import Kernel
 from maxmargin.problems.box_qp import BoxQP, KernelMatrix
 from maxmargin.problems.solution import Solution
 
+_RESOLVED = 10.0  # a margin is trusted where it is so many times its uncertainty
+_SMALL = 0.01  # ... and below this, with hulls so close (squared distance by squared extent), there is none
+_CLOSE = 1e-6
+
 
 @dataclass(frozen=True)
 class Expansion:
@@ -141,14 +145,36 @@ class NuClassification:
             start=start,
         )
 
+    def finer(
+        self, problem: BoxQP, multipliers: FloatArray, kkt: float, *, square: float, extent: float
+    ) -> float | None:
+        """The tolerance with which to go on before the margin rho can be trusted; None where it can.
+
+        ``kkt`` is the violation that was reached, by which rho is uncertain, ``square`` is ||w||^2 and
+        ``extent`` the `squared_extent` of the rows. Raises ValueError where there is no margin: rho < 0.01,
+        and the reduced convex hulls of the classes, whose distance is ||w|| over the sum of the multipliers
+        of a class, are closer than a thousandth of the extent. With nu too small the hulls intersect, so that
+        rho = 0 and the smallest error decides about predictions. The outcome does not depend on the
+        tolerance that the user chose.
+        """
+        rho = float(multipliers.mean())
+        close = square <= _CLOSE * extent * float(problem.delta.max()) ** 2
+        resolved = rho >= _RESOLVED * kkt
+        if close and (rho if resolved else rho + kkt) < _SMALL:
+            raise self._no_margin(rho)
+        return None if resolved else max(kkt / 100, 1e-300)
+
+    def _no_margin(self, rho: float) -> ValueError:
+        return ValueError(
+            f"nu={self.nu:g} leaves no margin on these data (rho = {rho:.2g}): the classes overlap too much "
+            "for it. Use a larger nu, or scale the columns."
+        )
+
     def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
         positive, negative = solution.multipliers
         rho = (positive + negative) / 2
-        if not rho > 1e-12:
-            raise ValueError(
-                f"nu={self.nu:g} leaves no margin on these data (rho = {rho:.3g}): "
-                "the classes overlap too much for it, use a larger nu."
-            )
+        if not rho > 0:
+            raise self._no_margin(rho)
         a = solution.x / rho
         return Expansion(problem.Q.weights(a), float((negative - positive) / (2 * rho)), a, scale=float(rho))
 
@@ -275,6 +301,15 @@ class Sphere:
     def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
         a = solution.x
         return Expansion(np.sqrt(2.0) * problem.Q.weights(a), -float(solution.multipliers[0]), a)
+
+
+def squared_extent(diagonal: FloatArray, first: FloatArray) -> float:
+    """The largest squared distance of a point from the first one, from K(x, x) and K(x, x_first); > 0.
+
+    At least what rounding makes of equal points, where kernel values are large.
+    """
+    squares = diagonal + diagonal[0] - 2.0 * first
+    return max(float(squares.max()), 1e-5 * float(np.abs(diagonal).max()), 1e-300)
 
 
 def start_sums(start: FloatArray, group: Any) -> FloatArray:

@@ -1,8 +1,10 @@
-"""Solve, then let the problem check the answer."""
+"""Solve, then let the problem check the solution."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.box_qp import BoxQP
@@ -22,11 +24,13 @@ def solve_certified(
     full: bool = False,
     start: FloatArray | None = None,
     callback: Callback | None = None,
+    finer: Callable[[Solution, float], float | None] | None = None,
 ) -> tuple[Solution, Certificate]:
-    """The solver's answer and the problem's certificate of it.
+    """The solution of the solver and the problem's certificate of it.
 
     Where the certificate finds more violation than the solver believed, the solver goes on from there with a
-    smaller tolerance; the steps of all attempts are counted.
+    smaller tolerance, and so it does where ``finer`` asks for it (see `NuClassification.finer`). The steps of
+    all attempts are counted and share the limits.
     """
     solver.check(problem)
     solution = solver.solve(problem, start=start, callback=callback)
@@ -37,18 +41,33 @@ def solve_certified(
             break
         tol /= 4
         reached = certificate.kkt
-        again = replace(solver, tol=tol).solve(problem, start=solution.x, callback=callback)
-        solution = _both(solution, again)
+        left = remaining(replace(solver, tol=tol), solution)
+        solution = _both(solution, left.solve(problem, start=solution.x, callback=callback))
         certificate = _check(problem, solution, solver, full)
         if certificate.kkt > 0.9 * reached:
             break
     if solution.status is Status.CONVERGED and not solver.accepts(certificate):
         solution = replace(solution, status=Status.STALLED)  # rounding hides from the solver what is left
-    return solution, certificate
+    if finer is None or solution.status not in (Status.CONVERGED, Status.STALLED):
+        return solution, certificate
+    smaller = finer(solution, certificate.kkt)
+    if smaller is None or solution.status is Status.STALLED:
+        return solution, certificate
+    left = remaining(replace(solver, tol=smaller), solution)
+    options: dict[str, Any] = {"full": full, "callback": callback, "finer": finer}
+    again, certificate = solve_certified(problem, left, start=solution.x, **options)
+    return _both(solution, again), certificate
+
+
+def remaining(solver: DualSolver, solution: Solution) -> DualSolver:
+    """The same settings with the part of max_iter and time_limit that a solve has left."""
+    steps = max(0, solver.max_iter - solution.n_iter) if solver.max_iter >= 0 else solver.max_iter
+    seconds = None if solver.time_limit is None else max(0.0, solver.time_limit - solution.seconds)
+    return replace(solver, max_iter=steps, time_limit=seconds)
 
 
 def _both(first: Solution, second: Solution) -> Solution:
-    """The second answer, with the cost and the steps of both."""
+    """The second solution, with the cost and the steps of both."""
     return replace(
         second,
         n_iter=first.n_iter + second.n_iter,

@@ -65,8 +65,13 @@ class Referee:
         self._target = target
         self._budget = budget
         self._callback = callback
+        self._n_variables = n_variables
         self._patience = max(_PATIENCE, 100 * n_variables)
         self.start_again(0)
+
+    def aiming_at(self, target: float) -> Referee:
+        """The same budget and callback with another target."""
+        return Referee(target, self._budget, self._callback, self._n_variables)
 
     def start_again(self, n_pairs: int) -> None:
         """Forget what was reached after so many pair steps, as when the precision changes."""

@@ -25,6 +25,7 @@ import maxmargin as mm
 from maxmargin.base.threads import effective_threads, run, split
 from maxmargin.kernels import RBF, Linear
 from maxmargin.solvers.dual import working_set
+from maxmargin.solvers.stopping import Referee
 from tests.strategies import make_problem
 
 PROBLEM = make_problem("overlapping", 200, 4, 0, "equal")
@@ -63,10 +64,10 @@ def test_interruption_leaves_the_machine_as_it_was(monkeypatch: pytest.MonkeyPat
     model = mm.SVC().fit(X, Y)
     before = dict(model.__dict__)
 
-    def interrupt(self: Any, *args: Any) -> None:
+    def interrupt(self: Any, *args: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(working_set.Engine, "judge", interrupt)
+    monkeypatch.setattr(Referee, "judge", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :2], Y)
     assert model.__dict__ == before

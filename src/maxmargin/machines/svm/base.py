@@ -27,7 +27,7 @@ from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.kernels.precomputed import Tabulated
 from maxmargin.machines.kernel_estimator import TakesKernel, parameters_of, take_rows
-from maxmargin.machines.svm.fitted_problem import FittedProblem, fit_problem, progress_printer
+from maxmargin.machines.svm.fitted_problem import FittedProblem, fit_problem, progress_printer, warn_if_loose
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.problems.formulations import Formulation
@@ -110,6 +110,9 @@ class KernelMachine(TakesKernel):
 
     def _store_problems(self, problems: list[FittedProblem]) -> None:
         """Keep the fitted problems and, with ``trace=True``, one table of the steps of all solvers."""
+        solver = self.dual_solver()
+        for problem in problems:
+            warn_if_loose(problem, solver)
         self.machines_ = problems
         self.intercept_ = np.array([problem.intercept for problem in problems])
         self.certificate_ = worst([problem.certificate for problem in problems])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +15,15 @@ from maxmargin.base.progress import line_printer
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.kernels.base import Kernel
 from maxmargin.machines.svm.hard_margin import hard_margin_start
+from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.formulations import Classification, Expansion, Formulation
+from maxmargin.problems.formulations import (
+    Classification,
+    Expansion,
+    Formulation,
+    NuClassification,
+    squared_extent,
+)
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.certified import solve_certified
 from maxmargin.solvers.settings import DualSolver
@@ -85,8 +93,10 @@ def fit_problem(
     extra = 0
     if isinstance(form, Classification) and np.isinf(form.C) and form.loss == "hinge":
         start, solver, extra = hard_margin_start(kernel, points, target, solver, rows)
-    solution, certificate = solve_certified(problem, solver, full=full, start=start, callback=callback)
-    _warn_if_loose(certificate, solution, solver)
+    finer = _margin_check(form, problem) if isinstance(form, NuClassification) else None
+    solution, certificate = solve_certified(
+        problem, solver, full=full, start=start, callback=callback, finer=finer
+    )
     gradient = solution.gradient
     assert gradient is not None  # every dual solver returns it
     expansion: Expansion = form.recover(problem, solution)
@@ -110,6 +120,20 @@ def fit_problem(
     )
 
 
+def _margin_check(form: NuClassification, problem: BoxQP) -> Callable[[Solution, float], float | None]:
+    """`NuClassification.finer` as a function of the solution and its violation."""
+    kernel, points = problem.Q.kernel, problem.Q.points.astype(np.float64)
+    first = kernel.gram(points, points.take(np.array([0])))[:, 0]
+    extent = squared_extent(kernel.diagonal(points), first)
+
+    def finer(solution: Solution, kkt: float) -> float | None:
+        assert solution.gradient is not None
+        square = float(solution.x @ solution.gradient)
+        return form.finer(problem, solution.multipliers, kkt, square=square, extent=extent)
+
+    return finer
+
+
 def _kernel_sums(problem: Any, a: FloatArray, gradient: FloatArray) -> FloatArray:
     """sum_j beta_j K(x_j, x_i) at the rows, from the signed gradient of the solver."""
     n = len(problem.Q.points)
@@ -117,7 +141,9 @@ def _kernel_sums(problem: Any, a: FloatArray, gradient: FloatArray) -> FloatArra
     return np.asarray(plain / problem.Q.sign[:n])
 
 
-def _warn_if_loose(certificate: Certificate, solution: Solution, solver: DualSolver) -> None:
+def warn_if_loose(problem: FittedProblem, solver: DualSolver) -> None:
+    """Warn where the certificate misses the tolerance."""
+    certificate, solution = problem.certificate, problem.solution
     if solver.accepts(certificate):
         return
     stalled = solution.status is Status.STALLED

@@ -11,6 +11,7 @@ from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.kernels.base import Kernel
 from maxmargin.problems.formulations import NearestHulls
 from maxmargin.problems.solution import Solution, Status
+from maxmargin.solvers.certified import remaining
 from maxmargin.solvers.settings import DualSolver
 
 _ZERO = 1e-9  # squared distance of the hulls, relative to the largest K(x, x), that counts as none
@@ -58,7 +59,7 @@ def hard_margin_start(
     n_iter = 0
     while True:
         solution: Solution = replace(left, tol=tol, trace=False).solve(problem, start=start)
-        left = _spend(left, solution)
+        left = remaining(left, solution)
         start = solution.x
         n_iter += solution.n_iter
         square = _squared_distance(start, problem)
@@ -67,13 +68,6 @@ def hard_margin_start(
         if 2 * tol / square <= solver.tol or solution.status is not Status.CONVERGED:
             return 2 * start / square, left, n_iter
         tol = 0.4 * min(solver.tol * square, 2 * tol)
-
-
-def _spend(solver: DualSolver, solution: Solution) -> DualSolver:
-    """The same settings with what a solve has left of max_iter and time_limit."""
-    steps = max(0, solver.max_iter - solution.n_iter) if solver.max_iter >= 0 else solver.max_iter
-    seconds = None if solver.time_limit is None else max(0.0, solver.time_limit - solution.seconds)
-    return replace(solver, max_iter=steps, time_limit=seconds)
 
 
 def _squared_distance(a: FloatArray, problem: Any) -> float:

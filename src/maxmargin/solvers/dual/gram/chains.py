@@ -16,7 +16,13 @@ import numpy as np
 
 from maxmargin.base.threads import run
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.problems.formulations import Expansion, Formulation, Regression
+from maxmargin.problems.formulations import (
+    Expansion,
+    Formulation,
+    NuClassification,
+    Regression,
+    squared_extent,
+)
 from maxmargin.problems.solution import Ending, Solution, Status
 from maxmargin.solvers.dual.gram.gram_problem import Watch
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
@@ -140,6 +146,11 @@ def solve_cell(
             wide = True
             placed = place(gram.wide())
             state = _again(placed, state, watch)
+        while (tol := _finer(cell.form, placed, state, watch.tol)) is not None:
+            placed = placed if wide else place(gram.wide())
+            wide = True
+            watch = replace(watch, tol=tol, referee=watch.referee.aiming_at(tol), part_tol=0.5 * tol)
+            state = _again(placed, state, watch)
         if cell.full:
             state.ending = placed.checked(state)
         expansion = cell.form.recover(problem, _solution(state))
@@ -163,6 +174,19 @@ def _again(placed: PlacedProblem, state: GramState, watch: Watch) -> GramState:
     t, v = placed.restart(state.t)
     ending = placed.gram.solve(t, v, watch, first.n_iter)
     return placed.state(t, v, first.then(ending))
+
+
+def _finer(form: Formulation, placed: PlacedProblem, state: GramState, tol: float) -> float | None:
+    """The tolerance with which to go on, as `NuClassification.finer` asks for it."""
+    status = state.ending.status
+    if not isinstance(form, NuClassification) or status not in (Status.CONVERGED, Status.STALLED):
+        return None
+    K, rows = placed.gram.K, placed.rows
+    extent = squared_extent(K[rows, rows].astype(np.float64), K[rows[0], rows].astype(np.float64))
+    kkt = state.ending.violation if K.itemsize == 8 else max(state.ending.violation, 0.25 * tol)
+    square = float(placed.weights_of(state.t) @ state.v[rows])
+    smaller = form.finer(placed.problem, state.multipliers, kkt, square=square, extent=extent)
+    return None if status is Status.STALLED else smaller
 
 
 def _solution(state: GramState) -> Solution:

@@ -114,6 +114,7 @@ def _solve(
 
 def _warn_if_loose(certificate: Certificate) -> None:
     error = certificate.backward_error
+    assert error is not None  # certificates of linear systems have it
     if certificate.relative_gap <= _LOOSE or error <= _LOOSE:
         return
     why = "it is too badly conditioned" if certificate.convex else "the kernel is not positive semidefinite"

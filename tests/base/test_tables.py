@@ -497,5 +497,5 @@ def test_tune_names_what_is_no_table_and_no_estimator():
         mm.tune(mm.SVC(), 5, LABELS, {"C": [1.0]})
     with pytest.raises(ValueError, match="X=None is not a table"):
         mm.tune(mm.SVC(), None, LABELS, {"C": [1.0]})
-    with pytest.raises(TypeError, match="estimator='svm' is no estimator: give an object"):
+    with pytest.raises(TypeError, match="estimator='svm' is not an estimator: give an object"):
         mm.tune("svm", X, LABELS, {"C": [1.0]})

@@ -24,7 +24,7 @@ from typer.testing import CliRunner  # only where typer is installed
 
 from maxmargin import feature_selection
 from maxmargin.cli.app import app
-from maxmargin.cli.commands import compare_command as compare
+from maxmargin.cli.commands.compare_command import Contest
 from maxmargin.tuning.search import GridRun
 
 SMALL = ["--grid", "C=1,10", "--grid", "gamma=0.1", "--folds", "3"]
@@ -102,28 +102,28 @@ def test_fit_info_predict_evaluate(folder: Path) -> None:
     assert np.sum(found["confusion"]["counts"]) == found["split"]["held_out"] == 30
     assert Path(found["report"]).read_text(encoding="utf-8").startswith("<!doctype html>")
 
-    said = answer("info", "credit.mm")["about"]
+    said = answer("info", "credit.svm.mm")["about"]
     assert said["notes"]["schema"]["target"] == "default"
     assert said["classes"] == ["no", "yes"]
-    assert "SVC" in call("info", "credit.mm").stdout
+    assert "SVC" in call("info", "credit.svm.mm").stdout
 
     new = credit().drop(columns=["default", "country"])
     new.loc[3, "home"] = "boat"
     new.to_csv("new.csv", index=False)
-    out = call("predict", "credit.mm", "new.csv", "--scores", "--keep", "id")
+    out = call("predict", "credit.svm.mm", "new.csv", "--scores", "--keep", "id")
     lines = out.stdout.strip().splitlines()
     assert lines[0] == "id,predicted default,decision yes"
     assert len(lines) == 121
-    assert "1 rows have a 'home' that the model never saw, such as 'boat'" in out.stderr
-    model = mm.load("credit.mm")
+    assert "1 rows have a value of 'home' that the model has not seen, such as 'boat'" in out.stderr
+    model = mm.load("credit.svm.mm")
     rows = new[["age", "income", "home"]].astype({"home": object})
     expected = model.predict(rows.where(rows.notna(), np.nan))
     assert [line.split(",")[1] for line in lines[1:]] == expected.tolist()
 
-    measured = answer("evaluate", "credit.mm", "credit.csv", "--report", "r.html", "--language", "es")
+    measured = answer("evaluate", "credit.svm.mm", "credit.csv", "--report", "r.html", "--language", "es")
     assert measured["rows"] == 120
     assert 'lang="es"' in Path("r.html").read_text(encoding="utf-8")
-    table = call("evaluate", "credit.mm", "credit.csv").stdout
+    table = call("evaluate", "credit.svm.mm", "credit.csv").stdout
     assert "accuracy" in table
     assert "predicted" in table
 
@@ -137,8 +137,8 @@ def test_regression_from_tsv(folder: Path) -> None:
     found = answer("fit", "houses.tsv", "-t", "price", *small, "--no-report")
     assert found["task"] == "regression"
     assert found["evaluation"]["R2"]["value"] > 0.9
-    assert "R2" in call("evaluate", "houses.mm", "houses.tsv").stdout
-    assert "classes" in refusal("evaluate", "houses.mm", "houses.tsv", "--positive", "1", code=2)
+    assert "R2" in call("evaluate", "houses.svm.mm", "houses.tsv").stdout
+    assert "classes" in refusal("evaluate", "houses.svm.mm", "houses.tsv", "--positive", "1", code=2)
     found = answer(
         "fit", "houses.tsv", "-t", "price", "--model", "least-squares", "--no-report", "-o", "ls.mm"
     )
@@ -183,10 +183,13 @@ def test_a_kernel_of_ones_own(folder: Path) -> None:
     iris().to_csv("iris.csv", index=False)
     words = ["--kernel", "RBF(gamma=0.1)+Linear()", "--grid", "C=1,10", "--folds", "3", "--no-report"]
     assert answer("fit", "iris.csv", "-t", "species", *words)["tuning"]["cells"] == 2
-    assert repr(mm.load("iris.mm")[-1].kernel) == "RBF(gamma=0.1) + Linear()"
+    assert repr(mm.load("iris.svm.mm")[-1].kernel) == "RBF(gamma=0.1) + Linear()"
     words[1] = "RBF(gamma=0.1, features=['petal_width', 'petal_length']) + Linear(features='sepal_width')"
-    assert answer("fit", "iris.csv", "-t", "species", *words)["tuning"]["path"] == "shared Gram matrices"
-    assert "no kernel 'RBFF'" in refusal("fit", "iris.csv", "-t", "species", "--kernel", "RBFF()", code=2)
+    found = answer("fit", "iris.csv", "-t", "species", *words, "--force")
+    assert found["tuning"]["path"] == "shared Gram matrices"
+    assert "no kernel 'RBFF'" in refusal(
+        "fit", "iris.csv", "-t", "species", "--kernel", "RBFF()", "--force", code=2
+    )
 
 
 def test_select(folder: Path) -> None:
@@ -249,7 +252,7 @@ def test_scorecard(folder: Path) -> None:
     assert {row["variable"] for row in found["card"]} >= {"age"}
     assert all(row["points"] == round(row["points"]) for row in found["card"])
     assert "points" in pd.read_csv("card.csv").columns
-    scores = call("predict", "credit.mm", "credit.csv", "--scores").stdout.splitlines()
+    scores = call("predict", "credit.scorecard.mm", "credit.csv", "--scores").stdout.splitlines()
     assert scores[0] == "predicted default,probability no,probability yes"
     iris().to_csv("iris.csv", index=False)
     assert "needs two classes" in refusal("scorecard", "iris.csv", "-t", "species")
@@ -311,14 +314,14 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
     "header only": ("x,z,y\n", "has a header and no rows"),
     "missing target": ("x,z,label\n" + GOOD_ROWS, "has no column 'y'"),
     "close target": ("x,z,Y\n" + GOOD_ROWS, "has no column 'y'"),
-    "one class": ("x,y\n" + "".join(f"{i},a\n" for i in range(20)), "one class only ('a')"),
-    "rare class": ("x,z,y\n" + GOOD_ROWS + "1,1,c\n", "class 'c' has 1 row only"),
+    "one class": ("x,y\n" + "".join(f"{i},a\n" for i in range(20)), "only one class ('a')"),
+    "rare class": ("x,z,y\n" + GOOD_ROWS + "1,1,c\n", "class 'c' is too rare (rows: 1)"),
     "text among numbers": (
         "x,z,y\n" + GOOD_ROWS + "oops,1,a\n",
-        "column 'x' holds numbers but for 'oops' in row 21",
+        "column 'x' holds numbers except 'oops' in row 21",
     ),
-    "one row": ("x,z,y\n1,2,a\n", "one class only"),
-    "few rows": ("x,z,y\n1,2,a\n3,4,b\n", "has 2 rows: 10 or more are needed"),
+    "one row": ("x,z,y\n1,2,a\n", "only one class"),
+    "few rows": ("x,z,y\n1,2,a\n3,4,b\n", "2 rows are too few; at least 10 are needed"),
     "duplicated header": ("x,x,y\n" + GOOD_ROWS, "the column 'x' appears twice in the header"),
     "nameless column": ("x,,y\n" + GOOD_ROWS, "column 2 has no name"),
     "no header": ("1,2,3\n4,5,6\n", "the first line holds numbers"),
@@ -335,7 +338,7 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
     "ragged": ("x,z,y\n1,2,a\n1,2,3,4,5\n", "is not a table"),
     "too long rows": ("x,z,y\n" + "".join(f"1,{i},2,a\n" for i in range(20)), "more entries than the header"),
     "no target value": ("x,z,y\n" + "".join(f"{i},1,\n" for i in range(20)), "missing in every row"),
-    "binary": (b"x,z,y\n\x00\x01\x02\n", "holds zero bytes"),
+    "binary": (b"x,z,y\n\x00\x01\x02\n", "contains zero bytes"),
     "only the target": ("y\n" + "a\nb\n" * 10, "no column is left to learn from"),
     "constant columns": ("x,y\n" + "1,a\n1,b\n" * 10, "no column is left to learn from"),
 }
@@ -351,8 +354,8 @@ def test_a_wrong_table_is_refused_in_one_line(name: str, folder: Path) -> None:
 def test_wrong_files_of_other_formats(folder: Path) -> None:
     assert "is not a Parquet file" in refusal("fit", write("a.parquet", b"PAR1 no"), "-t", "y")
     assert "is not a LIBSVM file" in refusal("fit", write("a.libsvm", "a b c\n"), "-t", "target")
-    assert "is no text file" in refusal("fit", write("a.csv", b"PAR1...."), "-t", "y")
-    assert "does not say what it is" in refusal("fit", write("a.dat", "x,y\n1,2\n"), "-t", "y", code=2)
+    assert "is not a text file" in refusal("fit", write("a.csv", b"PAR1...."), "-t", "y")
+    assert "does not say its format" in refusal("fit", write("a.dat", "x,y\n1,2\n"), "-t", "y", code=2)
     assert "there is no such file" in refusal("fit", "nothing.csv", "-t", "y")
     assert "is a folder" in refusal("fit", folder, "-t", "y", "--format", "csv")
     assert "cannot be read" in refusal("fit", write("a.csv.gz", b"no gzip"), "-t", "y")
@@ -372,12 +375,12 @@ def test_wrong_wishes(folder: Path) -> None:
     assert "weight of evidence needs two classes" in refusal(
         *fit, "--categories", "woe", "--categorical", "petal_width", code=2
     )
-    assert "there are en and es" in refusal(*fit, "--language", "fr", code=2)
+    assert "'fr' is not one of 'en', 'es'" in call(*fit, "--language", "fr", code=2).stderr
     assert "does not exist" in refusal(*fit, "-o", "no/where/m.mm", code=2)
     assert "holds text" in refusal(*fit, "--task", "regression")
     iris().assign(species="setosa").to_csv("one.csv", index=False)
     words = ["-t", "species", "--task", "classification"]
-    assert "one class only ('setosa'): two are needed" in refusal("fit", "one.csv", *words)
+    assert "only one class ('setosa'): two are needed" in refusal("fit", "one.csv", *words)
     assert "linear-svm has no kernel" in refusal(*fit, "--model", "linear-svm", "--kernel", "RBF()", code=2)
     assert "C=-1" in refusal(*fit, "--grid", "C=-1", "--folds", "3", "--no-report", code=1)
     assert "has no column 'nothing'" in refusal(*fit, "--drop", "nothing")
@@ -402,30 +405,34 @@ def test_wrong_tables_for_a_model(folder: Path) -> None:
     call("fit", "iris.csv", "-t", "species", "--no-report", *SMALL)
     rows = iris().drop(columns="petal_width")
     rows.to_csv("short.csv", index=False)
-    assert "short.csv lacks 'petal_width', which iris.mm was fitted on" in refusal(
-        "predict", "iris.mm", "short.csv"
+    assert "short.csv has no 'petal_width', which iris.svm.mm was fitted on" in refusal(
+        "predict", "iris.svm.mm", "short.csv"
     )
     extra = iris().assign(colour="blue")
     extra.to_csv("extra.csv", index=False)
-    assert "not used by the model: colour" in call("predict", "iris.mm", "extra.csv").stderr
+    assert "not used by the model: colour" in call("predict", "iris.svm.mm", "extra.csv").stderr
     gaps = iris()
     gaps.loc[4, "petal_width"] = np.nan
     gaps.to_csv("gaps.csv", index=False)
-    assert "'petal_width' is missing in row 5" in refusal("predict", "iris.mm", "gaps.csv")
+    assert "'petal_width' is missing in row 5" in refusal("predict", "iris.svm.mm", "gaps.csv")
     iris().assign(petal_width="wide").to_csv("text.csv", index=False)
-    assert "holds text ('wide'), and the model needs numbers" in refusal("predict", "iris.mm", "text.csv")
+    assert "holds text ('wide' in row 1) where numbers are needed" in refusal(
+        "predict", "iris.svm.mm", "text.csv"
+    )
     iris().assign(species="rose").to_csv("rose.csv", index=False)
-    assert "which the model does not know" in refusal("evaluate", "iris.mm", "rose.csv", code=1)
+    assert "which the model does not know" in refusal("evaluate", "iris.svm.mm", "rose.csv", code=1)
     rows = iris().drop(columns="species")
     rows.to_csv("blind.csv", index=False)
-    assert "has no column 'species'" in refusal("evaluate", "iris.mm", "blind.csv")
-    assert "has no column 'id'" in refusal("predict", "iris.mm", "iris.csv", "--keep", "id")
+    assert "has no column 'species'" in refusal("evaluate", "iris.svm.mm", "blind.csv")
+    assert "has no column 'id'" in refusal("predict", "iris.svm.mm", "iris.csv", "--keep", "id")
 
 
 def test_wrong_model_files(folder: Path) -> None:
     iris().to_csv("iris.csv", index=False)
     path = mm.save(mm.SVC().fit(iris().iloc[:, :4], iris()["species"]), "python.mm")
-    assert "was not made by this command line" in refusal("predict", path, "iris.csv", code=4)
+    assert "was not written by this version of the command line" in refusal(
+        "predict", path, "iris.csv", code=4
+    )
     assert "SVC" in call("info", path).stdout
     sneaky = mm.save(mm.SVC(), "sneaky.mm", notes={"command": "\x1b[2Jrm -rf \u202e", "schema": ["a"]})
     shown = call("info", sneaky).stdout
@@ -455,12 +462,12 @@ def test_a_process_gives_json_only_and_one_line_errors(folder: Path) -> None:
     iris().to_csv("iris.csv", index=False)
     done = process("fit", "iris.csv", "--target", "species", "--no-report", "--json", *SMALL)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["model"] == "iris.mm"
+    assert json.loads(done.stdout)["model"] == "iris.svm.mm"
     assert done.stderr == ""
     write("bad.csv", "")
     failed = process("fit", "bad.csv", "--target", "y")
     assert (failed.returncode, failed.stdout) == (3, "")
-    remedy = "give a table with a line of names and at least one row."
+    remedy = "give a table with a header line and at least one row."
     assert failed.stderr == f"maxmargin: error: bad.csv is empty: {remedy}\n"
 
 
@@ -528,27 +535,26 @@ def test_ctrl_c_leaves_what_is_finished(folder: Path) -> None:
     )
     assert done.returncode == 130, done.stderr
     assert "the best of the finished cells is used" in done.stderr
-    assert "what was finished is written" in done.stderr
     assert "Traceback" not in done.stderr
-    assert mm.load("iris.mm").predict(iris().iloc[:1, :4]).tolist() == ["setosa"]
+    assert mm.load("iris.logistic.mm").predict(iris().iloc[:1, :4]).tolist() == ["setosa"]
 
 
 def test_ctrl_c_in_compare_leaves_the_finished_families(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     iris().to_csv("iris.csv", index=False)
-    one, asked = compare._one, []
+    one, asked = Contest.one, []
 
-    def interrupted_at_the_second(table: Any, family: Any, *rest: Any) -> Any:
+    def interrupted_at_the_second(self: Contest, family: Any, step: Any) -> Any:
         asked.append(family.name)
         if len(asked) == 2:
             raise KeyboardInterrupt
-        return one(table, family, *rest)
+        return one(self, family, step)
 
-    monkeypatch.setattr(compare, "_one", interrupted_at_the_second)
+    monkeypatch.setattr(Contest, "one", interrupted_at_the_second)
     words = ["compare", "iris.csv", "-t", "species", "--only", "fisher", "--only", "svm", "--folds", "3"]
     done = call(*words, "-o", "c.csv", code=130)
-    assert "the finished families are shown" in done.stderr
+    assert "the finished models are shown" in done.stderr
     assert pd.read_csv("c.csv")["family"].tolist() == asked[:1]
 
 
@@ -580,7 +586,7 @@ def test_ctrl_c_in_tune_shows_the_finished_cells(folder: Path, monkeypatch: pyte
     monkeypatch.setattr(GridRun, "_take", interrupted_after_a_cell)
     grid = ["--grid", "C=1,10", "--grid", "gamma=0.1,1", "--folds", "3"]
     done = call("tune", "iris.csv", "-t", "species", *grid, code=130)
-    assert "the finished cells are shown" in done.stderr
+    assert "the best of the finished cells is used" in done.stderr
 
 
 def test_the_demo_does_the_main_job(folder: Path) -> None:
@@ -589,4 +595,4 @@ def test_the_demo_does_the_main_job(folder: Path) -> None:
     assert found["evaluation"]["AUC"]["value"] > 0.97
     assert len(found["selected"]) == 10
     assert Path("out/report.html").stat().st_size > 50_000
-    assert answer("info", "out/breast_cancer.mm")["about"]["classes"] == ["benign", "malignant"]
+    assert answer("info", "out/breast_cancer.svm.mm")["about"]["classes"] == ["benign", "malignant"]

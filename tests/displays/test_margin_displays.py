@@ -224,19 +224,19 @@ def test_scikit_learns_machines_too(moons):
 def test_mistakes_are_named(moons):
     X, y = moons
     model = mm.SVC().fit(X, y)
-    with pytest.raises(ValueError, match="'height' is no column"):
+    with pytest.raises(ValueError, match="'height' is not a column"):
         MarginDisplay.from_estimator(model, X, y, features="height")
     with pytest.raises(ValueError, match="one or two different variables"):
         MarginDisplay.from_estimator(model, X, y, features=("age", "age"))
     with pytest.raises(ValueError, match="y is None"):
         MarginDisplay.from_estimator(model, X)
-    with pytest.raises(ValueError, match="does not know"):
+    with pytest.raises(ValueError, match="are not classes of the model"):
         MarginDisplay.from_estimator(model, X, np.where(y == "ill", "ill", "dead"))
     with pytest.raises(ValueError, match="missing values"):
         MarginDisplay.from_estimator(model, X.assign(age=np.nan), y)
     with pytest.raises(ValueError, match="not a number"):
         MarginDisplay.from_estimator(model, X.assign(age="old"), y)
-    with pytest.raises(TypeError, match="neither classifies"):
+    with pytest.raises(TypeError, match="is not a classifier"):
         MarginDisplay.from_estimator(StandardScaler().fit(X), X, y)
 
 

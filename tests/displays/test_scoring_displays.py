@@ -34,15 +34,7 @@ def card(table):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "choices.binning_display",
-        "choices.information_value_display",
-        "evaluation.calibration_display",
-        "evaluation.evaluation_display",
-        "evaluation.ks_display",
-        "evaluation.roc_display",
-        "evaluation.scores_display",
-    ],
+    ["choices.scorecard_displays", "evaluation.score_displays", "evaluation.prediction_displays"],
 )
 def test_examples(name):
     result = doctest.testmod(importlib.import_module(f"maxmargin.displays.{name}"))

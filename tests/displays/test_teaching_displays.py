@@ -82,7 +82,7 @@ def test_kernel_of_a_model_and_mistakes(iris):
         displays.KernelDisplay.from_estimator(mm.LinearSVC().fit(X, y), X, y)
     with pytest.raises(ValueError, match="x0=900"):
         displays.KernelDisplay.from_estimator(RBF(gamma=1.0), X, y, x0=900)
-    with pytest.raises(ValueError, match="no variable"):
+    with pytest.raises(ValueError, match="not a variable"):
         displays.KernelDisplay.from_estimator(RBF(gamma=1.0), X, y, feature="width")
     with pytest.raises(ValueError, match="part="):
         display.plot(part="whole")

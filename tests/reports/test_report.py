@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import maxmargin as mm
 from maxmargin.feature_selection import RFE, FisherScore
 from maxmargin.kernels import RBF, Linear, Spectrum
+from maxmargin.reports.study import ReportOptions
 from maxmargin.reports.words import LANGUAGES, words_in
 from tests.reports.chromium import executable, look
 
@@ -109,7 +110,7 @@ def test_its_figures_are_those_of_the_library(page, tuned, cancer):
     machine = tuned.best_estimator[-1]
     assert f"{len(machine.support_)} of {len(cancer[0][0])}" in page.text
     assert "Yes. This was checked" in page.text
-    assert "285 rows to learn from and 284 held out" in page.text
+    assert "285 training rows and 284 held-out rows" in page.text
 
 
 def test_every_display_is_drawn_in_the_page(page):
@@ -128,9 +129,12 @@ def test_the_python_lines_run(page, cancer, tmp_path, monkeypatch):
     assert names["model"][-1].C in (1, 10, 100)
 
 
-def test_the_room_is_the_function():
+def test_report_is_a_function_with_documented_options():
     assert list(inspect.signature(mm.report).parameters)[:4] == ["model", "X", "y", "path"]
-    assert mm.report.report.__doc__.startswith("Write one HTML file")
+    assert mm.report.__doc__.startswith("Write one HTML file")
+    for name in ReportOptions.__annotations__:
+        assert name in mm.report.__doc__
+        assert name in ReportOptions.__doc__
 
 
 # -- every kind of model ---------------------------------------------------------------------------
@@ -192,7 +196,7 @@ def test_kinds_of_models(case, tmp_path):
     assert not re.search(r"\{\w+\}", page.text)
     assert {"asked", "data", "machine", "reproduce", "cautions"} <= set(page.ids)
     if not isinstance(model, RFE):
-        assert "filas con las que aprendió" in page.text  # it says on which rows it was judged
+        assert "filas de entrenamiento" in page.text  # it says on which rows it was judged
 
 
 def test_sparse_and_precomputed(tmp_path):
@@ -204,8 +208,8 @@ def test_sparse_and_precomputed(tmp_path):
     assert "stored sparsely" in page.text
     K = RBF(gamma=0.1)(X)
     page = Page(mm.report(mm.SVC(kernel="precomputed").fit(K, y), K, y, tmp_path / "gram.html"))
-    assert "Kernel values among 150 rows" in page.text
-    assert "belongs to the worst of the 3 machines" in page.text
+    assert "Kernel values between 150 rows" in page.text
+    assert "those of the worst of the 3 binary models" in page.text
 
 
 # -- warnings --------------------------------------------------------------------------------------
@@ -218,17 +222,15 @@ def caution_text(model, X, y, tmp_path, **options):
 
 def test_no_warning_where_there_is_nothing_to_warn_of(cancer, tmp_path):
     model = make_pipeline(StandardScaler(), mm.SVC()).fit(*cancer[0])
-    assert "None of the checks found anything" in caution_text(
-        model, *cancer[1], tmp_path, training=cancer[0]
-    )
+    assert "The checks found nothing" in caution_text(model, *cancer[1], tmp_path, training=cancer[0])
 
 
 def test_warnings(cancer, tmp_path):
     (X, y), (X_test, y_test) = cancer
     model = mm.SVC().fit(X, y)
     text = caution_text(model, X, y, tmp_path)
-    assert "judged on the rows that it learned from" in text
-    assert "mean area spreads" in text  # in other units than the smoothness
+    assert "evaluated on its training rows" in text
+    assert "the standard deviation of mean area is" in text  # in other units than the smoothness
     text = caution_text(model, X_test, y_test, tmp_path, training=(X[:100], y[:100]))
     assert "not those that the model was fitted on" in text
     both = pd.concat([X_test, X[:3]]), pd.concat([y_test, y[:3]])
@@ -245,8 +247,8 @@ def test_leaks_and_constants(cancer, tmp_path):
     model = make_pipeline(make_column_transformer((StandardScaler(), list(X.columns))), mm.SVC())
     model.fit(with_leak[0], y)
     text = caution_text(model, with_leak[1], y_test, tmp_path, training=(with_leak[0], y))
-    assert "give the answer away: outcome_code, verdict." in text
-    assert "one value only: site" in text
+    assert "alone determine the target: outcome_code, verdict." in text
+    assert "only one value: site" in text
 
 
 def test_grid_edge_imbalance_and_no_better_than_guessing(tmp_path):
@@ -256,14 +258,14 @@ def test_grid_edge_imbalance_and_no_better_than_guessing(tmp_path):
     text = caution_text(found, X, y, tmp_path, held_out=True)
     assert "edge of the grid in C" in text
     assert "The class 1 is rare: 8 rows, 4.0 %" in text
-    assert "not clearly better than always naming the largest class" in text
+    assert "not clearly better than always predicting 0, the largest class" in text
 
 
 def test_a_fit_that_did_not_converge(cancer, tmp_path):
     with pytest.warns(UserWarning, match="KKT"):
         model = mm.SVC(C=1e4, max_iter=5).fit(*cancer[0])
     text = caution_text(model, *cancer[1], tmp_path, training=cancer[0])
-    assert "stopped before the precision" in text
+    assert "stopped before it reached the required precision" in text
 
 
 # -- errors and languages --------------------------------------------------------------------------
@@ -272,13 +274,13 @@ def test_a_fit_that_did_not_converge(cancer, tmp_path):
 def test_errors(cancer, tmp_path):
     (X, y), path = cancer[0], tmp_path / "report.html"
     model = mm.SVC().fit(X, y)
-    with pytest.raises(ValueError, match="language='fr' is not spoken here"):
+    with pytest.raises(ValueError, match="language='fr' is unknown"):
         mm.report(model, X, y, path, language="fr")
     with pytest.raises(ValueError, match="needs the targets"):
         mm.report(model, X, None, path)
     with pytest.raises(ValueError, match="285 rows and y has 3"):
         mm.report(model, X, y[:3], path)
-    with pytest.raises(ValueError, match="must name the classes"):
+    with pytest.raises(ValueError, match="must hold one name for each class"):
         mm.report(model, X, y, path, names=["one"])
     with pytest.raises(TypeError, match="there is nothing to report"):
         mm.report(StandardScaler().fit(X), X, y, path)
@@ -301,7 +303,7 @@ def test_languages_say_the_same():
         for key, sentence in english.sentences.items():
             assert placeholders(other.sentences[key]) == placeholders(sentence), key
             assert key.startswith(
-                ("variables.r2", "data.step_other", "glance.variables", "data.columns")
+                ("variables.r2", "variables.auc", "data.step_other", "glance.variables", "data.columns")
             ) or (key.endswith(("variable", "error_head")) or other.sentences[key] != sentence), (
                 f"{key} is not translated"
             )

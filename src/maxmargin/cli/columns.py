@@ -1,49 +1,64 @@
-"""From a table to what a model learns from: which columns, of which kind, and the target."""
+"""From a table to what a model learns from: its columns and its target."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from maxmargin.cli.options import Format, Task
-from maxmargin.cli.reading import LABEL, Reading, as_numbers, described, format_of, read_table
-from maxmargin.cli.refusal import Code, Refusal
-from maxmargin.cli.screen import Screen
+from maxmargin.cli.column_kinds import ColumnKind, TableColumn, decimal_mark, described, numbers, recognised
+from maxmargin.cli.options import Format, TableOptions, Task
+from maxmargin.cli.reading import LABEL, format_of, read_table
+from maxmargin.cli.screen import ExitCode, Refusal, Screen, UsageRefusal, listed
 
-_FEW = 20  # whole numbers up to this many different ones are classes
-_MANY = 50  # categories from which a column of text is an identifier, if most rows have their own
+_PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
+_FEW = 20  # whole numbers with at most so many distinct values are classes
 
 
 @dataclass(frozen=True)
 class Schema:
-    """What a model was told about its columns: kept in the model file, and used on new tables."""
+    """What a model knows about its table: kept in the model file, and applied to new tables."""
 
     target: str | None
     task: str
-    numbers: list[str]
-    categories: list[str]
-    missing: list[str] = field(default_factory=list)
+    columns: tuple[TableColumn, ...]
+    missing: tuple[str, ...] = ()
 
     @property
-    def columns(self) -> list[str]:
-        return [*self.numbers, *self.categories]
+    def used(self) -> list[TableColumn]:
+        return [column for column in self.columns if column.kind is not ColumnKind.DROP]
+
+    def made(self, kind: ColumnKind) -> list[str]:
+        """Names of the model's columns of one kind."""
+        return [name for column in self.columns for name, made in column.made.items() if made is kind]
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {
+            "target": self.target,
+            "task": self.task,
+            "columns": [column.as_dict() for column in self.columns],
+            "missing": list(self.missing),
+        }
 
     @classmethod
     def of(cls, notes: dict[str, Any], path: Path) -> Schema:
+        """From the notes of a model file."""
         try:
-            return cls(**notes["schema"])
-        except (KeyError, TypeError):
+            given = dict(notes["schema"])
+            columns = tuple(TableColumn.of(column) for column in given.pop("columns"))
+            return cls(columns=columns, missing=tuple(given.pop("missing", ())), **given)
+        except (KeyError, TypeError, ValueError):
             raise Refusal(
-                f"{path} was not made by this command line and does not say what its columns are: "
-                "use it in Python, mm.load(...).predict(table).",
-                Code.MODEL,
+                "{path} was not written by this version of the command line and does not describe its "
+                "columns: use it in Python, mm.load(...).predict(table).",
+                ExitCode.MODEL,
+                path=path,
             ) from None
 
 
@@ -54,7 +69,19 @@ class Prepared:
     X: pd.DataFrame
     y: pd.Series
     schema: Schema
-    source: str
+    source: Path
+
+    @property
+    def numbers(self) -> list[str]:
+        return self.schema.made(ColumnKind.NUMBER)
+
+    @property
+    def categories(self) -> list[str]:
+        return self.schema.made(ColumnKind.CATEGORY)
+
+    @property
+    def texts(self) -> list[str]:
+        return self.schema.made(ColumnKind.TEXT)
 
     @property
     def classifies(self) -> bool:
@@ -65,121 +92,150 @@ class Prepared:
         return sorted(self.y.unique().tolist()) if self.classifies else []
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What the user said about a table."""
-
-    path: Path
-    target: str | None
-    guess: bool = False
-    task: Task = Task.AUTO
-    drop: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    reading: Reading = field(default_factory=Reading)
+FILLED = "numbers are filled with the median of the training rows, categories get a value of their own"
 
 
-def wished(
-    path: Path,
-    target: str | None,
-    guess: bool,
-    task: Task,
-    drop: list[str] | None,
-    categorical: list[str] | None,
-    missing: list[str] | None,
-    form: Format,
-    encoding: str,
-) -> Wish:
-    """What the options of a command say about its table."""
-    reading = Reading(form, encoding, tuple(missing or ()))
-    return Wish(path, target, guess, task, tuple(drop or ()), tuple(categorical or ()), reading)
-
-
-FILLED = "numbers get the median of the training rows, categories one of their own"
-
-
-def prepare(wish: Wish, screen: Screen, gaps: str = FILLED) -> Prepared:
-    """Read the table and sort out its columns; everything that is left out or filled is said."""
-    table = read_table(wish.path, wish.reading, screen.note)
-    target = _target_name(wish, table, screen)
-    for name in (*wish.drop, *wish.categorical):
-        known_column(name, table, wish.path)
-    table, y, task = _target(table, target, wish, screen)
-    rows = table.drop(columns=[target, *wish.drop], errors="ignore")
-    X, numbers, categories = _sorted_out(rows, wish, screen)
+def prepare(options: TableOptions, task: Task, screen: Screen, gaps: str = FILLED) -> Prepared:
+    """Read the table and decide what each column is; print what is left out, converted or filled."""
+    table = read_table(options.data, options.reading, screen)
+    decimal = table.attrs.get("decimal", ".")
+    target = _target_name(options, table, screen)
+    wishes = _wishes(options, table)
+    table, y, task = _target(table, target, task, screen)
+    columns = tuple(
+        recognised(table[name], wishes.get(str(name)), decimal) for name in table.columns if name != target
+    )
+    schema = Schema(target, task.value, columns, tuple(options.reading.missing))
+    X = _model_columns(schema, table)
     if not X.shape[1]:
         raise Refusal(
-            f"{wish.path}: no column is left to learn from; the notes say why. --categorical keeps a "
-            "column of text."
+            "{path}: no column is left to learn from: {why}. --columns or --categorical can keep one.",
+            path=options.data,
+            why=_reasons(columns) or "there is only the target",
         )
-    schema = Schema(target, task.value, numbers, categories, list(wish.reading.missing))
-    data = Prepared(X, y, schema, str(wish.path))
+    data = Prepared(X, y, schema, options.data)
     _say(data, screen, gaps)
     return data
+
+
+def _wishes(options: TableOptions, table: pd.DataFrame) -> dict[str, str]:
+    """What the user says about columns, by name."""
+    wishes = dict.fromkeys(options.drop, ColumnKind.DROP.value) | dict.fromkeys(
+        options.categorical, ColumnKind.CATEGORY.value
+    )
+    for wish in options.columns:
+        name, _, kind = wish.rpartition("=")
+        if not name or kind.partition(":")[0] not in list(ColumnKind):
+            raise UsageRefusal(
+                "--columns {wish!r}: write COLUMN=KIND, where KIND is {kinds} or date:FORMAT.",
+                wish=wish,
+                kinds=", ".join(ColumnKind),
+            )
+        wishes[name] = kind
+    for name in wishes:
+        known_column(name, table, options.data)
+    return wishes
+
+
+def _model_columns(schema: Schema, table: pd.DataFrame) -> pd.DataFrame:
+    """The columns that the model gets: numbers first, then categories, then text."""
+    made: dict[str, pd.Series] = {}
+    for column in schema.used:
+        made |= column.values(table[column.name])
+    order = [
+        name
+        for kind in (ColumnKind.NUMBER, ColumnKind.CATEGORY, ColumnKind.TEXT)
+        for name in schema.made(kind)
+    ]
+    return pd.DataFrame({name: made[name] for name in order}, index=table.index)
+
+
+def _reasons(columns: tuple[TableColumn, ...]) -> str:
+    return "; ".join(f"{column.name} ({column.why})" for column in columns[:6])
 
 
 # -- the target ----------------------------------------------------------------------------------------------
 
 
-def _target_name(wish: Wish, table: pd.DataFrame, screen: Screen) -> str:
-    if wish.target is not None:
-        known_column(wish.target, table, wish.path)
-        return wish.target
-    if format_of(wish.path, wish.reading.form) is Format.LIBSVM:
+def _target_name(options: TableOptions, table: pd.DataFrame, screen: Screen) -> str:
+    if options.target is not None:
+        known_column(options.target, table, options.data)
+        return options.target
+    if format_of(options.data, options.reading.form) is Format.LIBSVM:
         return LABEL
-    if wish.guess:
-        screen.note(f"guessed target: the last column, {table.columns[-1]!r}.")
+    if options.guess_target:
+        screen.note("the target is the last column, {name!r}.", name=table.columns[-1])
         return str(table.columns[-1])
-    names = ", ".join(map(repr, table.columns[:8])) + (", ..." if len(table.columns) > 8 else "")
-    raise Refusal(f"say which column to predict with --target ({names}), or --guess-target.", Code.USAGE)
+    raise UsageRefusal(
+        "say which column to predict with --target ({names}), or use --guess-target.",
+        names=listed([repr(name) for name in table.columns], 8),
+    )
 
 
 def known_column(name: str, table: pd.DataFrame, path: Path) -> None:
-    """Refuse a name that is no column of the table."""
+    """Refuse a name that is not a column of the table."""
     if name in table.columns:
         return
-    from difflib import get_close_matches
-
     close = get_close_matches(name, list(table.columns), n=1)
-    names = ", ".join(map(repr, table.columns[:8])) + (", ..." if len(table.columns) > 8 else "")
-    hint = f"did you mean {close[0]!r}?" if close else f"it has {names}."
-    raise Refusal(f"{path} has no column {name!r}: {hint}")
+    if close:
+        raise Refusal(
+            "{path} has no column {name!r}: did you mean {close!r}?", path=path, name=name, close=close[0]
+        )
+    names = listed([repr(column) for column in table.columns], 8)
+    raise Refusal("{path} has no column {name!r}: it has {names}.", path=path, name=name, names=names)
 
 
 def _target(
-    table: pd.DataFrame, name: str, wish: Wish, screen: Screen
+    table: pd.DataFrame, name: str, task: Task, screen: Screen
 ) -> tuple[pd.DataFrame, pd.Series, Task]:
     """The table without rows of unknown target, the target, and the task."""
     known = table[name].notna()
     if not known.any():
-        raise Refusal(f"the target {name!r} is missing in every row: choose another with --target.")
+        raise Refusal("the target {name!r} is missing in every row: choose another with --target.", name=name)
     if not known.all():
-        screen.note(f"{int((~known).sum())} rows without a target are left out.")
+        screen.note("{n} rows without a target are left out.", n=int((~known).sum()))
         table = table[known].reset_index(drop=True)
     column = table[name]
     words = pd.api.types.is_bool_dtype(column) or (
-        wish.task is Task.CLASSIFICATION and not pd.api.types.is_numeric_dtype(column)
+        task is Task.CLASSIFICATION and not pd.api.types.is_numeric_dtype(column)
     )
-    numbers = None if words else as_numbers(column)
-    task = wish.task if wish.task is not Task.AUTO else _guessed_task(numbers)
+    values = None if words else target_numbers(column)
+    if task is Task.AUTO:
+        task = _guessed_task(values)
     if task is Task.REGRESSION:
-        if numbers is None:
-            raise Refusal(f"the target {name!r} holds text, which is no quantity: use --task classification.")
-        if numbers.nunique() < 2:
-            raise Refusal(f"the target {name!r} is the same in every row: there is nothing to learn.")
-        return table, numbers, task
-    labels = _labels(column) if numbers is None else _whole_labels(numbers)
+        if values is None:
+            raise Refusal(
+                "the target {name!r} holds text, which is not a quantity: use --task classification.",
+                name=name,
+            )
+        if values.nunique() < 2:
+            raise Refusal(
+                "the target {name!r} is the same in every row: there is nothing to learn.", name=name
+            )
+        return table, values, task
+    labels = _labels(column) if values is None else _whole_labels(values)
     if labels.nunique() < 2:
         raise Refusal(
-            f"the target {name!r} has one class only ({described(labels.iloc[0])}): two are needed."
+            "the target {name!r} has only one class ({label!r}): two are needed.",
+            name=name,
+            label=labels.iloc[0],
         )
-    return table, labels, Task.CLASSIFICATION
+    return table, labels, task
 
 
-def _guessed_task(numbers: pd.Series | None) -> Task:
-    if numbers is None:
+def target_numbers(column: pd.Series) -> pd.Series | None:
+    """The target as numbers, also written as money; None where it is text."""
+    if pd.api.types.is_numeric_dtype(column):
+        return numbers(column)
+    mark = decimal_mark(column, ".")
+    return None if mark is None else numbers(column, mark)
+
+
+def _guessed_task(values: pd.Series | None) -> Task:
+    if values is None:
         return Task.CLASSIFICATION
-    whole = bool((numbers == np.rint(numbers)).all())
-    few = numbers.nunique() <= min(_FEW, max(2, len(numbers) // 3))
+    whole = bool((values == np.rint(values)).all())
+    few = values.nunique() <= min(_FEW, max(2, len(values) // 3))
     return Task.CLASSIFICATION if whole and few else Task.REGRESSION
 
 
@@ -187,94 +243,48 @@ def _labels(column: pd.Series) -> pd.Series:
     return pd.Series(np.array([str(value) for value in column]), name=column.name)
 
 
-def _whole_labels(numbers: pd.Series) -> pd.Series:
-    whole = bool((numbers == np.rint(numbers)).all())
-    return numbers.astype(np.int64) if whole else numbers.map(lambda v: f"{v:g}")
+def _whole_labels(values: pd.Series) -> pd.Series:
+    whole = bool((values == np.rint(values)).all())
+    return values.astype(np.int64) if whole else values.map(lambda v: f"{v:g}")
 
 
-# -- the other columns ---------------------------------------------------------------------------------------
-
-
-def _sorted_out(rows: pd.DataFrame, wish: Wish, screen: Screen) -> tuple[pd.DataFrame, list[str], list[str]]:
-    numbers: dict[str, pd.Series] = {}
-    categories: dict[str, pd.Series] = {}
-    left_out: dict[str, list[str]] = {}
-    for name in rows.columns:
-        column = rows[name]
-        forced = name in wish.categorical
-        reason = _useless(column)
-        values = None if reason or forced else _numbers_of(column)
-        if reason is None and values is None and not forced and _identifies(column):
-            reason = "almost every row has a text of its own (--categorical keeps it)"
-        if reason is not None:
-            left_out.setdefault(reason, []).append(str(name))
-        elif values is not None:
-            numbers[str(name)] = values
-        else:
-            categories[str(name)] = as_categories(column)
-    for reason, names in left_out.items():
-        screen.note(f"left out {listed(names)}: {reason}.")
-    parts = {**numbers, **categories}
-    return pd.DataFrame(parts, index=rows.index), list(numbers), list(categories)
-
-
-def _numbers_of(column: pd.Series) -> pd.Series | None:
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return None
-    return as_numbers(column)
-
-
-def _useless(column: pd.Series) -> str | None:
-    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
-        return "dates"
-    if column.isna().all():
-        return "no value in any row"
-    if column.nunique(dropna=False) == 1:
-        return "the same value in every row"
-    return None
-
-
-def _identifies(column: pd.Series) -> bool:
-    distinct = column.nunique()
-    return distinct > _MANY and distinct > 0.5 * len(column)
-
-
-def as_categories(column: pd.Series) -> pd.Series:
-    """Text, with NaN for what is missing."""
-    texts = [np.nan if pd.isna(value) else _category(value) for value in column.astype(object)]
-    return pd.Series(
-        np.array([*texts, None], dtype=object)[:-1], index=column.index, name=column.name, dtype=object
-    )
-
-
-def _category(value: Any) -> str:
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if whole else str(value)
+# -- what is printed -----------------------------------------------------------------------------------------
 
 
 def _say(data: Prepared, screen: Screen, gaps: str) -> None:
     schema = data.schema
-    kinds = f"{_count(len(schema.numbers), 'number')}, {_count(len(schema.categories), 'category')}"
-    screen.line("data", f"{data.source}: {len(data.X)} rows, {kinds}")
+    kinds = Counter(column.kind for column in schema.used)
+    counts = ", ".join(f"{n} {screen.say(kind if n == 1 else _PLURALS[kind])}" for kind, n in kinds.items())
+    screen.line("data", "{path}: {n} rows; {counts}", path=data.source, n=len(data.X), counts=counts)
     if data.classifies:
-        counts = data.y.value_counts().sort_index()
-        shown = ", ".join(f"{label} {n}" for label, n in counts.head(6).items())
-        more = ", ..." if len(counts) > 6 else ""
-        screen.line("target", f"{schema.target}: {len(counts)} classes ({shown}{more})")
+        sizes = data.y.value_counts().sort_index()
+        classes = listed([f"{label} {n}" for label, n in sizes.items()])
+        screen.line(
+            "target", "{name}: {k} classes ({classes})", name=schema.target, k=len(sizes), classes=classes
+        )
     else:
         low, high = float(data.y.min()), float(data.y.max())
-        screen.line("target", f"{schema.target}: a quantity from {low:.4g} to {high:.4g}")
+        screen.line(
+            "target",
+            "{name}: a quantity from {low:.4g} to {high:.4g}",
+            name=schema.target,
+            low=low,
+            high=high,
+        )
+    _say_conversions(schema, screen)
     missing = data.X.isna().sum()
     missing = missing[missing > 0]
     if len(missing):
         parts = listed([f"{name} ({n})" for name, n in missing.items()])
-        screen.note(f"missing values in {parts}: {gaps}.")
+        screen.note("missing values in {parts}: {gaps}.", parts=parts, gaps=screen.say(gaps))
     screen.tell(
         data={
             "path": data.source,
             "rows": len(data.X),
-            "numbers": schema.numbers,
-            "categories": schema.categories,
+            "numbers": data.numbers,
+            "categories": data.categories,
+            "texts": data.texts,
+            "left_out": {column.name: column.why for column in schema.columns if column.why},
             "missing": {str(name): int(n) for name, n in missing.items()},
         },
         target=schema.target,
@@ -283,63 +293,78 @@ def _say(data: Prepared, screen: Screen, gaps: str) -> None:
     )
 
 
-def _count(n: int, noun: str) -> str:
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{n} {noun if n == 1 else plural}"
+def _say_conversions(schema: Schema, screen: Screen) -> None:
+    """A note for each reason to leave columns out and for each conversion."""
+
+    def noted(sentence: str, key: Callable[[TableColumn], Any], **values: Any) -> None:
+        groups: dict[Any, list[str]] = {}
+        for column in schema.columns:
+            if key(column):
+                groups.setdefault(key(column), []).append(column.name)
+        for what, names in groups.items():
+            screen.note(sentence, names=listed(names), what=screen.say(what), **values)
+
+    noted("left out {names}: {what}.", lambda column: column.why)
+    noted("{names}: numbers written as text, read with '{what}' before the decimals.", lambda c: c.decimal)
+    noted("{names}: dates, used as {what}.", lambda column: ", ".join(column.parts))
+    noted(
+        "{names}: text, used as {what} weighted by TF-IDF.",
+        lambda c: ("groups of three symbols" if c.symbols else "words") if c.kind is ColumnKind.TEXT else "",
+    )
 
 
-def listed(names: list[str], most: int = 6) -> str:
-    """The first names, and how many more there are."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+def say_columns(data: Prepared, screen: Screen) -> None:
+    """What is done to every column, as a table."""
+    rows = []
+    for column in data.schema.columns:
+        sentence, values = described(column)
+        values = {key: screen.say(str(value)) for key, value in values.items()}
+        rows.append([column.name, screen.say(sentence, **values)])
+    screen.table(["column", "use"], rows, "what is done to each column")
+    screen.tell(columns=[{"name": name, "use": use} for name, use in rows])
 
 
 # -- new tables ----------------------------------------------------------------------------------------------
 
 
 def rows_for(
-    model_path: Path, schema: Schema, table: pd.DataFrame, data_path: Path, screen: Screen
+    model_path: Path, schema: Schema, table: pd.DataFrame, data: Path, screen: Screen
 ) -> pd.DataFrame:
-    """The columns that a model needs, out of a new table."""
-    lacking = [name for name in schema.columns if name not in table.columns]
+    """The model's columns, from a new table."""
+    lacking = [repr(column.name) for column in schema.used if column.name not in table.columns]
     if lacking:
         raise Refusal(
-            f"{data_path} lacks {listed([repr(n) for n in lacking])}, which {model_path.name} was fitted on."
+            "{data} has no {names}, which {model} was fitted on.",
+            data=data,
+            names=listed(lacking),
+            model=model_path.name,
         )
-    unknown = [str(name) for name in table.columns if name not in (*schema.columns, schema.target)]
+    known = {column.name for column in schema.used} | {schema.target}
+    unknown = [str(name) for name in table.columns if name not in known]
     if unknown:
-        screen.note(f"not used by the model: {listed(unknown)}.")
-    columns: dict[str, pd.Series] = {}
-    for name in schema.numbers:
-        values = as_numbers(table[name]) if table[name].notna().any() else table[name].astype(float)
-        if values is None:
-            raise Refusal(
-                f"column {name!r} holds text ({table[name].dropna().iloc[0]!r}), and the model needs "
-                "numbers: correct it, or fit again with --categorical."
-            )
-        columns[name] = values
-    for name in schema.categories:
-        columns[name] = as_categories(table[name])
-    return pd.DataFrame(columns, index=table.index)
+        screen.note("not used by the model: {names}.", names=listed(unknown))
+    return _model_columns(schema, table)
 
 
-def target_for(schema: Schema, name: str, table: pd.DataFrame, data_path: Path, classes: Any) -> pd.Series:
-    """The target of a new table in the form the model knows."""
-    known_column(name, table, data_path)
+def target_for(schema: Schema, name: str, table: pd.DataFrame, data: Path, classes: Any) -> pd.Series:
+    """The target of a new table in the form that the model knows."""
+    known_column(name, table, data)
     column = table[name]
     if column.isna().any():
         raise Refusal(
-            f"the target {name!r} is missing in {int(column.isna().sum())} rows: leave them out first."
+            "the target {name!r} is missing in {n} rows: leave them out first.",
+            name=name,
+            n=int(column.isna().sum()),
         )
     if schema.task == Task.REGRESSION:
-        numbers = as_numbers(column)
-        if numbers is None:
-            raise Refusal(f"the target {name!r} holds text, and the model predicts a quantity.")
-        return numbers
+        values = target_numbers(column)
+        if values is None:
+            raise Refusal("the target {name!r} holds text, and the model predicts a quantity.", name=name)
+        return values
     if np.asarray(classes).dtype.kind in "iuf":
-        numbers = as_numbers(column)
-        if numbers is not None:
-            return _whole_labels(numbers)
+        values = target_numbers(column)
+        if values is not None:
+            return _whole_labels(values)
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         return _whole_labels(column.astype(float)).astype(str)
     return _labels(column)

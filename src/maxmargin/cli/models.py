@@ -1,16 +1,24 @@
-"""Models by name: what stands in front of them, and the values that are tried."""
+"""Models by name: what prepares their columns, and the values that tuning tries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+import maxmargin as mm
 from maxmargin.cli.columns import Prepared
 from maxmargin.cli.options import Encoding
-from maxmargin.cli.refusal import Code, Refusal
+from maxmargin.cli.screen import UsageRefusal, listed
+from maxmargin.kernels import Kernel, parse
 
 _C = [2.0**k for k in range(-5, 16, 2)]
 _GAMMA = [2.0**k for k in range(-15, 4, 2)]
@@ -22,34 +30,33 @@ _EPSILONS = [0.01, 0.1, 0.5]  # of the standard deviation of the target
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of model: how it is made, what is tried (with a smaller grid for comparisons)."""
+    """A kind of model: how it is made, and what tuning tries (a smaller grid for comparisons)."""
 
     name: str
-    make: Callable[[], Any]
+    make: Callable[..., Any]
     grid: dict[str, list[Any]] = field(default_factory=dict)
     few: dict[str, list[Any]] | None = None
 
     def values(self, *, small: bool) -> dict[str, list[Any]]:
         return self.few if small and self.few is not None else self.grid
 
+    @property
+    def parameters(self) -> set[str]:
+        return set(self.make().get_params())
+
 
 def families(data: Prepared) -> dict[str, Family]:
-    """All families for the task of the data, the first one being the default."""
+    """All models for the task of the data; the first is the default."""
     found = _classifiers() if data.classifies else _regressors(float(np.std(data.y)) or 1.0)
     return {family.name: family for family in found}
 
 
 def _classifiers() -> list[Family]:
-    import maxmargin as mm
-
+    rbf, rbf_few = {"C": _C, "gamma": _GAMMA}, {"C": _C_FEW, "gamma": _GAMMA_FEW}
+    nu = {"nu": [0.05, 0.1, 0.2, 0.3], "gamma": _GAMMA}
     return [
-        Family("svm", mm.SVC, {"C": _C, "gamma": _GAMMA}, {"C": _C_FEW, "gamma": _GAMMA_FEW}),
-        Family(
-            "nu-svm",
-            mm.NuSVC,
-            {"nu": [0.05, 0.1, 0.2, 0.3], "gamma": _GAMMA},
-            {"nu": [0.1, 0.2], "gamma": _GAMMA_FEW},
-        ),
+        Family("svm", mm.SVC, rbf, rbf_few),
+        Family("nu-svm", mm.NuSVC, nu, {"nu": [0.1, 0.2], "gamma": _GAMMA_FEW}),
         Family("linear-svm", mm.LinearSVC, {"C": _DECADES[:7]}, {"C": _DECADES[1:7:2]}),
         Family("logistic", mm.LogisticRegression, {"C": _DECADES[:8]}, {"C": _DECADES[1:7:2]}),
         Family("fisher", mm.FisherDiscriminant),
@@ -58,71 +65,77 @@ def _classifiers() -> list[Family]:
 
 
 def _regressors(spread: float) -> list[Family]:
-    """Families for a quantity of this standard deviation."""
-    import maxmargin as mm
-
+    """Models for a quantity of this standard deviation."""
     C, C_few = [c * spread for c in _C[1:9]], [c * spread for c in _C[2:9:2]]
-    tol = 1e-3 * spread  # in units of the target, as the dual's violations are
+    gamma, gamma_few = _GAMMA[2:9], _GAMMA_FEW[1:]
     epsilons = [e * spread for e in _EPSILONS]
+    tol = 1e-3 * spread  # in units of the target, as violations of the dual are
+    rbf = {"C": C, "gamma": gamma, "epsilon": epsilons}
+    rbf_few = {"C": C_few, "gamma": gamma_few, "epsilon": epsilons[:2]}
+    ridge = {"alpha": _DECADES[:7], "gamma": gamma}
+    linear = [c * spread for c in _DECADES[:6]]
     return [
+        Family("svm", partial(mm.SVR, tol=tol), rbf, rbf_few),
         Family(
-            "svm",
-            lambda: mm.SVR(tol=tol),
-            {"C": C, "gamma": _GAMMA[2:9], "epsilon": epsilons},
-            {"C": C_few, "gamma": _GAMMA_FEW[1:], "epsilon": epsilons[:2]},
-        ),
-        Family(
-            "nu-svm",
-            lambda: mm.NuSVR(tol=tol),
-            {"C": C, "gamma": _GAMMA[2:9]},
-            {"C": C_few, "gamma": _GAMMA_FEW[1:]},
+            "nu-svm", partial(mm.NuSVR, tol=tol), {"C": C, "gamma": gamma}, {"C": C_few, "gamma": gamma_few}
         ),
         Family(
             "kernel-ridge",
-            lambda: mm.KernelRidge(kernel="rbf"),
-            {"alpha": _DECADES[:7], "gamma": _GAMMA[2:9]},
-            {"alpha": _DECADES[1:6:2], "gamma": _GAMMA_FEW[1:]},
+            partial(mm.KernelRidge, kernel="rbf"),
+            ridge,
+            {"alpha": _DECADES[1:6:2], "gamma": gamma_few},
         ),
-        Family(
-            "linear-svm",
-            mm.LinearSVR,
-            {"C": [c * spread for c in _DECADES[:6]]},
-            {"C": [c * spread for c in _DECADES[1:6:2]]},
-        ),
+        Family("linear-svm", mm.LinearSVR, {"C": linear}, {"C": linear[1::2]}),
         Family("ridge", mm.Ridge, {"alpha": _DECADES}, {"alpha": _DECADES[::2]}),
         Family("least-squares", mm.LeastSquares),
     ]
 
 
 def chosen_family(data: Prepared, name: str) -> Family:
-    """The family called ``name``."""
+    """The model called ``name``."""
     known = families(data)
     if name not in known:
-        raise Refusal(
-            f"there is no model {name!r} for {data.schema.task}: there are {', '.join(known)}.", Code.USAGE
+        raise UsageRefusal(
+            "there is no model {name!r} for {task}: choose one of {known}.",
+            name=name,
+            task=data.schema.task,
+            known=", ".join(known),
         )
     return known[name]
 
 
-def with_kernel(family: Family, text: str | None) -> Family:
-    """The family with a kernel from text in place of its own."""
+def with_kernel(family: Family, text: str | None, data: Prepared) -> Family:
+    """The model with a kernel from text instead of its own."""
     if text is None:
         return family
-    from maxmargin.kernels import parse
-
-    kernel = parse(text)
-    if not hasattr(family.make(), "kernel"):
-        raise Refusal(f"{family.name} has no kernel: use --model svm.", Code.USAGE)
-    make = family.make
-
-    def made() -> Any:
-        return make().set_params(kernel=kernel)
+    if "kernel" not in family.parameters:
+        raise UsageRefusal("{name} has no kernel: use --model svm.", name=family.name)
+    kernel = _on_columns(parse(text), data)
 
     def without(grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
         return {name: values for name, values in grid.items() if name != "gamma"}
 
     few = None if family.few is None else without(family.few)
-    return Family(family.name, made, without(family.grid), few)
+    return replace(family, make=partial(family.make, kernel=kernel), grid=without(family.grid), few=few)
+
+
+def _on_columns(kernel: Kernel, data: Prepared) -> Kernel:
+    """The kernel, with its string kernels bound to the only text column where they name none."""
+    strings = {
+        key: value
+        for key, value in {"": kernel, **kernel.get_params(deep=True)}.items()
+        if isinstance(value, (mm.kernels.Spectrum, mm.kernels.Subsequence)) and value.features is None
+    }
+    if not strings:
+        return kernel
+    if len(data.texts) != 1:
+        raise UsageRefusal(
+            "{kernel} needs the name of its column, such as features='text'; columns of text: {names}.",
+            kernel=repr(next(iter(strings.values()))),
+            names=listed(data.texts) or "none (--columns COLUMN=text makes one)",
+        )
+    names = {f"{key}__features" if key else "features": data.texts[0] for key in strings}
+    return kernel.with_params(**names)
 
 
 def named_columns(kernel: Any) -> list[str]:
@@ -136,56 +149,74 @@ def named_columns(kernel: Any) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def pipeline(data: Prepared, family: Family, encoding: Encoding, positive: Any = None) -> Any:
-    """The model behind what its columns need: fill where values are missing, scale, encode."""
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import StandardScaler
+# -- pipelines -----------------------------------------------------------------------------------------------
 
-    schema = data.schema
-    gaps = bool(schema.numbers) and bool(data.X[schema.numbers].isna().any().any())
-    fill = [("fill", SimpleImputer(strategy="median"))] if gaps else []
-    front: list[tuple[str, Any]] = [*fill, ("scale", StandardScaler())]
-    if schema.categories:
-        parts = [("categories", _encoder(data, encoding, positive), schema.categories)]
-        if schema.numbers:
-            parts.insert(0, ("numbers", Pipeline(front) if gaps else front[-1][1], schema.numbers))
-        front = [("columns", ColumnTransformer(parts, sparse_threshold=0.0, verbose_feature_names_out=False))]
-    machine = family.make()
-    if named_columns(getattr(machine, "kernel", None)):
+
+def pipeline(data: Prepared, machine: Any, encoding: Encoding, positive: Any = None) -> Any:
+    """The model after the steps that its columns need: fill, scale, encode, count words."""
+    named = named_columns(getattr(machine, "kernel", None))
+    gaps = bool(data.numbers) and bool(data.X[data.numbers].isna().any().any())
+    scale: list[tuple[str, Any]] = [("fill", SimpleImputer(strategy="median"))] if gaps else []
+    scale.append(("scale", StandardScaler()))
+    parts: list[tuple[str, Any, Any]] = []
+    if data.numbers:
+        parts.append(("numbers", Pipeline(scale) if gaps else scale[-1][1], data.numbers))
+    if data.categories:
+        parts.append(("categories", _encoder(data, encoding, positive), data.categories))
+    raw = [name for name in data.texts if name in named]
+    words = [name for name in data.texts if name not in raw]
+    parts += [(f"words {k + 1}", _words(data, name), name) for k, name in enumerate(words)]
+    parts += [("strings", "passthrough", raw)] if raw else []
+    front: list[tuple[str, Any]] = scale
+    if data.categories or data.texts:
+        sparse = 0.3 if data.texts else 0.0
+        front = [
+            ("columns", ColumnTransformer(parts, sparse_threshold=sparse, verbose_feature_names_out=False))
+        ]
+    if named:
         for _, step in front:
-            step.set_output(transform="pandas")  # the kernel asks for columns by name
+            step.set_output(transform="pandas")  # the kernel finds its columns by name
     return Pipeline([*front, ("model", machine)])
 
 
-def _encoder(data: Prepared, encoding: Encoding, positive: Any) -> Any:
-    from sklearn.preprocessing import OneHotEncoder
+def _words(data: Prepared, name: str) -> TfidfVectorizer:
+    """Words (or groups of three symbols) that at least two rows hold, the most frequent 5000."""
+    column = next(column for column in data.schema.columns if column.name == name)
+    form = {"analyzer": "char", "ngram_range": (3, 3)} if column.symbols else {"sublinear_tf": True}
+    return TfidfVectorizer(min_df=2, max_features=5000, **form)
 
+
+def _encoder(data: Prepared, encoding: Encoding, positive: Any) -> Any:
     if encoding is Encoding.ONEHOT:
         return OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     if len(data.classes) != 2:
-        raise Refusal(
-            f"weight of evidence needs two classes, and the target has {len(data.classes) or 'numbers'}: "
-            "use --categories onehot.",
-            Code.USAGE,
+        raise UsageRefusal(
+            "weight of evidence needs two classes, and the target has {n}: use --categories onehot.",
+            n=len(data.classes) or "numbers",
         )
-    from maxmargin.scorecards import Binning, WOEEncoder
-
-    return WOEEncoder(Binning(positive=positive), handle_unknown="neutral")
+    return mm.WOEEncoder(mm.Binning(positive=positive), handle_unknown="neutral")
 
 
-def grid_of(family: Family, wishes: list[str] | None, *, small: bool = False, prefix: str = "model__") -> Any:
-    """The grid of a family, with the values that were asked for; None where nothing is to be tried."""
+# -- grids and classes ---------------------------------------------------------------------------------------
+
+
+def grid_of(
+    family: Family, wishes: Sequence[str] = (), *, small: bool = False, prefix: str = "model__"
+) -> dict[str, list[Any]] | None:
+    """The grid of a model, with the values of ``--grid``; None where there is nothing to try."""
     grid = dict(family.values(small=small))
-    known = set(family.make().get_params())
-    for wish in wishes or []:
+    for wish in wishes:
         name, equals, values = wish.partition("=")
         name = name.strip()
         if not equals or not values.strip():
-            raise Refusal(f"--grid {wish!r}: write NAME=VALUE,VALUE,..., such as C=0.1,1,10.", Code.USAGE)
-        if name not in known:
-            raise Refusal(f"--grid {wish!r}: {family.name} has no parameter {name!r}.", Code.USAGE)
+            raise UsageRefusal("--grid {wish!r}: write NAME=VALUE,VALUE,..., such as C=0.1,1,10.", wish=wish)
+        if name not in family.parameters:
+            raise UsageRefusal(
+                "--grid {wish!r}: {family} has no parameter {name!r}.",
+                wish=wish,
+                family=family.name,
+                name=name,
+            )
         grid[name] = [_value(text) for text in values.split(",")]
     return {prefix + name: values for name, values in grid.items()} or None
 
@@ -205,12 +236,17 @@ def positive_of(data: Prepared, text: str | None) -> Any:
     if text is None:
         return None
     if not data.classifies:
-        raise Refusal("--positive belongs to classes, and the target is a quantity.", Code.USAGE)
+        raise UsageRefusal("--positive is for classes, and the target is a quantity.")
     return match_class(data.classes, text)
 
 
-def match_class(classes: list[Any], text: str) -> Any:
+def match_class(classes: Sequence[Any], text: str) -> Any:
+    """The class that is written ``text``."""
     found = [label for label in classes if str(label) == text]
     if not found:
-        raise Refusal(f"there is no class {text!r}: there are {', '.join(map(str, classes))}.", Code.USAGE)
+        raise UsageRefusal(
+            "there is no class {name!r}: the classes are {known}.",
+            name=text,
+            known=", ".join(map(str, classes)),
+        )
     return found[0]

@@ -1,4 +1,4 @@
-"""What a command says: lines and tables for people, one JSON object for machines, and how it ends."""
+"""What a command prints, how it reports errors, and its exit codes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +27,49 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from maxmargin.cli.refusal import Code, Refusal
+from maxmargin.base.visible_text import visible
+from maxmargin.cli.translation import Translator
 
 _LABEL = 10
 
 
-class Screen:
-    """Standard output carries the answer, standard error what is said about the way to it."""
+class ExitCode(IntEnum):
+    """Exit codes of all commands."""
 
-    def __init__(self, command: str, *, as_json: bool) -> None:
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    DATA = 3
+    MODEL = 4
+    NO = 5
+    INTERRUPTED = 130
+
+
+class Refusal(Exception):  # noqa: N818  # an answer to the user, not a fault of the program
+    """A problem that the user can correct: printed as one line, without a traceback."""
+
+    def __init__(self, sentence: str, code: ExitCode = ExitCode.DATA, **values: Any) -> None:
+        self.code, self.sentence, self.values = code, sentence, values
+        super().__init__(Translator()(sentence, **values))
+
+
+class UsageRefusal(Refusal):
+    """A command line that cannot be followed."""
+
+    def __init__(self, sentence: str, **values: Any) -> None:
+        super().__init__(sentence, ExitCode.USAGE, **values)
+
+
+class Screen:
+    """Standard output carries the results, standard error the notes about them.
+
+    Sentences are given as templates with their values, so that they can be translated. With ``as_json``
+    standard output carries one JSON object only.
+    """
+
+    def __init__(self, command: str = "", *, as_json: bool = False, language: str = "en") -> None:
         self.as_json = as_json
+        self.say = Translator(language)
         self.answer: dict[str, Any] = {"command": command}
         self.notes: list[str] = []
         width = None if sys.stdout.isatty() else 100
@@ -45,62 +79,77 @@ class Screen:
 
     # -- for people ----------------------------------------------------------------------------------
 
-    def line(self, label: str, text: str) -> None:
-        """One fact under a label."""
+    def line(self, label: str, sentence: str, **values: Any) -> None:
+        """One fact after a label."""
         if not self.as_json:
             grid = Table.grid(padding=(0, 1))
             grid.add_column(width=_LABEL, style="bold cyan", no_wrap=True)
             grid.add_column(overflow="fold")
-            grid.add_row(escape(label), escape(text))
+            grid.add_row(escape(self.say(label)), escape(visible(self.say(sentence, **values))))
             self._out.print(grid)
 
-    def table(self, columns: list[str], rows: list[list[Any]], *, title: str = "", mark: int = -1) -> None:
-        """A table with numbers to the right; the row ``mark`` is marked."""
+    def table(
+        self, columns: Sequence[str], rows: list[list[Any]], title: str = "", *, mark: int = -1, **values: Any
+    ) -> None:
+        """A table with numbers to the right; the row ``mark`` is highlighted."""
         if self.as_json:
             return
         table = Table(
-            title=escape(title) or None, title_justify="left", title_style="bold", box=None, pad_edge=False
+            title=escape(self.say(title, **values)) or None,
+            title_justify="left",
+            title_style="bold",
+            box=None,
+            pad_edge=False,
         )
         for j, name in enumerate(columns):
             numeric = all(isinstance(row[j], (int, float)) for row in rows)
             table.add_column(
-                escape(name), justify="right" if numeric else "left", header_style="bold", overflow="fold"
+                escape(visible(self.say(name))),
+                justify="right" if numeric else "left",
+                header_style="bold",
+                overflow="fold",
             )
         for i, row in enumerate(rows):
-            table.add_row(*(escape(shown(value)) for value in row), style="bold green" if i == mark else None)
+            cells = [escape(visible(self.shown(value))) for value in row]
+            table.add_row(*cells, style="bold green" if i == mark else None)
         self._out.print()
         self._out.print(table)
         self._out.print()
 
-    def text(self, text: str) -> None:
-        """Text as it is."""
-        if not self.as_json:
-            self._out.print(escape(text), soft_wrap=True)
+    def shown(self, value: Any) -> str:
+        """A value as text: four significant digits, nothing for NaN."""
+        return self.say.marked(shown(value)) if isinstance(value, float) else self.say(shown(value))
 
-    def note(self, text: str) -> None:
-        """Something the reader should know; told once."""
-        text = " ".join(str(text).split())
+    def text(self, sentence: str, **values: Any) -> None:
+        """A sentence without a label."""
+        if not self.as_json:
+            self._out.print(escape(visible(self.say(sentence, **values))), soft_wrap=True)
+
+    def note(self, sentence: str, **values: Any) -> None:
+        """Something the reader should know; printed once."""
+        text = " ".join(visible(self.say(sentence, **values)).split())
         if text in self.notes:
             return
         self.notes.append(text)
         if not self.as_json:
-            self._err.print(f"[yellow]note[/yellow] {escape(text)}")
+            self._err.print(f"[yellow]{self.say('note')}[/yellow] {escape(text)}")
 
-    def fail(self, text: str, code: Code) -> None:
+    def fail(self, text: str, code: ExitCode) -> None:
         """The one line of a failure."""
-        text = " ".join(str(text).split())
+        text = " ".join(visible(text).split())
         self._err.print(f"[red]maxmargin: error:[/red] {escape(text)}")
         if self.as_json:
             self.answer = {"command": self.answer["command"], "error": text, "code": int(code)}
             self._write_json()
 
-    # -- for machines --------------------------------------------------------------------------------
+    # -- for programs --------------------------------------------------------------------------------
 
     def tell(self, **facts: Any) -> None:
         """Facts for the JSON answer."""
         self.answer.update(facts)
 
     def close(self) -> None:
+        """Write the JSON answer."""
         if self.as_json:
             self.answer["notes"] = self.notes
             self.answer["seconds"] = round(time.perf_counter() - self._began, 3)
@@ -109,11 +158,12 @@ class Screen:
     def _write_json(self) -> None:
         sys.stdout.write(json.dumps(plain(self.answer), indent=1, allow_nan=False) + "\n")
 
-    # -- on the way ----------------------------------------------------------------------------------
+    # -- while something runs ------------------------------------------------------------------------
 
     @contextmanager
     def working(self, what: str, total: int | None = None) -> Iterator[Any]:
-        """A bar on a terminal while something runs; call what is given after every step."""
+        """A progress bar on a terminal; call what is given after every step."""
+        what = self.say(what)
         if not sys.stderr.isatty():
             yield lambda text="": None
             return
@@ -123,76 +173,85 @@ class Screen:
         with Progress(*columns, TimeElapsedColumn(), console=self._err, transient=True) as bar:
             task = bar.add_task(escape(what), total=total)
             yield lambda text="": bar.update(
-                task, advance=0 if total is None else 1, description=escape(text or what)
+                task, advance=0 if total is None else 1, description=escape(f"{what} {text}".strip())
             )
 
 
 @contextmanager
-def running(command: str, *, as_json: bool) -> Iterator[Screen]:
-    """Run a command: warnings become notes, errors one line and an exit code."""
-    screen = Screen(command, as_json=as_json)
+def running(screen: Screen) -> Iterator[None]:
+    """Run a command: warnings become notes, errors become one line and an exit code."""
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         warnings.filterwarnings("ignore", category=FutureWarning)
-        warnings.showwarning = lambda message, *_, **__: screen.note(str(message))
+        warnings.showwarning = lambda message, *_, **__: screen.note("{text}", text=message)
         try:
-            yield screen
+            yield
         except BaseException as error:
             code = _failure(screen, error)
             if code is None:
                 raise
             raise typer.Exit(int(code)) from None
-        screen.close()
 
 
-def _failure(screen: Screen, error: BaseException) -> Code | None:
-    """Say what happened; None where the error is no failure of ours to explain."""
+def _failure(screen: Screen, error: BaseException) -> ExitCode | None:
+    """Print what happened; None where the error is not ours to explain."""
+    if os.environ.get("MAXMARGIN_TRACEBACK") and isinstance(error, Exception):
+        return None
+    if isinstance(error, (typer.Exit, SystemExit, GeneratorExit)):
+        return None
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left: nothing to flush
+        return ExitCode.FAILED
+    explained = _explained(screen.say, error)
+    if explained is not None:
+        screen.fail(*explained)
+    return None if explained is None else explained[1]
+
+
+def _explained(say: Translator, error: BaseException) -> tuple[str, ExitCode] | None:
     from maxmargin.io import ModelFileError
     from maxmargin.kernels import KernelExpressionError
 
-    if os.environ.get("MAXMARGIN_TRACEBACK") and isinstance(error, Exception):
-        return None
     match error:
-        case typer.Exit() | SystemExit() | GeneratorExit():
-            return None
         case Refusal():
-            code, text = error.code, str(error)
+            return say(error.sentence, **error.values), error.code
         case ModelFileError():
-            code, text = Code.MODEL, str(error)
+            return str(error), ExitCode.MODEL
         case KernelExpressionError():
-            code, text = Code.USAGE, str(error)
+            return str(error), ExitCode.USAGE
         case KeyboardInterrupt():
-            code, text = Code.INTERRUPTED, f"interrupted ({error})" if str(error) else "interrupted"
-        case BrokenPipeError():
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: nothing to flush
-            return Code.FAILED
+            return say(str(error) or "interrupted"), ExitCode.INTERRUPTED
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
-            code, text = Code.FAILED, f"{where}{error.strerror or error}"
+            return f"{where}{error.strerror or error}", ExitCode.FAILED
         case MemoryError():
-            code, text = Code.FAILED, "the memory is not enough for this table: use fewer rows or columns"
+            return say("this table does not fit in memory: use fewer rows or columns."), ExitCode.FAILED
         case ValueError() | ImportError():
-            code, text = Code.FAILED, str(error)
+            return str(error), ExitCode.FAILED
         case Exception():
-            text = f"{type(error).__name__}: {error} (set MAXMARGIN_TRACEBACK=1 to see where)"
-            code = Code.FAILED
-        case _:
-            return None
-    screen.fail(text, code)
-    return code
+            text = say("{name}: {error} (set MAXMARGIN_TRACEBACK=1 to see where)", name=type(error).__name__,
+                       error=error)  # fmt: skip
+            return text, ExitCode.FAILED
+    return None
 
 
 # -- values --------------------------------------------------------------------------------------------------
 
 
 def shown(value: Any) -> str:
-    """A value for people: four significant digits, nothing for NaN."""
+    """A value as text: four significant digits, nothing for NaN."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool) or not isinstance(value, float):
         return str(value)
     return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.6g}"
+
+
+def listed(names: Sequence[Any], most: int = 6) -> str:
+    """The first names, and how many more there are."""
+    text = ", ".join(map(str, names[:most]))
+    return text if len(names) <= most else f"{text}, … (+{len(names) - most})"
 
 
 def plain(value: Any) -> Any:

@@ -1,26 +1,33 @@
-"""Steps that several commands share: split, tune, evaluate, and say what was found."""
+"""Steps that several commands share: split, tune, evaluate, save and report."""
 
 from __future__ import annotations
 
-import shlex
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.model_selection import train_test_split
 
+import maxmargin as mm
 from maxmargin.cli.columns import Prepared
-from maxmargin.cli.refusal import Code, Refusal
-from maxmargin.cli.screen import Screen, shown
+from maxmargin.cli.measures_and_rules import DecisionRule, TuningMeasure
+from maxmargin.cli.options import FoldOptions
+from maxmargin.cli.outputs import Outputs, command_line
+from maxmargin.cli.screen import Refusal, Screen, UsageRefusal
+from maxmargin.metrics import Evaluation
+from maxmargin.reports.page import write_page
+from maxmargin.reports.sections.cautions_section import found_cautions
+from maxmargin.reports.sections.evaluation_section import regression_measures
+from maxmargin.reports.study import ReportOptions, Study, make_study
 
 _LEAST_ROWS = 10
 
 
 @dataclass(frozen=True)
 class Split:
-    """Rows to learn from and rows held out."""
+    """Training rows and held-out rows."""
 
     X: pd.DataFrame
     X_test: pd.DataFrame
@@ -29,133 +36,160 @@ class Split:
 
 
 def split(data: Prepared, share: float, seed: int, screen: Screen) -> Split:
-    """Hold out a share of the rows, of every class the same."""
-    from sklearn.model_selection import train_test_split
-
+    """Hold out a share of the rows, the same share of every class."""
     check_enough(data)
+    if data.classifies and round(share * len(data.y)) < len(data.classes):
+        raise UsageRefusal("--test-share {share:g} holds out fewer rows than there are classes.", share=share)
     stratify = data.y if data.classifies else None
-    if data.classifies:
-        n_test = round(share * len(data.y))
-        if n_test < len(data.classes):
-            raise Refusal(f"--test-share {share:g} holds out fewer rows than there are classes.", Code.USAGE)
     parts = train_test_split(data.X, data.y, test_size=share, random_state=seed, stratify=stratify)
     X, X_test, y, y_test = (part.reset_index(drop=True) for part in parts)
-    screen.line("split", f"{len(X)} rows to learn from, {len(X_test)} held out (seed {seed})")
+    screen.line("split", "{n} training rows, {m} held out (seed {seed})", n=len(X), m=len(X_test), seed=seed)
     screen.tell(split={"training": len(X), "held_out": len(X_test), "seed": seed})
     return Split(X, X_test, y, y_test)
 
 
 def check_enough(data: Prepared) -> None:
-    """Refuse tables that are too small to be cut."""
+    """Refuse tables that are too small to be split."""
     n = len(data.X)
     if n < _LEAST_ROWS:
-        raise Refusal(f"{data.source} has {n} row{'s' if n != 1 else ''}: {_LEAST_ROWS} or more are needed.")
+        raise Refusal(
+            "{path}: {n} rows are too few; at least {least} are needed.",
+            path=data.source,
+            n=n,
+            least=_LEAST_ROWS,
+        )
     if data.classifies:
-        counts = data.y.value_counts()
-        if counts.min() < 4:
-            rows = "1 row" if counts.min() == 1 else f"{counts.min()} rows"
+        sizes = data.y.value_counts()
+        if sizes.min() < 4:
             raise Refusal(
-                f"class {counts.idxmin()!r} has {rows} only: every class needs 4 or more. Leave it out, or "
-                "give --task regression if the target is a quantity."
+                "class {name!r} is too rare (rows: {n}): every class needs at least 4. Leave it out, or use "
+                "--task regression if the target is a quantity.",
+                name=sizes.idxmin(),
+                n=int(sizes.min()),
             )
 
 
 def folds_for(y: pd.Series, folds: int, *, classifies: bool, screen: Screen) -> int:
-    """As many folds as were asked for, or as the smallest class allows; says so."""
+    """The number of folds, or fewer if the smallest class has fewer rows; says so."""
     most = int(y.value_counts().min()) if classifies else len(y)
-    if folds <= most:
-        return folds
-    screen.note(f"{most} folds in place of {folds}: the smallest class has {most} rows to learn from.")
-    return most
+    if folds > most:
+        screen.note(
+            "{most} folds instead of {folds}: the smallest class has {most} training rows.",
+            most=most,
+            folds=folds,
+        )
+    return min(folds, most)
 
 
 def search(
-    model: Any, X: Any, y: Any, grid: Any, *, folds: int, seed: int, jobs: int | None, screen: Screen
+    model: Any, X: Any, y: Any, grid: Any, measure: TuningMeasure, options: FoldOptions, screen: Screen
 ) -> Any:
-    """mm.tune with its bar; Ctrl-C keeps the finished cells."""
-    import maxmargin as mm
-
+    """`mm.tune` with its progress bar; after Ctrl-C the finished cells."""
     found = mm.tune(
-        model, X, y, grid, cv=folds, random_state=seed, n_jobs=jobs, verbose=-1 if screen.as_json else 0
+        model,
+        X,
+        y,
+        grid,
+        cv=options.folds,
+        scoring=measure.scoring,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        verbose=-1 if screen.as_json else 0,
     )
-    best = found.best_params
-    text = ", ".join(f"{name.removeprefix('model__')}={shown(value)}" for name, value in best.items())
-    spread = float(found.table["dispersion"].iloc[found.best_index])
+    found = replace(found, measure=measure.name)
+    best = ", ".join(
+        f"{name}={screen.shown(value)}" for name, value in plain_names(found.best_params).items()
+    )
     screen.line(
         "tuning",
-        f"{len(found.table)} cells x {found.folds.shape[1]} folds in {found.seconds:.1f} s ({found.path})",
+        "{cells} cells x {folds} folds in {seconds:.1f} s ({path})",
+        cells=len(found.table),
+        folds=found.folds.shape[1],
+        seconds=float(found.seconds),
+        path=found.path,
     )
-    screen.line("best", f"{text}; {found.measure} {found.best_error:.4g} (± {spread:.2g} over folds)")
+    screen.line(
+        "best",
+        "{best}; {measure} {error:.4g} (± {spread:.2g} over folds)",
+        best=best,
+        measure=screen.say(measure.name),
+        error=float(found.best_error),
+        spread=float(found.table["dispersion"].iloc[found.best_index]),
+    )
     if found.interrupted:
         screen.note("interrupted: the best of the finished cells is used.")
-    if edges := found.edges():
-        names = ", ".join(name.removeprefix("model__") for name in edges)
-        screen.note(f"the best cell lies on the edge of the grid in {names}: try more values with --grid.")
-    screen.tell(tuning=tuning_facts(found))
+    edges = list(plain_names(dict.fromkeys(found.edges())))
+    screen.tell(
+        tuning={
+            "best": plain_names(found.best_params),
+            "error": found.best_error,
+            "measure": measure.name,
+            "cells": len(found.table),
+            "folds": found.folds.shape[1],
+            "path": found.path,
+            "interrupted": found.interrupted,
+            "edges": edges,
+        }
+    )
     return found
 
 
-def tuning_facts(found: Any) -> dict[str, Any]:
-    """A search for machines."""
-    return {
-        "best": {name.removeprefix("model__"): value for name, value in found.best_params.items()},
-        "error": found.best_error,
-        "measure": found.measure,
-        "cells": len(found.table),
-        "folds": found.folds.shape[1],
-        "path": found.path,
-        "interrupted": found.interrupted,
-        "edges": [name.removeprefix("model__") for name in found.edges()],
-    }
+def plain_names(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters without the name of the pipeline's step."""
+    return {name.removeprefix("model__"): value for name, value in params.items()}
+
+
+def say_edges(found: Any, screen: Screen) -> None:
+    """A note if the best cell lies on the edge of the grid."""
+    names = ", ".join(plain_names(dict.fromkeys(found.edges())))
+    if names:
+        screen.note(
+            "the best cell lies on the edge of the grid in {names}: try more values with --grid.", names=names
+        )
 
 
 def say_model(model: Any, screen: Screen) -> None:
-    """The machine and its proof."""
+    """The model and its certificate."""
     machine = model.steps[-1][1] if hasattr(model, "steps") else model
-    parts = [type(machine).__name__]
+    name = type(machine).__name__
     if hasattr(machine, "support_"):
-        parts.append(f"{len(machine.support_)} support vectors")
-    screen.line("model", ", ".join(parts))
+        screen.line("model", "{name}, {n} support vectors", name=name, n=len(machine.support_))
+    else:
+        screen.line("model", "{name}", name=name)
     certificate = getattr(machine, "certificate_", None)
     if certificate is not None:
-        screen.line("proof", str(certificate).removeprefix("Certificate: "))
-    screen.tell(
-        machine=type(machine).__name__, certificate=None if certificate is None else dict(vars(certificate))
-    )
+        screen.line("proof", "{text}", text=str(certificate).removeprefix("Certificate: "))
+    screen.tell(machine=name, certificate=None if certificate is None else dict(vars(certificate)))
 
 
-def evaluated(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    classifies: bool,
-    positive: Any,
-    seed: int,
-    screen: Screen,
-    where: str,
-    threshold: float | None = None,
-) -> None:
-    """Measures with intervals, and the confusion table."""
-    if not classifies:
-        from maxmargin.reports.regression_measures import regression_measures
+# -- evaluation ----------------------------------------------------------------------------------------------
 
-        found = regression_measures(np.asarray(y, dtype=float), np.asarray(model.predict(X)), seed=seed)
-        rows = [[name, *values] for name, values in found.items()]
-        screen.table(["measure", "value", "low", "high"], rows, title=where)
-        screen.tell(
-            evaluation={
-                name: dict(zip(("value", "low", "high"), v, strict=True)) for name, v in found.items()
-            }
-        )
+_MEASURES = ("value", "low", "high")
+
+
+def say_evaluation(study: Study, screen: Screen, where: str) -> None:
+    """Measures with intervals, the baseline, and the confusion table."""
+    if study.subject.task == "regression":
+        _say_regression(study, screen, where)
         return
-    import maxmargin as mm
-
-    result = mm.evaluate(model, X, y, positive=positive, threshold=threshold)
+    result: Evaluation = study.evaluation
     table = result.table()
-    rows = [[str(name), *map(float, row)] for name, row in zip(table.index, table.to_numpy(), strict=True)]
+    rows: list[list[Any]] = [
+        [str(name), *map(float, row)] for name, row in zip(table.index, table.to_numpy(), strict=True)
+    ]
     screen.table(
-        ["measure", "value", "low", "high"], rows, title=f"{where} (intervals of {result.confidence:.0%})"
+        ["measure", *_MEASURES],
+        [[_measure_name(screen, row[0]), *row[1:]] for row in rows],
+        "{where} (intervals of {level} %)",
+        where=screen.say(where),
+        level=round(100 * result.confidence),
+    )
+    name, share = study.baseline
+    screen.line(
+        "baseline",
+        "accuracy {share:.4g} by always predicting {name!r}, the largest class",
+        share=share,
+        name=name,
     )
     counts = result.confusion.frame()
     body = [
@@ -163,97 +197,85 @@ def evaluated(
     ]
     screen.table(["predicted \\ true", *map(str, counts.columns)], body)
     screen.tell(
-        evaluation={name: dict(zip(("value", "low", "high"), values, strict=True)) for name, *values in rows},
+        evaluation={name: dict(zip(_MEASURES, values, strict=True)) for name, *values in rows},
+        baseline={"class": name, "accuracy": share},
         confusion={"labels": [str(c) for c in counts.columns], "counts": counts.to_numpy()},
     )
 
 
-def write_report(
-    subject: Any, X: Any, y: Any, path: Path, screen: Screen, *, seed: int, **options: Any
-) -> None:
-    """mm.report with the command above it; ``options`` are those of mm.report."""
-    import maxmargin as mm
+def _measure_name(screen: Screen, name: str) -> str:
+    """A measure, translated: a known one, or "recall of CLASS"."""
+    head, of, rest = name.partition(" of ")
+    return f"{screen.say(head + of)}{rest}" if of else screen.say(name)
 
-    with screen.working("writing the report"):
-        mm.report(subject, X, y, path, random_state=seed, command=command_line(), **options)
-    screen.line("report", str(path))
-    screen.tell(report=path)
+
+def _say_regression(study: Study, screen: Screen, where: str) -> None:
+    truth = np.asarray(study.evaluated.y, dtype=float)
+    predicted = np.asarray(study.subject.model.predict(study.evaluated.X))
+    found = regression_measures(truth, predicted, seed=study.seed)
+    rows = [[name, *values] for name, values in found.items()]
+    screen.table(["measure", *_MEASURES], rows, "{where} (intervals of {level} %)", where=screen.say(where),
+                 level=95)  # fmt: skip
+    spread = float(np.std(truth))
+    screen.line(
+        "baseline", "root mean square error {spread:.4g} by always predicting the mean", spread=spread
+    )
+    screen.tell(
+        evaluation={name: dict(zip(_MEASURES, values, strict=True)) for name, values in found.items()},
+        baseline={"root mean square error": spread},
+    )
+
+
+def say_cautions(study: Study, screen: Screen) -> None:
+    """What the reader must know before trusting the figures."""
+    found = found_cautions(study)
+    for caution in found:
+        screen.line("caution", "{what} {remedy}", what=caution.what, remedy=caution.remedy)
+    screen.tell(
+        cautions=[{"kind": c.key, "serious": c.serious, "what": c.what, "remedy": c.remedy} for c in found]
+    )
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """What is done with a fitted model: evaluate it on the rows held out, save it, report on it."""
+class Finish:
+    """The end of a run: evaluate on the held-out rows, warn, save the model and write the report."""
 
     data: Prepared
     parts: Split
     positive: Any
     seed: int
-    screen: Screen
+    rule: DecisionRule | None = None
 
-    def evaluate(self, model: Any) -> None:
-        evaluated(
-            model,
-            self.parts.X_test,
-            self.parts.y_test,
-            classifies=self.data.classifies,
-            positive=self.positive,
-            seed=self.seed,
-            screen=self.screen,
-            where="held-out rows",
+    def study(self, subject: Any, model_file: Path, outputs: Outputs) -> Study:
+        """What is evaluated; ``subject`` is the model or its tuning."""
+        options: ReportOptions = {
+            "language": outputs.screen.say.language,
+            "target": self.data.schema.target,
+            "positive": self.positive if self.rule is None else self.rule.positive,
+            "threshold": None if self.rule is None else self.rule.threshold,
+            "random_state": self.seed,
+            "command": command_line(),
+            "model_file": f"{model_file.name} ({outputs.run})",
+        }
+        return make_study(
+            subject, self.parts.X_test, self.parts.y_test, (self.parts.X, self.parts.y), options
         )
 
-    def write(self, model: Any, subject: Any, path: Path, report: Path | None, language: str) -> None:
-        """The model file and, where one is wanted, the report on ``subject``: the model or its tuning."""
-        save(model, self.data, path)
-        self.screen.line("saved", str(path))
-        self.screen.tell(model=path, report=report)
-        if report is None:
-            return
-        write_report(
-            subject,
-            self.parts.X_test,
-            self.parts.y_test,
-            report,
-            self.screen,
-            seed=self.seed,
-            training=(self.parts.X, self.parts.y),
-            language=language,
-            target=self.data.schema.target,
-            positive=self.positive,
-        )
+    def write(self, model: Any, subject: Any, path: Path, report: Path | None, outputs: Outputs) -> None:
+        """Print the evaluation, and write the model file and the report."""
+        screen = outputs.screen
+        study = self.study(subject, path, outputs)
+        say_evaluation(study, screen, "held-out rows")
+        say_cautions(study, screen)
+        outputs.model(model, self.data, path, report=report, rule=self.rule)
+        screen.tell(report=report)
+        if report is not None:
+            write_report(study, report, outputs)
 
 
-def save(model: Any, data: Prepared, path: Path) -> None:
-    """A model file that knows its columns, its data and its command."""
-    import maxmargin as mm
-
-    notes = {"schema": data.schema.as_dict(), "data": data.source, "command": command_line()}
-    mm.save(model, path, notes=notes)
-
-
-def command_line() -> str:
-    """The command as it was typed."""
-    return shlex.join(["maxmargin", *sys.argv[1:]])
-
-
-def default_path(path: Path, suffix: str) -> Path:
-    """The name of the data with another ending, in the current folder."""
-    name = path.name
-    for ending in (".gz", path.suffix if path.suffix.lower() != ".gz" else Path(path.stem).suffix):
-        name = name.removesuffix(ending) if ending else name
-    return Path(f"{name}{suffix}")
-
-
-def check_folder(path: Path | None) -> None:
-    """Refuse a place that cannot be written to before the work begins."""
-    if path is not None and not path.parent.is_dir():
-        raise Refusal(f"the folder {path.parent} does not exist: make it first.", Code.USAGE)
-    if path is not None and path.is_dir():
-        raise Refusal(f"{path} is a folder: give the name of a file.", Code.USAGE)
-
-
-def check_language(language: str) -> None:
-    from maxmargin.reports.words import LANGUAGES
-
-    if language not in LANGUAGES:
-        raise Refusal(f"--language {language}: there are {' and '.join(LANGUAGES)}.", Code.USAGE)
+def write_report(study: Study, path: Path, outputs: Outputs) -> None:
+    """The report on a study."""
+    with outputs.screen.working("writing the report"):
+        write_page(study, path, overwrite=outputs.files.force)
+    outputs.screen.line("report", "{path}", path=path)
+    outputs.screen.tell(report=path)

@@ -1,6 +1,6 @@
-"""Pictures: arrays in, Axes out. A display holds what it draws; ``plot(ax=None)`` draws it.
+"""Displays: a display holds the arrays of a picture, and ``plot(ax=None)`` draws it.
 
-Names are loaded when they are first used; matplotlib only when something is drawn.
+Classes are imported when they are first used, and matplotlib when something is drawn.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Any
 # public name -> module that defines it
 _HOMES: dict[str, str] = {
     "TuneDisplay": "maxmargin.displays.choices.tune_display",
-    "BinDisplay": "maxmargin.displays.choices.binning_display",
-    "IVDisplay": "maxmargin.displays.choices.information_value_display",
-    "RocDisplay": "maxmargin.displays.evaluation.roc_display",
-    "KsDisplay": "maxmargin.displays.evaluation.ks_display",
-    "CalibrationDisplay": "maxmargin.displays.evaluation.calibration_display",
-    "ScoreDisplay": "maxmargin.displays.evaluation.scores_display",
+    "BinDisplay": "maxmargin.displays.choices.scorecard_displays",
+    "IVDisplay": "maxmargin.displays.choices.scorecard_displays",
+    "RocDisplay": "maxmargin.displays.evaluation.score_displays",
+    "KsDisplay": "maxmargin.displays.evaluation.score_displays",
+    "CalibrationDisplay": "maxmargin.displays.evaluation.score_displays",
+    "ScoreDisplay": "maxmargin.displays.evaluation.score_displays",
     "SelectionDisplay": "maxmargin.displays.choices.selection_display",
-    "EvaluationDisplay": "maxmargin.displays.evaluation.evaluation_display",
-    "PredictionDisplay": "maxmargin.displays.evaluation.prediction_display",
-    "ImportanceDisplay": "maxmargin.displays.evaluation.importance_display",
-    "ConfusionDisplay": "maxmargin.displays.evaluation.confusion_display",
+    "EvaluationDisplay": "maxmargin.displays.evaluation.score_displays",
+    "PredictionDisplay": "maxmargin.displays.evaluation.prediction_displays",
+    "ImportanceDisplay": "maxmargin.displays.evaluation.prediction_displays",
+    "ConfusionDisplay": "maxmargin.displays.evaluation.prediction_displays",
     "MarginDisplay": "maxmargin.displays.machines.margin_display",
     "KernelDisplay": "maxmargin.displays.machines.kernel_display",
     "LossDisplay": "maxmargin.displays.machines.loss_display",

@@ -1,4 +1,4 @@
-"""What a page is made of: sections of blocks. A block knows its content, the template its looks."""
+"""Sections and their blocks. A block holds content; the template draws it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Heading(Block):
 
 
 @dataclass(frozen=True)
-class Points(Block):
+class BulletList(Block):
     """A list of short sentences."""
 
     items: Sequence[str]
-    kind = "points"
+    kind = "bullets"
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,22 @@ class Facts(Block):
 
 
 @dataclass(frozen=True)
+class Sparkline:
+    """A cell of a table that is drawn: bars of these heights, between 0 and 1."""
+
+    heights: Sequence[float]
+
+
+@dataclass(frozen=True)
 class Grid(Block):
     """A table. ``cards`` turns each row into a card on a narrow screen; ``more`` rows are folded away."""
 
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str | Sparkline]]
     caption: str = ""
     cards: bool = False
     numbers: Sequence[int] = ()
-    more: Sequence[Sequence[str]] = ()
+    more: Sequence[Sequence[str | Sparkline]] = ()
     more_label: str = ""
     kind = "grid"
 
@@ -91,7 +98,7 @@ class Picture(Block):
 
 
 @dataclass(frozen=True)
-class Code(Block):
+class CodeBlock(Block):
     """Lines to copy."""
 
     text: str
@@ -99,10 +106,20 @@ class Code(Block):
 
 
 @dataclass(frozen=True)
-class Cautions(Block):
-    """Warnings: how serious ("high", "medium"), the point of it, and what to do."""
+class Caution:
+    """A warning: its key, whether it is serious, what was found, and what to do."""
 
-    items: Sequence[tuple[str, str, str]]
+    key: str
+    serious: bool
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Cautions(Block):
+    """Warnings."""
+
+    items: Sequence[Caution]
     kind = "cautions"
 
 

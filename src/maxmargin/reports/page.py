@@ -1,79 +1,55 @@
-"""The page: collect the study, make its sections, write one file."""
+"""The page: the head with its figures, the sections, and the file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from maxmargin.reports.glance import glance, title_of
-from maxmargin.reports.sections.asked_section import asked
+from maxmargin.base.typing import TableLike, TargetLike
+from maxmargin.base.visible_text import visible
+from maxmargin.base.whole_files import whole_file
+from maxmargin.reports.blocks import Cautions, Section
 from maxmargin.reports.sections.cautions_section import cautions
 from maxmargin.reports.sections.data_section import data
 from maxmargin.reports.sections.evaluation_section import evaluation
-from maxmargin.reports.sections.grid_section import grid
-from maxmargin.reports.sections.machine_section import machine
+from maxmargin.reports.sections.machine_section import certified, machine
 from maxmargin.reports.sections.margin_section import margin
+from maxmargin.reports.sections.question_section import question
 from maxmargin.reports.sections.reproduce_section import reproduce
-from maxmargin.reports.sections.selection_section import selection
+from maxmargin.reports.sections.search_section import grid, selection
 from maxmargin.reports.sections.variables_section import variables
-from maxmargin.reports.study import Study
-from maxmargin.reports.study_rows import Rows
-from maxmargin.reports.subject import Subject
-from maxmargin.reports.words import words_in
+from maxmargin.reports.study import ReportOptions, Study, make_study
 
-_MAKERS = (
-    asked,
-    cautions,
-    data,
-    grid,
-    selection,
-    machine,
-    margin,
-    evaluation,
-    variables,
-    reproduce,
-)
+_MAKERS = (question, cautions, data, grid, selection, machine, margin, evaluation, variables, reproduce)
 
 
 def report(
     model: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: TargetLike | None,
     path: str | Path,
     *,
-    training: tuple[Any, Any] | None = None,
-    held_out: bool | None = None,
-    language: str = "en",
-    title: str | None = None,
-    question: str | None = None,
-    target: str | None = None,
-    positive: Any = None,
-    names: Sequence[str] | None = None,
-    n_repeats: int = 5,
-    random_state: int = 0,
-    command: str | None = None,
+    training: tuple[TableLike, TargetLike | None] | None = None,
+    overwrite: bool = True,
+    **options: Unpack[ReportOptions],
 ) -> Path:
-    """Write one HTML file about a fitted model: nothing else is needed to read it, on a phone or on paper.
+    """Write one HTML file about a fitted model; it needs no other file, and reads on a phone and on paper.
 
     Parameters
     ----------
     model : fitted estimator, Pipeline, ``TuneResult``, ``GridSearch`` or selector.
-    X, y : the rows the model is evaluated on and their targets. ``y`` may be None for outlier detectors.
-    path : where to write; folders are made.
-    training : (X_train, y_train), the rows the model learned from. The report then describes them, and calls
-        ``X`` and ``y`` held out.
-    held_out : True says that the model has not seen ``X`` although the training rows are not given. By
-        default it is true exactly when ``training`` is given; else ``X`` and ``y`` are taken for the training
-        rows, and the report warns that its figures are too good.
-    language : "en" or "es".
-    title, question : the heading, and what was asked in a sentence of your own.
-    target : name of ``y``; by default that of the Series.
-    positive, names : the positive class, and what to call the classes in the order of ``model.classes_``.
-    n_repeats : shuffles per variable for the permutation importance.
-    random_state : seed of shuffles, samples and bootstrap.
-    command : the command that made the model, shown above the Python lines.
+    X, y : the rows on which the model is evaluated, and their targets. ``y`` may be None for outlier
+        detectors.
+    path : file to write, whole or not at all; missing folders are created.
+    training : (X_train, y_train), the rows the model learned from. The report then describes them, and
+        treats ``X`` and ``y`` as held out. Without it ``X`` and ``y`` are taken as the training rows, and
+        the report warns that its figures are optimistic.
+    overwrite : False raises FileExistsError where the file exists.
+    options : held_out, language, title, question, target, positive, names, threshold, n_repeats,
+        random_state, command, model_file; see `ReportOptions`.
 
     Returns
     -------
@@ -92,43 +68,33 @@ def report(
     ...     path.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
-    words = words_in(language)
-    subject = Subject.of(model)
-    evaluated = Rows.of(X, y, target)
-    if y is None and subject.task != "outliers":
-        raise ValueError(f"y is None: a report about {type(subject.final).__name__} needs the targets of X.")
-    unseen = training is not None if held_out is None else held_out
-    learned = Rows.of(*training, target) if training is not None else None
-    if names is not None and len(names) != len(getattr(subject.model, "classes_", [])):
-        raise ValueError(f"names={list(names)!r} must name the classes of the model, one for each.")
-    study = Study(
-        subject=subject,
-        evaluated=evaluated,
-        training=learned if unseen or learned is not None else evaluated,
-        held_out=unseen,
-        words=words,
-        title=title,
-        question=question,
-        positive=positive,
-        class_names=None if names is None else [str(name) for name in names],
-        seed=int(random_state),
-        n_repeats=n_repeats,
-        command=command,
-    )
+    study = make_study(model, X, y, training, options)
+    return write_page(study, Path(path), overwrite=overwrite)
+
+
+def write_page(study: Study, path: Path, *, overwrite: bool = True) -> Path:
+    """Write the page about a study."""
     page = _render(study)
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(page, encoding="utf-8")
-    return file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path, overwrite=overwrite) as file:
+        file.write(page)
+    return path
 
 
 def _render(study: Study) -> str:
-    from jinja2 import Environment, StrictUndefined
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as missing:
+        raise ImportError("reports need Jinja2: pip install 'maxmargin[report]'.") from missing
 
     sections = [section for make in _MAKERS if (section := make(study)) is not None]
     folder = resources.files("maxmargin.reports") / "templates"
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
     template = environment.from_string((folder / "report.html").read_text(encoding="utf-8"))
     page: str = template.render(
@@ -141,3 +107,70 @@ def _render(study: Study) -> str:
         sections=sections,
     )
     return page.strip() + "\n"  # the macros above the first line leave blank lines
+
+
+# -- the head ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Card:
+    """A figure with its name, a line below it, and a tone ("good", "bad", "plain")."""
+
+    name: str
+    value: str
+    note: str = ""
+    tone: str = "plain"
+
+
+def title_of(study: Study) -> str:
+    """The user's title, or model and target."""
+    if study.title:
+        return study.title
+    model = type(study.subject.final).__name__
+    return f"{model}: {study.target}" if study.target else model
+
+
+def glance(study: Study, sections: Sequence[Section]) -> list[Card]:
+    """The figures at the top: quality, size, certificate, number of warnings."""
+    cards = [*_quality(study), _size(study)]
+    proven = certified(study)
+    if proven is not None:
+        word = study.say("glance.proven" if proven else "glance.not_proven")
+        cards.append(Card(study.say("glance.certificate"), word, tone="good" if proven else "bad"))
+    blocks = [block for section in sections for block in section.blocks if isinstance(block, Cautions)]
+    found = [item for block in blocks for item in block.items]
+    serious = sum(item.serious for item in found)
+    tone = "bad" if serious else "plain" if found else "good"
+    note = study.say("glance.serious", n=serious) if serious else ""
+    cards.append(Card(study.say("glance.cautions"), str(len(found)), note, tone))
+    return cards
+
+
+def _size(study: Study) -> Card:
+    p = len(study.variables)
+    note = study.say("glance.variables", p=p) if p else ""
+    return Card(study.say("glance.rows"), str(len(study.known)), note)
+
+
+def _quality(study: Study) -> list[Card]:
+    say, words, task = study.say, study.words, study.subject.task
+    on = say("glance.held_out" if study.held_out else "glance.same_rows")
+    if task == "classification":
+        measures = study.evaluation.confusion.measures(study.evaluation.confidence)
+        value, low, high = measures.loc[["accuracy"]].to_numpy()[0].tolist()
+        span = say("evaluation.from_to", low=words.percent(low), high=words.percent(high))
+        cards = [Card(words.measure("accuracy"), words.percent(value), f"{span}, {on}")]
+        if study.evaluation.ranking is not None:
+            area = study.evaluation.ranking.auc
+            low, high = (words.number(end, 3) for end in area.interval)
+            cards.append(
+                Card("AUC", words.number(area.value, 3), say("evaluation.from_to", low=low, high=high))
+            )
+        return cards
+    if task == "regression":
+        score = study.subject.model.score(study.evaluated.X, study.evaluated.y)
+        return [Card("R²", words.number(score, 3), on)]
+    if task == "selection" and study.subject.selector is not None:
+        kept = study.subject.selector.support_
+        return [Card(say("selection.kept"), say("machine.of", n=int(kept.sum()), all=len(kept)))]
+    return []

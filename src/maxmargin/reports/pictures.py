@@ -7,6 +7,7 @@ import io
 import re
 from typing import Any
 
+from maxmargin.displays.drawing.style import pyplot
 from maxmargin.reports.blocks import Picture
 from maxmargin.reports.words import Words
 
@@ -26,6 +27,7 @@ def picture(
     display: Any, alt: str, words: Words, *, caption: str = "", size: tuple[float, float] = (5.6, 4.2)
 ) -> Picture:
     """Draw a display on a figure of its own, in the language of the page."""
+    pyplot()  # or an error that says how to install it
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -58,17 +60,26 @@ def _data_uri(kind: str, content: bytes) -> str:
 
 
 def _translate(figure: Any, words: Words) -> None:
-    """Replace the words of the displays, which speak English, by those of the page."""
+    """Replace the English words of the displays by those of the page, and use its decimal mark."""
     from matplotlib.text import Text
+    from matplotlib.ticker import ScalarFormatter
+
+    class Marked(ScalarFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return str(super().__call__(x, pos)).replace(".", words.decimal)
 
     if not words.in_pictures:
         return
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            if type(axis.get_major_formatter()) is ScalarFormatter:
+                axis.set_major_formatter(Marked())
     for artist in figure.findobj(Text):
         artist.set_text(translated(artist.get_text(), words))
 
 
 def translated(text: str, words: Words) -> str:
-    """``text`` with every phrase that the language knows put in its words."""
+    """``text`` with its phrases and decimal marks in the language of the page."""
     for phrase, other in words.in_pictures.items():
         text = re.sub(phrase, other, text)
-    return text
+    return re.sub(r"(?<=\d)\.(?=\d)", words.decimal, text)

@@ -1,77 +1,63 @@
-"""``maxmargin evaluate``: a saved model on rows with known answers."""
+"""``maxmargin evaluate``: a saved model on rows with known targets."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-from maxmargin.cli import options as o
+from maxmargin.cli.columns import target_for
+from maxmargin.cli.command_options import EvaluateOptions
+from maxmargin.cli.models import match_class
+from maxmargin.cli.outputs import Outputs, check_outputs, command_line
+from maxmargin.cli.saved_model import SavedModel
+from maxmargin.cli.screen import Screen, UsageRefusal
+from maxmargin.cli.work import say_cautions, say_evaluation, write_report
+from maxmargin.reports.study import ReportOptions, make_study
 
-NAME = "evaluate"
-EXAMPLES = (
-    "Examples:\n\n[cyan]maxmargin evaluate credit.mm test.csv[/cyan]\n\n"
-    "[cyan]maxmargin evaluate credit.mm test.csv --positive bad --threshold 0.3 --report test.html[/cyan]"
-)
+
+def run(options: EvaluateOptions, screen: Screen) -> None:
+    """Measures with intervals, warnings, and a report if one is wanted."""
+    check_outputs(options.report, force=options.files.force)
+    saved = SavedModel.of(options.model)
+    name = options.target or saved.schema.target
+    if name is None:
+        raise UsageRefusal("the model file does not name its target: give --target.")
+    table, rows = saved.rows(options.data, options.reading, screen)
+    y = target_for(saved.schema, name, table, options.data, saved.classes)
+    positive, threshold = _decision(options, saved)
+    screen.line(
+        "model", "{path}: {steps}", path=options.model, steps=" > ".join(saved.about.get("model", []))
+    )
+    screen.line("data", "{path}: {n} rows, target {name}", path=options.data, n=len(rows), name=name)
+    screen.tell(model=options.model, data=options.data, rows=len(rows), target=name)
+    report_options: ReportOptions = {
+        "held_out": True,
+        "language": screen.say.language,
+        "target": name,
+        "positive": positive,
+        "threshold": threshold,
+        "random_state": options.seed,
+        "command": command_line(),
+        "model_file": options.model.name,
+    }
+    study = make_study(saved.model, rows, y, None, report_options)
+    say_evaluation(study, screen, "these rows")
+    say_cautions(study, screen)
+    if options.report is not None:
+        write_report(study, options.report, Outputs(options.files, screen))
 
 
-def run(
-    model: o.Model,
-    data: o.Data,
-    target: o.Target = None,
-    file_format: o.FileFormat = o.Format.AUTO,
-    encoding: o.TextEncoding = "utf-8",
-    positive: o.Positive = None,
-    threshold: Annotated[
-        float | None,
-        o.optional("--threshold", help="Score from which a row is called positive.", panel=o.WORK),
-    ] = None,
-    seed: o.Seed = 0,
-    report: Annotated[
-        Path | None,
-        o.written("--report", help="Write a report here."),
-    ] = None,
-    language: o.Language = "en",
-    json: o.Json = False,
-) -> None:
-    """Evaluate a saved model on a table that holds its target; the rows are taken as unseen by the model."""
-    from maxmargin.cli.screen import running
-
-    with running(NAME, as_json=json) as screen:
-        from maxmargin.cli import work
-        from maxmargin.cli.columns import target_for
-        from maxmargin.cli.models import match_class
-        from maxmargin.cli.refusal import Code, Refusal
-        from maxmargin.cli.saved import open_model
-
-        work.check_folder(report)
-        work.check_language(language)
-        saved = open_model(model)
-        name = target or saved.schema.target
-        if name is None:
-            raise Refusal("the model file does not name its target: give --target.", Code.USAGE)
-        table, rows = saved.rows(data, file_format, encoding, screen)
-        classes = list(getattr(saved.model, "classes_", []))
-        y = target_for(saved.schema, name, table, data, classes)
-        classifies = bool(classes)
-        if not classifies and (positive is not None or threshold is not None):
-            raise Refusal(
-                "--positive and --threshold belong to classes; this model predicts a quantity.", Code.USAGE
-            )
-        wanted = None if positive is None else match_class(classes, positive)
-        screen.line("model", f"{model}: {' > '.join(saved.said['model'])}")
-        screen.line("data", f"{data}: {len(rows)} rows, target {name}")
-        screen.tell(model=model, data=data, rows=len(rows), target=name)
-        work.evaluated(
-            saved.model,
-            rows,
-            y,
-            classifies=classifies,
-            positive=wanted,
-            seed=seed,
-            screen=screen,
-            where="these rows",
-            threshold=threshold,
+def _decision(options: EvaluateOptions, saved: SavedModel) -> tuple[Any, float | None]:
+    """The positive class and the threshold: as given, or as chosen when fitting."""
+    given, rule = options.positive, saved.rule
+    if not saved.classes and (given is not None or options.threshold is not None):
+        raise UsageRefusal("--positive and --threshold are for classes; this model predicts a quantity.")
+    positive = None if given is None else match_class(saved.classes, given)
+    if options.threshold is not None or rule is None:
+        return positive, options.threshold
+    if positive is not None and positive != rule.positive:
+        raise UsageRefusal(
+            "the model file has a threshold for {known!r}: give --threshold for {given!r}.",
+            known=str(rule.positive),
+            given=given,
         )
-        if report is not None:
-            options = {"held_out": True, "language": language, "target": name, "positive": wanted}
-            work.write_report(saved.model, rows, y, report, screen, seed=seed, **options)
+    return rule.positive, rule.threshold

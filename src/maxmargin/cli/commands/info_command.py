@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-from maxmargin.cli import options as o
-
-NAME = "info"
-EXAMPLES = "Example:\n\n[cyan]maxmargin info credit.mm[/cyan]"
-
-
-def run(model: o.Model, json: o.Json = False) -> None:
-    """Say what a model file holds: model, columns, classes, certificate, versions."""
-    from maxmargin.cli.screen import running
-
-    with running(NAME, as_json=json) as screen:
-        from maxmargin.cli.saved import about
-        from maxmargin.io import printable
-
-        def line(label: str, text: object) -> None:
-            screen.line(label, printable(text))  # a file may hold control characters
-
-        said = about(model)
-        notes = said["notes"]
-        schema = notes.get("schema")
-        screen.tell(path=model, about=said)
-        line("file", f"{model}: {model.stat().st_size} bytes, saved {said['saved']}")
-        line("model", " > ".join(said["model"]))
-        line("settings", " ".join(said["parameters"].split()))
-        if isinstance(schema, dict) and schema.get("target"):
-            line("target", f"{schema['target']} ({schema.get('task')})")
-        if said["classes"]:
-            line("classes", ", ".join(map(str, said["classes"])))
-        if said["feature_names"]:
-            line("columns", ", ".join(said["feature_names"]))
-        if said["certificate"]:
-            line("proof", _proof(said["certificate"]))
-        if notes.get("command"):
-            line("made by", notes["command"])
-        line("versions", ", ".join(f"{name} {number}" for name, number in said["versions"].items()))
+from maxmargin.cli.command_options import InfoOptions
+from maxmargin.cli.saved_model import about
+from maxmargin.cli.screen import Screen
+from maxmargin.problems.certificate import Certificate
 
 
-def _proof(values: dict[str, object]) -> str:
-    from maxmargin.problems.certificate import Certificate
+def run(options: InfoOptions, screen: Screen) -> None:
+    """Model, columns, classes, certificate, versions."""
+    said = about(options.model)
+    notes = said.get("notes", {})
+    schema, rule = notes.get("schema") or {}, notes.get("rule")
+    screen.tell(path=options.model, about=said)
+    screen.line(
+        "file",
+        "{path}: {size} bytes, saved {date}",
+        path=options.model,
+        size=options.model.stat().st_size,
+        date=said.get("saved"),
+    )
+    facts = {
+        "model": " > ".join(said.get("model", [])),
+        "settings": " ".join(str(said.get("parameters")).split()),
+        "target": f"{schema.get('target')} ({schema.get('task')})" if schema.get("target") else None,
+        "classes": ", ".join(map(str, said.get("classes") or [])),
+        "threshold": f"{rule['threshold']:.4g} ({rule['positive']})" if rule else None,
+        "columns": ", ".join(said.get("feature_names") or []),
+        "proof": _proof(said.get("certificate")),
+        "made by": notes.get("command"),
+        "report": f"{notes['report']} ({notes.get('run')})" if notes.get("report") else None,
+        "versions": ", ".join(f"{name} {number}" for name, number in said["versions"].items()),
+    }
+    for label, text in facts.items():
+        if text:
+            screen.line(label, "{text}", text=text)
 
+
+def _proof(values: dict[str, object] | None) -> str | None:
+    if not values:
+        return None
     known = {name: value for name, value in values.items() if name in Certificate.__dataclass_fields__}
-    return str(Certificate(**known)).removeprefix("Certificate: ")  # type: ignore[arg-type]  # as they were saved
+    return str(Certificate(**known)).removeprefix("Certificate: ")  # type: ignore[arg-type]  # as saved

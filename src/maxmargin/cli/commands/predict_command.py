@@ -2,75 +2,60 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import typer
 
-from maxmargin.cli import options as o
-
-NAME = "predict"
-EXAMPLES = (
-    "Examples:\n\n[cyan]maxmargin predict credit.mm new.csv[/cyan]\n\n"
-    "[cyan]maxmargin predict credit.mm new.csv --scores --keep id --output predictions.csv[/cyan]"
-)
-
-
-def run(
-    model: o.Model,
-    data: o.Data,
-    file_format: o.FileFormat = o.Format.AUTO,
-    encoding: o.TextEncoding = "utf-8",
-    scores: Annotated[
-        bool,
-        typer.Option("--scores", help="Probabilities or decisions too.", rich_help_panel="Output"),
-    ] = False,
-    keep: Annotated[
-        list[str] | None,
-        o.optional("--keep", help="Column of DATA to repeat (repeat for more).", panel=o.OUTPUT),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        o.written("--output", "-o", help="CSV file; standard output by default."),
-    ] = None,
-    json: o.Json = False,
-) -> None:
-    """Predict the rows of a table with a saved model; CSV on standard output."""
-    from maxmargin.cli.screen import running
-
-    with running(NAME, as_json=json) as screen:
-        import pandas as pd
-
-        from maxmargin.cli import work
-        from maxmargin.cli.columns import known_column
-        from maxmargin.cli.saved import open_model
-
-        work.check_folder(output)
-        saved = open_model(model)
-        table, rows = saved.rows(data, file_format, encoding, screen)
-        for name in keep or []:
-            known_column(name, table, data)
-        found = pd.DataFrame({name: table[name] for name in keep or []})
-        name = saved.schema.target or "target"
-        found[f"predicted {name}"] = saved.model.predict(rows)
-        if scores:
-            for label, values in _scores(saved.model, rows).items():
-                found[label] = values
-        screen.tell(model=model, data=data, rows=len(found), predictions=found.to_dict(orient="records"))
-        if output is not None:
-            found.to_csv(output, index=False)
-            screen.line("saved", f"{output}: {len(found)} rows")
-        elif not json:
-            typer.echo(found.to_csv(index=False), nl=False)
+from maxmargin.base.typing import FloatArray
+from maxmargin.cli.columns import known_column
+from maxmargin.cli.command_options import PredictOptions
+from maxmargin.cli.outputs import Outputs, check_outputs
+from maxmargin.cli.saved_model import SavedModel
+from maxmargin.cli.screen import Screen
 
 
-def _scores(model: Any, rows: Any) -> dict[str, Any]:
-    """Probabilities where the model has them, decisions where not, nothing for a regression."""
+def run(options: PredictOptions, screen: Screen) -> None:
+    """Predictions as CSV on standard output, or in a file."""
+    check_outputs(options.output, force=options.files.force)
+    saved = SavedModel.of(options.model)
+    table, rows = saved.rows(options.data, options.reading, screen)
+    for name in options.keep:
+        known_column(name, table, options.data)
+    found = pd.DataFrame({name: table[name] for name in options.keep}, index=table.index)
+    target, rule = saved.schema.target or "target", saved.rule
+    if rule is None:
+        found[f"predicted {target}"] = saved.model.predict(rows)
+    else:
+        found[f"predicted {target}"] = rule.predict(saved.model, rows)
+        screen.note(
+            "predicted as {name} where the score is at least {threshold:.4g}, as chosen when fitting.",
+            name=rule.positive,
+            threshold=rule.threshold,
+        )
+    if options.scores:
+        found = found.assign(**_scores(saved.model, rows))
+    screen.tell(
+        model=options.model,
+        data=options.data,
+        rows=len(found),
+        predictions=found.to_dict(orient="records") if screen.as_json else None,
+    )
+    outputs = Outputs(options.files, screen)
+    if options.output is not None:
+        outputs.csv(found, options.output)
+    elif not screen.as_json:
+        typer.echo(outputs.csv_text(found), nl=False)
+
+
+def _scores(model: Any, rows: pd.DataFrame) -> dict[str, FloatArray]:
+    """Probabilities or else decision values; nothing for a regression."""
     classes = [str(label) for label in getattr(model, "classes_", [])]
     method = next((name for name in ("predict_proba", "decision_function") if hasattr(model, name)), None)
     if method is None:
         return {}
-    values = getattr(model, method)(rows)
+    values = np.asarray(getattr(model, method)(rows))
     label = "probability" if method == "predict_proba" else "decision"
     if values.ndim == 1:
         return {f"{label} {classes[-1]}" if classes else label: values}

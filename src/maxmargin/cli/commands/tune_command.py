@@ -2,85 +2,51 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from dataclasses import replace
 
-import typer
-
-from maxmargin.cli import options as o
-
-NAME = "tune"
-EXAMPLES = (
-    "Examples:\n\n[cyan]maxmargin tune iris.csv --target species[/cyan]\n\n"
-    "[cyan]maxmargin tune iris.csv -t species --grid C=0.1,1,10 --grid gamma=0.01,0.1 "
-    "--picture grid.png[/cyan]"
-)
+from maxmargin.cli.columns import prepare
+from maxmargin.cli.command_options import TuneOptions
+from maxmargin.cli.measures_and_rules import check_scores, tuning_measure, weighted
+from maxmargin.cli.models import chosen_family, grid_of, pipeline, positive_of, with_kernel
+from maxmargin.cli.outputs import Outputs, check_outputs
+from maxmargin.cli.screen import ExitCode, Screen, UsageRefusal
+from maxmargin.cli.work import check_enough, folds_for, plain_names, say_edges, search
 
 
-def run(
-    data: o.Data,
-    target: o.Target = None,
-    guess_target: o.Guess = False,
-    drop: o.Drop = None,
-    categorical: o.Categorical = None,
-    na: o.Missing = None,
-    file_format: o.FileFormat = o.Format.AUTO,
-    encoding: o.TextEncoding = "utf-8",
-    task: o.TaskKind = o.Task.AUTO,
-    model: Annotated[str, typer.Option("--model", help="As in fit.", rich_help_panel="Work")] = "svm",
-    kernel: o.KernelText = None,
-    categories: o.Categories = o.Encoding.ONEHOT,
-    grid: o.Grid = None,
-    folds: o.Folds = 10,
-    positive: o.Positive = None,
-    seed: o.Seed = 0,
-    jobs: o.Jobs = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Cells to show.", rich_help_panel="Output")] = 10,
-    output: Annotated[
-        Path | None,
-        o.written("--output", "-o", help="All cells as CSV."),
-    ] = None,
-    picture: Annotated[
-        Path | None,
-        o.written("--picture", help="Errors as .png or .svg."),
-    ] = None,
-    json: o.Json = False,
-) -> None:
-    """Try every cell of a grid on every fold, on all rows."""
-    from maxmargin.cli.screen import running
-
-    with running(NAME, as_json=json) as screen:
-        from maxmargin.cli import work
-        from maxmargin.cli.columns import prepare, wished
-        from maxmargin.cli.models import chosen_family, grid_of, pipeline, positive_of, with_kernel
-        from maxmargin.cli.refusal import Code, Refusal
-
-        for path in (output, picture):
-            work.check_folder(path)
-        wish = wished(data, target, guess_target, task, drop, categorical, na, file_format, encoding)
-        table = prepare(wish, screen)
-        family = with_kernel(chosen_family(table, model), kernel)
-        work.check_enough(table)
-        cells = grid_of(family, grid)
-        if cells is None:
-            raise Refusal(
-                f"{family.name} has nothing to tune: give --grid NAME=VALUES, or use fit.", Code.USAGE
-            )
-        estimator = pipeline(table, family, categories, positive_of(table, positive))
-        n_folds = work.folds_for(table.y, folds, classifies=table.classifies, screen=screen)
-        found = work.search(
-            estimator, table.X, table.y, cells, folds=n_folds, seed=seed, jobs=jobs, screen=screen
+def run(options: TuneOptions, screen: Screen) -> ExitCode:
+    """Compute the error of every cell on every fold, on all rows."""
+    check_outputs(options.output, options.picture, force=options.files.force)
+    data = prepare(options.table, options.task, screen)
+    family = with_kernel(chosen_family(data, options.model.model), options.model.kernel, data)
+    check_enough(data)
+    cells = grid_of(family, options.search.grid)
+    if cells is None:
+        raise UsageRefusal(
+            "{name} has nothing to tune: give --grid NAME=VALUES, or use fit.", name=family.name
         )
-        cells_found = found.table.rename(columns=lambda name: str(name).removeprefix("model__"))
-        best = cells_found.sort_values("error", kind="stable").head(top)
-        rows = best.astype(object).to_numpy().tolist()
-        screen.table(list(best.columns), rows, title=f"best {len(best)} of {len(cells_found)} cells", mark=0)
-        screen.tell(cells=cells_found.to_dict(orient="records"))
-        if output is not None:
-            cells_found.to_csv(output, index=False)
-            screen.line("saved", str(output))
-        if picture is not None:
-            found.display().figure_.savefig(picture, dpi=130, bbox_inches="tight")
-            screen.line("picture", str(picture))
-        if found.interrupted:
-            raise KeyboardInterrupt("the finished cells are shown")
+    positive = positive_of(data, options.model.positive)
+    measure = tuning_measure(data, options.search.validation.scoring, positive, screen)
+    check_scores(family, measure)
+    machine = weighted(family, data, options.model.class_weight, screen)
+    estimator = pipeline(data, machine, options.model.categories, positive)
+    folds = folds_for(data.y, options.search.validation.folds, classifies=data.classifies, screen=screen)
+    validation = replace(options.search.validation, folds=folds)
+    found = search(estimator, data.X, data.y, cells, measure, validation, screen)
+    say_edges(found, screen)
+    table = found.table.rename(columns=lambda name: next(iter(plain_names({str(name): None}))))
+    best = table.sort_values("error", kind="stable").head(options.top)
+    screen.table(
+        list(best.columns),
+        best.astype(object).to_numpy().tolist(),
+        "best {n} of {all} cells",
+        mark=0,
+        n=len(best),
+        all=len(table),
+    )
+    screen.tell(cells=table.to_dict(orient="records"))
+    outputs = Outputs(options.files, screen)
+    if options.output is not None:
+        outputs.csv(table, options.output)
+    if options.picture is not None:
+        outputs.picture(found.display().figure_, options.picture)
+    return ExitCode.INTERRUPTED if found.interrupted else ExitCode.DONE

@@ -1,1 +1,1 @@
-"""Pictures of searches: tuned parameters, selected columns, bins."""
+"""Displays of choices: tuned parameters, selected columns, bins."""

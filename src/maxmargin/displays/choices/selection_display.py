@@ -1,4 +1,4 @@
-"""Pictures of a feature selection: score bars, path curves, coefficient paths, comparison tables."""
+"""Displays of a feature selection: score bars, path curves, coefficient paths, comparison tables."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MANY_LABELS = 40  # more names than this cannot be read on a curve
 
 @dataclass
 class SelectionDisplay:
-    """What a selection found, as arrays, and how to draw it.
+    """The result of a feature selection.
 
     Attributes
     ----------
-    kind : "bars" (a score for every variable), "curve" (a value for every step, with the variable that
-        moved), "paths" (a coefficient path for every variable) or "matrix" (variables by methods).
+    kind : "bars" (a score for every variable), "curve" (a value for every step, with the variable that was
+        added or removed), "paths" (a coefficient path for every variable) or "matrix" (variables by methods).
     x, y : positions and values; y has shape (n_positions,) or (n_positions, n_lines).
     labels : a name for every bar, point or line. chosen : mask of those that were selected.
     spread : deviation of y where it is known.

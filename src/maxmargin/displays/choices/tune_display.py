@@ -1,4 +1,4 @@
-"""The picture of a search: a heat map over two parameters, or a curve over one."""
+"""Display of a parameter search: a heat map over two parameters, or a curve over one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _SHOWN_VALUES = 80  # cells up to which the errors are written into them
 class TuneDisplay:
     """Errors of a grid over one or two parameters, with the best cell and the one-standard-error cell marked.
 
-    Other parameters of the grid stand at their best value in each cell shown. A warning says when the best
-    cell lies on the edge of the grid.
+    Other parameters of the grid take their best value in each cell. If the best cell lies on the edge of the
+    grid, a warning says so.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class TuneDisplay:
 
     @classmethod
     def from_result(cls, result: TuneResult, x: str | None = None, y: str | None = None) -> Self:
-        """From what ``mm.tune`` returned; ``x`` and ``y`` name the parameters on the axes."""
+        """From the result of ``mm.tune``; ``x`` and ``y`` name the parameters on the axes."""
         names = [name for name in result.params[0] if len(_values(result, name)) > 1] or list(
             result.params[0]
         )
@@ -145,7 +145,7 @@ class TuneDisplay:
 
 
 def _values(result: TuneResult, name: str) -> list[Any]:
-    """Values of a parameter: numbers in order, others as they come."""
+    """Values of a parameter: numbers sorted, others in the order of the grid."""
     found = list(dict.fromkeys(_key(cell.get(name)) for cell in result.params))
     return sorted(found) if _numeric(found) else found
 

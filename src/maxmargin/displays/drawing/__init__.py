@@ -1,1 +1,1 @@
-"""What the pictures share."""
+"""Style, views and parts of pictures that several displays use."""

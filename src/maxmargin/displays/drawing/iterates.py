@@ -1,4 +1,4 @@
-"""The state of a machine after chosen steps of its trace, on the rows and on a grid."""
+"""The state of a model after chosen steps of its trace, on the rows and on a grid."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _dual(model: Any, trace: Any, frames: IntArray, k: int, rows: Any, grid: Any
 def _decisions(
     form: Any, problem: Any, a: FloatArray, gradient: FloatArray, on_grid: FloatArray
 ) -> FloatArray:
-    """f on the grid; NaN while a nu machine has no margin yet."""
+    """f on the grid; NaN while a nu-SVM has no margin yet."""
     solution = Solution(
         x=a,
         multipliers=problem.multipliers(gradient, a),
@@ -91,9 +91,9 @@ def _kernel_perceptron(model: Any, trace: Any, frames: IntArray, rows: Any, grid
 
 
 def _linear(trace: Any, frames: IntArray, rows: FloatArray, grid: FloatArray) -> Iterator[Iterate]:
-    nobody = np.empty(0, dtype=np.int64)
+    none = np.empty(0, dtype=np.int64)
     rows_of_steps = trace["row"] if "row" in trace else [None] * len(trace)
     for position, (theta, row) in enumerate(zip(iterates(trace, rows), rows_of_steps, strict=True)):
         if position in frames:
-            chosen = nobody if row is None else np.array([row])
+            chosen = none if row is None else np.array([row])
             yield Iterate(np.zeros(len(rows)), chosen, grid @ theta[:-1] + theta[-1])

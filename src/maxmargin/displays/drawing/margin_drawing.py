@@ -1,4 +1,4 @@
-"""How the parts of a margin picture are drawn."""
+"""The parts of a margin picture."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.displays.drawing.style import (
     GREY,
     OKABE_ITO,
@@ -30,11 +30,12 @@ _LABELS = {
 }
 _RINGS = {"free": "o", "inside": "s", "misclassified": "D"}
 _POINT = 26
+_MOST_RINGS = 60
 _SLACK: dict[str, Any] = {"colors": "black", "linewidths": 0.7, "linestyles": "-", "alpha": 0.55}
 
 
 def draw_plane(ax: Any, d: Any) -> None:
-    """Two axes: regions, boundary, margins, rows."""
+    """Two variables: regions, boundary, margins, rows."""
     _regions(ax, d)
     _segments(ax, d.slacks)
     _rows(ax, d, d.positions[:, 0], d.positions[:, 1])
@@ -47,7 +48,7 @@ def draw_plane(ax: Any, d: Any) -> None:
 
 
 def draw_line(ax: Any, d: Any) -> None:
-    """One axis: every class on a line of its own, boundary and margins as vertical lines."""
+    """One variable: a line for every class, with the boundary and the margins as vertical lines."""
     x, f = d.lattice[0], d.surface
     levels = {0.0: "-", -1.0: "--", 1.0: "--"} if d.margins else {0.0: "-"}
     codes = f if d.task == "classes" else (f > 0).astype(np.float64)
@@ -69,7 +70,7 @@ def draw_line(ax: Any, d: Any) -> None:
 
 
 def draw_tube(ax: Any, d: Any) -> None:
-    """A regression on one variable: the function, its tube, and what lies outside."""
+    """A regression on one variable: the function, its tube, and the rows outside."""
     x, f = d.lattice[0], d.surface
     if d.epsilon is not None:
         label = f"tube of half width {d.epsilon:.3g}"
@@ -86,7 +87,7 @@ def draw_tube(ax: Any, d: Any) -> None:
 
 
 def draw_surface(ax: Any, d: Any) -> None:
-    """A regression on two axes: the function as a map, the rows in the colour of their target."""
+    """A regression on two variables: the function as a map, the rows in the colour of their target."""
     low, high = np.nanmin([d.surface.min(), d.target.min()]), np.nanmax([d.surface.max(), d.target.max()])
     image = ax.contourf(*d.lattice, d.surface, levels=np.linspace(low, high, 15), cmap="cividis", alpha=0.8)
     ax.figure.colorbar(image, ax=ax, label=d.target_name)
@@ -114,7 +115,7 @@ def _regions(ax: Any, d: Any) -> None:
     if d.task == "classes":
         n = len(d.classes)
         ax.contourf(x, y, d.surface, levels=np.arange(n + 1) - 0.5, colors=_side_colours(d))
-        # a contour for every class: between codes that are not neighbours one line would stand for several
+        # a contour for every class: contours of the codes would merge between classes that are not neighbours
         for k in range(n):
             ax.contour(x, y, d.surface == k, levels=[0.5], colors="black", linewidths=1.0)
         return
@@ -131,7 +132,7 @@ def _contour(ax: Any, d: Any, level: float, style: str, width: float) -> None:
 
 
 def _strips(ax: Any, d: Any, x: FloatArray, codes: FloatArray) -> None:
-    """The line in the colour of the class that is predicted there."""
+    """Intervals in the colour of the predicted class."""
     colours = _side_colours(d)
     edges = np.flatnonzero(np.diff(codes)) + 1
     for part in np.split(np.arange(len(x)), edges):
@@ -140,14 +141,14 @@ def _strips(ax: Any, d: Any, x: FloatArray, codes: FloatArray) -> None:
 
 
 def _heights(d: Any) -> FloatArray:
-    """The class, plus a little (the same in every drawing) so that equal values can be told apart."""
+    """The class, plus a small offset (the same in every drawing) that separates equal values."""
     level = np.zeros(len(d.positions)) if d.target is None else d.target.astype(np.float64)
     spread: FloatArray = level + np.random.default_rng(0).uniform(-0.25, 0.25, len(level))
     return spread
 
 
 def _segment_heights(d: Any, heights: FloatArray) -> FloatArray:
-    """The height of the row where a segment starts; rows of one place share the first one's."""
+    """The height of the row where a segment starts; rows at the same place share the first height."""
     if not len(d.slacks):
         return np.empty(0)
     order = np.argsort(d.positions[:, 0], kind="stable")
@@ -176,17 +177,25 @@ def _rows(ax: Any, d: Any, x: FloatArray, y: FloatArray) -> None:
 
 
 def _rings(ax: Any, d: Any, x: FloatArray, y: FloatArray) -> None:
-    """An open mark around every support vector; its shape is the kind."""
+    """An open mark around every support vector, whose shape shows its kind; at most 60 of each kind."""
     if d.kinds is None:
         return
     kinds: AnyArray = d.kinds
     for kind, label in _LABELS[d.task].items():
-        mine = kinds == kind
-        if mine.any():
+        mine = _thinned(kinds == kind)
+        if len(mine):
             ax.scatter(
                 x[mine], y[mine], s=3.2 * _POINT, facecolors="none", edgecolors="black", linewidths=0.9,
                 marker=_RINGS[kind], label=label, zorder=4,
             )  # fmt: skip
+
+
+def _thinned(mask: BoolArray) -> IntArray:
+    """The places of a mask, or evenly spread ones where there are too many to see the rest."""
+    places = np.flatnonzero(mask)
+    if len(places) <= _MOST_RINGS:
+        return places
+    return places[np.linspace(0, len(places) - 1, _MOST_RINGS).round().astype(np.int64)]
 
 
 def _handles(ax: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What all pictures share: colours that everybody can tell apart, markers, and a new figure when needed."""
+"""Colours that people with colour blindness can tell apart, markers, figures and legends."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ from typing import Any
 
 OKABE_ITO = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
 GREY = "#999999"
+NEGATIVE, POSITIVE, NEUTRAL = OKABE_ITO[0], OKABE_ITO[5], GREY  # of two classes
 MARKERS = "o^sDvP*Xph"  # classes differ in shape too, for prints without colour
 _CLASSES = [OKABE_ITO[k] for k in (0, 5, 2, 1, 3, 4, 6, 7)]
 _POINTS_BELOW = 42  # from the axes down to a legend: ticks and the name of the axis lie between
 
 
-def axes(ax: Any = None) -> Any:
-    """``ax`` itself, or the axes of a new figure; without the lines above and on the right."""
-    if ax is None:
+def pyplot() -> Any:
+    """matplotlib.pyplot, or an error that says how to install it."""
+    try:
         import matplotlib.pyplot as plt
+    except ImportError as missing:
+        raise ImportError("pictures need matplotlib: pip install 'maxmargin[plot]'.") from missing
+    return plt
 
-        ax = plt.subplots(layout="constrained")[1]
+
+def axes(ax: Any = None) -> Any:
+    """``ax``, or the axes of a new figure, without the lines above and on the right."""
+    if ax is None:
+        ax = pyplot().subplots(layout="constrained")[1]
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -33,7 +41,7 @@ def class_marker(k: int) -> str:
 
 
 def shortened(text: str, length: int = 32) -> str:
-    """A name that leaves room for the picture: cut in the middle, for names often differ at their ends."""
+    """A long name, cut in the middle, because names often differ at their ends."""
     if len(text) <= length:
         return text
     head = (length - 1) // 2
@@ -41,7 +49,7 @@ def shortened(text: str, length: int = 32) -> str:
 
 
 def tint(colour: str, share: float = 0.22) -> tuple[float, float, float]:
-    """A colour thinned with white, for regions behind points."""
+    """A colour mixed with white, for regions behind points."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = (1.0 - share * (1.0 - part) for part in to_rgb(colour))

@@ -1,4 +1,4 @@
-"""How a table of many variables is seen in one or two dimensions."""
+"""A line or a plane through a table of many variables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class View:
 
     Attributes
     ----------
-    model : what answers the rows of this view (a pipeline, or its last step for a PCA plane).
+    model : what predicts the rows of this view (a pipeline, or its last step for a PCA plane).
     names : names of the axes, one or two.
     positions : the rows in the view, of shape (n_samples, n_axes).
     note : what the view does with the other variables; empty where there are none.
@@ -43,7 +43,7 @@ class View:
 
     @property
     def exact(self) -> bool:
-        """True when nothing is left out: what is drawn is where it is."""
+        """True if all variables are shown, so that every point is drawn at its place."""
         return not self.note
 
     def rows(self, points: FloatArray) -> Any:
@@ -81,8 +81,7 @@ def view_of(model: Any, X: Any, features: Features = None) -> View:
     """The view of ``X`` through the variables ``features`` (one or two), or through a PCA plane.
 
     None takes all variables where there are one or two, else the PCA plane of the rows as the last step of
-    the model sees them. With fewer variables than there are the others stand at their median (categories at
-    the most frequent).
+    the model sees them. Variables that are not shown take their median (categories the most frequent value).
     """
     table, as_frame = _table(X)
     if features is None:
@@ -149,7 +148,7 @@ def _columns(table: pd.DataFrame, features: Features) -> list[int]:
         elif isinstance(feature, (int, np.integer)) and 0 <= feature < len(names):
             found.append(int(feature))
         else:
-            raise ValueError(f"features: {feature!r} is no column of the table; it has {names}.")
+            raise ValueError(f"features: {feature!r} is not a column of the table; it has {names}.")
     if not 1 <= len(found) <= 2 or len(set(found)) < len(found):
         raise ValueError(f"features={features!r}: name one or two different variables, or 'pca'.")
     return found
@@ -171,7 +170,7 @@ def _numbers(table: pd.DataFrame, j: int) -> FloatArray:
 
 
 def _middle(table: pd.DataFrame) -> pd.DataFrame:
-    """One row: medians of numbers, the most frequent of anything else."""
+    """One row: medians of numbers, the most frequent value of other columns."""
     row = {}
     for j, name in enumerate(table.columns):
         column = table.iloc[:, j]

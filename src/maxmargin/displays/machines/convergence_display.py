@@ -1,4 +1,4 @@
-"""How a fit came to its answer."""
+"""How a fit converged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, TableLike, TargetLike, WeightLike
 from maxmargin.displays.drawing.style import GREY, OKABE_ITO, axes, legend_below
 from maxmargin.displays.drawing.view import final_step
 from maxmargin.machines.svm.certify import solve_in_stages
@@ -24,8 +24,8 @@ class ConvergenceDisplay:
     ----------
     steps : of shape (n_points,). kkt : largest violation of the optimality conditions.
     gap : relative duality gap, None where it was not recorded.
-    n_active : rows that still took part; n_support : rows with a positive multiplier, None if not recorded.
-    tol : the tolerance asked for, None if not known.
+    n_active : rows that were not shrunk; n_support : rows with a positive multiplier, None if not recorded.
+    tol : the required tolerance, None if unknown.
 
     Examples
     --------
@@ -47,9 +47,9 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_result(cls, trace: pd.DataFrame, *, machine: int = 0, tol: float | None = None) -> Self:
-        """From the ``trace_`` of a machine that was fitted with ``trace=True``: every step it made.
+        """From the ``trace_`` of a model that was fitted with ``trace=True``: every step.
 
-        The gap is drawn where the solver knew it (with shrinking it does not).
+        The gap is drawn where the solver computed it (not with shrinking).
         """
         mine = trace[trace["machine"] == machine] if "machine" in trace else trace
         mine = mine[mine["violation"].notna()]
@@ -67,11 +67,17 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, machine: int = 0
+        cls,
+        model: Any,
+        X: TableLike,
+        y: TargetLike | None = None,
+        sample_weight: WeightLike | None = None,
+        *,
+        machine: int = 0,
     ) -> Self:
-        """From a fitted kernel machine and its training rows: solved again, with a certificate at each stop.
+        """From a fitted SVM and its training rows: solved again, with a certificate at each stop.
 
-        ``machine`` is the number of the binary machine when there are several classes.
+        ``machine`` is the number of the binary problem if there are several classes.
         """
         last, seen = final_step(model, X)
         found = solve_in_stages(last, seen, y, sample_weight, machine=machine)

@@ -1,4 +1,4 @@
-"""Support vectors as pictures, for rows that are images."""
+"""Support vectors as images, for rows of pixels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DigitsDisplay:
     Attributes
     ----------
     images : of shape (n_images, height, width). labels : the class of each. rows : their row numbers.
-    weights : sum of |coefficient| over the binary machines. total : how many support vectors there are.
+    weights : sum of |coefficient| over the binary problems. total : number of support vectors.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class DigitsDisplay:
     def from_estimator(
         cls, model: Any, X: Any, y: Any, *, shape: tuple[int, int] | None = None, most: int = 24
     ) -> Self:
-        """From a fitted machine and its training rows.
+        """From a fitted kernel machine and its training rows.
 
         ``shape`` is (height, width), a square by default; ``most`` images are drawn, the largest weights
         first.

@@ -1,4 +1,4 @@
-"""Two variables lifted into three, where a plane separates what no line could."""
+"""Two variables mapped into three dimensions, where a plane can separate the classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_array, column_or_1d
 
 from maxmargin.base.typing import AnyArray, FloatArray
-from maxmargin.displays.drawing.style import class_colour, class_marker
+from maxmargin.displays.drawing.style import class_colour, class_marker, pyplot
 from maxmargin.displays.drawing.view import final_step
 from maxmargin.kernels import Polynomial
 from maxmargin.kernels.vectors import polynomial_map
@@ -113,9 +113,7 @@ class FeatureMapDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax`` (a 3-D Axes), or on a new figure; the Axes are then in ``ax_``."""
         if ax is None:
-            import matplotlib.pyplot as plt
-
-            figure = plt.figure(figsize=(6, 5.4), layout="constrained")
+            figure = pyplot().figure(figsize=(6, 5.4), layout="constrained")
             ax = figure.add_subplot(projection="3d")
         if getattr(ax, "name", "") != "3d":
             raise ValueError('ax must be a 3-D Axes: figure.add_subplot(projection="3d").')
@@ -148,7 +146,7 @@ class FeatureMapDisplay:
 def plane_in_box(normal: FloatArray, intercept: float, low: FloatArray, high: FloatArray) -> FloatArray:
     """Corners, in order, of the polygon that a plane cuts out of a box, of shape (n_corners, 3).
 
-    Each corner is where the plane meets an edge of the box; around their middle they are sorted by angle.
+    Each corner is where the plane meets an edge of the box; they are sorted by the angle around their mean.
     """
     found = []
     for axis in range(3):
@@ -173,5 +171,5 @@ def _map(phi: str | Map) -> tuple[Map, tuple[str, str, str]]:
     if callable(phi):
         return phi, ("φ1({0}, {1})", "φ2({0}, {1})", "φ3({0}, {1})")
     if phi not in _MAPS:
-        raise ValueError(f"phi={phi!r} is not known: use one of {', '.join(_MAPS)}, or a function.")
+        raise ValueError(f"phi={phi!r} is unknown: use one of {', '.join(_MAPS)}, or a function.")
     return _MAPS[phi]

@@ -1,4 +1,4 @@
-"""What a kernel does to given rows: its Gram matrix, its spectrum, and its values around one row."""
+"""A kernel on given rows: its Gram matrix, its spectrum, and its values around one row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing, column_or_1d
 
 from maxmargin.base.parameters import check_choice
 from maxmargin.base.typing import AnyArray, FloatArray
-from maxmargin.displays.drawing.style import GREY, OKABE_ITO, axes, legend_below, shortened
+from maxmargin.displays.drawing.style import GREY, OKABE_ITO, axes, legend_below, pyplot, shortened
 from maxmargin.displays.drawing.view import final_step, range_around
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.mercer import MercerCheck, mercer_check
@@ -30,7 +30,7 @@ class KernelDisplay:
     Attributes
     ----------
     kernel : as written. gram : K among the rows, ordered by class.
-    classes, sizes : names of the classes and how many rows they have.
+    classes, sizes : names of the classes and their numbers of rows.
     check : the verdict and the spectrum (ascending).
     x0 : the row around which the section is taken. section_axes : values along one or two variables (none for
         rows that are not numbers); section : K(x, x0) there, or among the rows in descending order.
@@ -72,19 +72,19 @@ class KernelDisplay:
 
         Parameters
         ----------
-        kernel : Kernel, or a fitted machine, alone or at the end of a Pipeline.
+        kernel : Kernel, or a fitted kernel machine, alone or at the end of a Pipeline.
         X, y : rows, and the classes by which they are ordered.
         x0 : number of the row in the middle of the section; the one nearest to the median by default.
         feature : the variable along which the section goes when there are more than two; the one that varies
-            most by default. The others stand as in x0.
-        most : rows at most; more are sampled, for the spectrum costs O(n^3).
+            most by default. The others have their values in x0.
+        most : largest number of rows; more are sampled, because the spectrum costs O(n^3).
         """
         bound, rows = _kernel_and_rows(kernel, X)
         labels = None if y is None else column_or_1d(y)
         n = _length(rows)
         middle = _middle(rows, n) if x0 is None else x0
         if not 0 <= middle < n:
-            raise ValueError(f"x0={x0!r} is the number of a row: use 0 ... {n - 1}.")
+            raise ValueError(f"x0={x0!r} is not the number of a row: use 0 ... {n - 1}.")
         centre = _safe_indexing(rows, [middle])
         order, classes, sizes = _order(labels, n, most, random_state)
         shown = _safe_indexing(rows, order)
@@ -109,9 +109,7 @@ class KernelDisplay:
             else (part or "gram",)
         )
         if ax is None and len(drawn) == len(PARTS):
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")[1]
+            ax = pyplot().subplots(1, 3, figsize=(13, 4), layout="constrained")[1]
         self.axes_ = [axes(one) for one in (ax if len(drawn) > 1 else [ax])]
         draw = {"gram": self._gram, "spectrum": self._spectrum, "section": self._section}
         for one, name in zip(self.axes_, drawn, strict=True):
@@ -202,7 +200,7 @@ def _middle(rows: Any, n: int) -> int:
 def _order(
     labels: AnyArray | None, n: int, most: int, random_state: int
 ) -> tuple[AnyArray, tuple[str, ...], tuple[int, ...]]:
-    """At most ``most`` rows, those of a class together, with the classes and how many rows each has."""
+    """At most ``most`` rows sorted by class, with the classes and their numbers of rows."""
     chosen = np.sort(np.random.default_rng(random_state).permutation(n)[:most])
     if labels is None:
         return chosen, ("all rows",), (len(chosen),)
@@ -237,5 +235,5 @@ def _chosen(values: FloatArray, columns: list[Any], feature: str | int | None) -
             return [columns.index(feature)]
         if isinstance(feature, int) and 0 <= feature < len(columns):
             return [feature]
-        raise ValueError(f"feature={feature!r} is no variable of the table; it has {columns}.")
+        raise ValueError(f"feature={feature!r} is not a variable of the table; it has {columns}.")
     return list(range(values.shape[1])) if values.shape[1] <= 2 else [int(values.std(axis=0).argmax())]

@@ -1,4 +1,4 @@
-"""Losses against the margin, as textbooks draw them."""
+"""Losses as functions of the margin or of the residual."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LossDisplay:
     Attributes
     ----------
     at : margins or residuals of shape (n_points,). values : by name of the loss, of the same shape.
-    axis : what ``at`` is. chosen : the loss that is drawn thick, or None.
+    axis : what ``at`` is. chosen : the loss drawn with a thick line, or None.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class LossDisplay:
         span: tuple[float, float] = (-2.5, 2.5),
         chosen: str | None = None,
     ) -> Self:
-        """From names of losses; ``regression`` draws against f - y, with ``epsilon`` for the tube."""
+        """From names of losses; ``regression`` takes f - y, ``epsilon`` is the half width of the tube."""
         at = np.linspace(*span, 1001)
         known = RESIDUAL_LOSSES if regression else MARGIN_LOSSES
         values = {name: _values(name, at, known, epsilon, regression) for name in names}
@@ -61,7 +61,7 @@ class LossDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any) -> Self:
-        """From a model with a ``loss``, drawn thick among the others of its kind."""
+        """From a model with a ``loss``, which is drawn with a thick line among others of its kind."""
         last = model[-1] if isinstance(model, Pipeline) else model
         loss = getattr(last, "loss", None) or _IMPLIED.get(type(last).__name__)
         if loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
@@ -71,7 +71,7 @@ class LossDisplay:
                 RESIDUAL_LOSSES, regression=True, epsilon=epsilon, span=(-reach, reach), chosen=loss
             )
         if loss not in MARGIN_LOSSES:
-            raise TypeError(f"{type(last).__name__} has no loss that can be drawn against the margin.")
+            raise TypeError(f"{type(last).__name__} has no loss that is a function of the margin.")
         return cls.from_names(chosen=loss)
 
     def plot(self, ax: Any = None) -> Self:

@@ -1,4 +1,4 @@
-"""The picture of the textbook: regions, boundary, margins, support vectors and slacks."""
+"""Regions, boundary, margins, support vectors and slacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike
 from maxmargin.displays.drawing.margin_drawing import draw_line, draw_plane, draw_surface, draw_tube
 from maxmargin.displays.drawing.style import axes
 from maxmargin.displays.drawing.view import Features, View, view_of
@@ -25,9 +25,9 @@ Task = Literal["two classes", "classes", "regression", "outliers"]
 class MarginDisplay:
     """Regions, boundary f = 0, margins f = -1 and +1, support vectors by kind, and slacks as segments.
 
-    One variable is drawn as a line, two as a plane. Of more variables a chosen pair is shown with the others
-    at their median, or the plane of the first two principal components; the title says which. Regression
-    shows the tube, outlier detection the contour f = 0.
+    One variable is drawn as a line, two as a plane. With more variables the picture shows a chosen pair, the
+    others at their median, or the plane of the first two principal components; the title says which.
+    Regression shows the tube, outlier detection the contour f = 0.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class MarginDisplay:
     kinds : "outside", "free", "inside" or "misclassified" for each row, None where not known.
     slacks : segments from a row to its margin, of shape (n_segments, 2, n_axes).
     margins : True when f = -1 and +1 are the margins of the model. epsilon : half width of the tube.
-    note : what was done with variables that are not shown.
+    note : how variables that are not shown are treated.
 
     Examples
     --------
@@ -71,8 +71,8 @@ class MarginDisplay:
     def from_estimator(
         cls,
         model: Any,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: TargetLike | None = None,
         *,
         features: Features = None,
         names: Any = None,
@@ -86,17 +86,17 @@ class MarginDisplay:
         X, y : rows and targets; with the training rows the support vectors are marked.
         features : one or two variables (names or numbers), "pca", or None: all variables where there are one
             or two, else "pca".
-        names : what to call the classes, in the order of ``model.classes_``.
-        resolution : points along each axis at which the model is asked.
+        names : names of the classes, in the order of ``model.classes_``.
+        resolution : points along each axis at which the model is evaluated.
         """
         task = _task(model)
         view = view_of(model, X, features)
         lattice = view.lattice(resolution if len(view.names) == 2 else 8 * resolution)
-        answer = _answer(view.model, task)
+        function = _function(view.model, task)
         target, classes = _target(model, y, task, names)
         kinds = kinds_of(model, X, target, task)
         margins = task == "two classes" and _has_margins(model)
-        surface = _surface(view, lattice, answer)
+        surface = _surface(view, lattice, function)
         return cls(
             task=task,
             names=view.names,
@@ -107,7 +107,7 @@ class MarginDisplay:
             lattice=lattice,
             surface=surface,
             kinds=kinds.of_rows,
-            slacks=_slacks(view, answer, lattice, surface, target, kinds, margins),
+            slacks=_slacks(view, function, lattice, surface, target, kinds, margins),
             margins=margins,
             epsilon=kinds.epsilon,
             note=view.note,
@@ -133,18 +133,18 @@ def _task(model: Any) -> Task:
         return "regression"
     if is_outlier_detector(model):
         return "outliers"
-    raise TypeError(f"{type(model).__name__} neither classifies, nor regresses, nor finds outliers.")
+    raise TypeError(f"{type(model).__name__} is not a classifier, a regressor or an outlier detector.")
 
 
 def _has_margins(model: Any) -> bool:
-    """Is the model one that pushes rows beyond f = -1 and +1?"""
+    """Does the model push rows beyond f = -1 and +1?"""
     last = model[-1] if isinstance(model, Pipeline) else model
     hinge = isinstance(last, (LinearSVC, Pegasos, PassiveAggressive))
     return hasattr(last, "support_vectors_") or hinge
 
 
-def _answer(model: Any, task: Task) -> Any:
-    """What is drawn over the view: f, the number of the class, or the prediction."""
+def _function(model: Any, task: Task) -> Any:
+    """The function that is drawn: f, the number of the predicted class, or the prediction."""
     if task == "regression":
         return lambda rows: np.asarray(model.predict(rows), dtype=np.float64)
     if task == "classes":
@@ -164,38 +164,38 @@ def _target(model: Any, y: Any, task: Task, names: Any) -> tuple[AnyArray | None
         return values.astype(np.float64), ()
     strangers = np.setdiff1d(values, model.classes_)
     if len(strangers):
-        raise ValueError(f"y holds {strangers.tolist()}, which the model does not know.")
+        raise ValueError(f"y holds {strangers.tolist()}, which are not classes of the model.")
     shown = [str(label) for label in (model.classes_ if names is None else names)]
     if len(shown) != len(model.classes_):
         raise ValueError(f"names has {len(shown)} entries for {len(model.classes_)} classes.")
     return np.searchsorted(model.classes_, values), tuple(shown)
 
 
-def _surface(view: View, lattice: list[FloatArray], answer: Any) -> FloatArray:
+def _surface(view: View, lattice: list[FloatArray], function: Any) -> FloatArray:
     crossings = np.stack(np.meshgrid(*lattice, indexing="xy"), axis=-1)
-    values: FloatArray = answer(view.rows(crossings.reshape(-1, len(lattice))))
+    values: FloatArray = function(view.rows(crossings.reshape(-1, len(lattice))))
     return values.reshape(crossings.shape[:-1])
 
 
 def _slacks(
     view: View,
-    answer: Any,
+    function: Any,
     lattice: list[FloatArray],
     surface: FloatArray,
     target: AnyArray | None,
     kinds: Kinds,
     margins: bool,
 ) -> FloatArray:
-    """Where nothing is left out: from each row on the wrong side of its margin to that margin."""
+    """Segments from each row on the wrong side of its margin to that margin, if all variables are shown."""
     if view.exact and target is not None and kinds.residuals is not None and len(view.names) == 1:
         return _tube_slacks(view, target, kinds.epsilon or 0.0, kinds.residuals)
     if not (view.exact and margins and target is not None):
         return np.empty((0, 2, len(view.names)))
     signs = 2.0 * target - 1.0
-    # behind a scaler distances count in standard deviations, else as they are
+    # behind a scaler distances are in standard deviations, else in the units of the columns
     scaled = isinstance(view.model, Pipeline)
     scale = view.positions.std(axis=0) + 1e-300 if scaled else np.ones(len(view.names))
-    f = answer(view.rows(view.positions))
+    f = function(view.rows(view.positions))
     return slack_segments(lattice, surface, view.positions, signs * f, signs, scale)
 
 

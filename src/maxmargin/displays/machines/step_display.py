@@ -1,9 +1,10 @@
-"""A trace, step by step, in two dimensions."""
+"""The trace of a fit, step by step, in two dimensions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import numpy as np
@@ -11,10 +12,10 @@ import pandas as pd
 from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray, TableLike, TargetLike
+from maxmargin.base.whole_files import whole_file
 from maxmargin.displays.drawing.iterates import Iterate, iterates_of
-from maxmargin.displays.drawing.roles import NEGATIVE, POSITIVE
-from maxmargin.displays.drawing.style import OKABE_ITO, axes
+from maxmargin.displays.drawing.style import NEGATIVE, OKABE_ITO, POSITIVE, axes, pyplot
 from maxmargin.displays.drawing.view import range_around
 from maxmargin.problems.multiclass import class_pairs
 
@@ -23,17 +24,17 @@ _CHOSEN = OKABE_ITO[1]
 
 @dataclass
 class StepDisplay:
-    """What a solver or an online learner did: chosen rows, multipliers, and the boundary after each step.
+    """The steps of a solver or an online learner: chosen rows, multipliers, and the boundary.
 
     Attributes
     ----------
-    X : array of shape (n_samples, 2); labels : of shape (n_samples,); signs : +1, -1, or 0 for rows that the
-        machine does not see.
+    X : array of shape (n_samples, 2); labels : of shape (n_samples,); signs : +1, -1, or 0 for rows that
+        this binary problem leaves out.
     columns, classes : names; the class of f > 0 comes second.
     grid : the two coordinates, each of shape (size,).
     steps : numbers of the steps that have a frame, of shape (n_frames,).
     weights : |multiplier| of the rows after each of them, of shape (n_frames, n_samples).
-    chosen : the rows of each of them; captions : what to say about it.
+    chosen : the rows of each of them; captions : the title of each frame.
     decisions : f on the grid, of shape (n_frames, size, size).
 
     Examples
@@ -61,7 +62,14 @@ class StepDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any = None, *, machine: int = 0, max_frames: int = 60, size: int = 80
+        cls,
+        model: Any,
+        X: TableLike,
+        y: TargetLike | None = None,
+        *,
+        machine: int = 0,
+        max_frames: int = 60,
+        size: int = 80,
     ) -> Self:
         """The frames of a fitted classifier or detector with a ``trace_``.
 
@@ -69,7 +77,7 @@ class StepDisplay:
         ----------
         model : fitted with ``trace=True``, alone or at the end of a Pipeline.
         X, y : the rows and labels that it was fitted on; X has two columns.
-        machine : which binary machine, with several classes.
+        machine : number of the binary problem, if there are several classes.
         max_frames : steps that get a frame, evenly spread; the first and the last always do.
         size : points of the grid in each direction.
         """
@@ -78,7 +86,7 @@ class StepDisplay:
         if not hasattr(last, "trace_"):
             raise ValueError(f"{type(last).__name__} has no trace: fit it with trace=True.")
         if is_regressor(last):
-            raise TypeError("StepDisplay draws classifiers and detectors, not regressors.")
+            raise TypeError("StepDisplay draws classifiers and outlier detectors, not regressors.")
         trace = last.trace_[last.trace_["machine"] == machine]
         if not len(trace):
             raise ValueError(f"machine={machine} has no steps: there are {last.trace_['machine'].nunique()}.")
@@ -128,8 +136,7 @@ class StepDisplay:
 
     def to_jshtml(self, interval: int = 400) -> str:
         """The animation as HTML with buttons, for notebooks and pages."""
-        import matplotlib.pyplot as plt
-
+        plt = pyplot()
         animation = self.animate(interval)
         html: str = animation.to_jshtml()
         plt.close(self.figure_)
@@ -137,13 +144,16 @@ class StepDisplay:
 
     def save(self, path: str | Path, interval: int = 400) -> Path:
         """The animation as a GIF (needs pillow) at ``path``."""
-        import matplotlib.pyplot as plt
+        plt = pyplot()
         from matplotlib.animation import PillowWriter
 
         path = Path(path)
         if path.suffix.lower() != ".gif":
             raise ValueError(f"path={str(path)!r} must end in .gif; use to_jshtml() for a page.")
-        self.animate(interval).save(path, writer=PillowWriter(fps=max(1, round(1000 / interval))))
+        with TemporaryDirectory() as folder, whole_file(path, "wb") as file:
+            drawn = Path(folder) / "steps.gif"
+            self.animate(interval).save(drawn, writer=PillowWriter(fps=max(1, round(1000 / interval))))
+            file.write(drawn.read_bytes())
         plt.close(self.figure_)
         return path
 
@@ -189,7 +199,7 @@ def _table(X: Any) -> tuple[FloatArray, list[str]]:
 
 
 def _through(front: Any, rows: FloatArray, X: Any) -> Any:
-    """Rows as the machine sees them."""
+    """Rows as the last step sees them."""
     table: Any = pd.DataFrame(rows, columns=X.columns) if hasattr(X, "columns") else rows
     return table if front is None or not front.steps else front.transform(table)
 
@@ -202,7 +212,7 @@ def _frames(trace: Any, max_frames: int) -> IntArray:
 
 
 def _classes_of(model: Any, machine: int) -> list[Any]:
-    """Of f < 0 and of f > 0."""
+    """The class of f < 0 and the class of f > 0."""
     if not is_classifier(model):
         return ["row"]
     classes = model.classes_

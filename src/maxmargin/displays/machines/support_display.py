@@ -1,4 +1,4 @@
-"""Which rows are support vectors, of which kind, and how far they are from their margin."""
+"""Support vectors by kind, and segments from rows to their margin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maxmargin.displays.drawing.view import final_step
 from maxmargin.machines.linear import LinearSVC
 
 KINDS = ("free", "inside", "misclassified")
-_NEAR = 1e-3  # |y f - 1| up to which a row of a linear machine counts as on the margin
+_NEAR = 1e-3  # |y f - 1| up to which a row of a linear SVM counts as on the margin
 _MOST_SEGMENTS = 400
 
 
@@ -28,7 +28,7 @@ class Kinds:
 
 
 def kinds_of(model: Any, X: Any, target: AnyArray | None, task: str) -> Kinds:
-    """Read the kinds from the machine, provided that ``X`` are the rows it was fitted on."""
+    """Read the kinds from the model, provided that ``X`` are the rows it was fitted on."""
     last, seen = final_step(model, X)
     if task == "regression":
         return _regression_kinds(last, seen, target)
@@ -46,7 +46,7 @@ def kinds_of(model: Any, X: Any, target: AnyArray | None, task: str) -> Kinds:
 
 
 def fitted_on(last: Any, seen: Any) -> bool:
-    """Are these the rows that the machine was fitted on, as far as its support vectors tell?"""
+    """Are these the rows that the model was fitted on, as far as its support vectors show?"""
     if not hasattr(last, "support_vectors_") or last.shape_fit_[0] != np.shape(seen)[0]:
         return False
     mine, theirs = _dense(seen, last.support_), _dense(last.support_vectors_, slice(None))

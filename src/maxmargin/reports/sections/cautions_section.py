@@ -1,157 +1,312 @@
-"""What the reader must know before believing the figures."""
+"""What the reader must know before trusting the figures: leaks, repeated rows, rare classes, and so on."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.stats import spearmanr
 
+from maxmargin.base.typing import AnyArray
 from maxmargin.displays.machines.support_display import fitted_on
-from maxmargin.reports.blocks import Cautions, Section, Text
-from maxmargin.reports.data_checks import leaks, repeated_rows, scales
-from maxmargin.reports.numbers import number, percent
+from maxmargin.metrics import auc
+from maxmargin.reports.blocks import Caution, Cautions, Section, Text
 from maxmargin.reports.sections.machine_section import certified
-from maxmargin.reports.study import Study
+from maxmargin.reports.study import Study, StudyRows
 
 _RARE = 0.1
 _FEW_ROWS = 50
 _NEARLY_ALL = 0.9
 _UNEQUAL = 30.0
-
-Caution = tuple[str, str, str]  # how serious, the point, the remedy
+_PERFECT = 0.995  # AUC of one variable alone, or rank correlation with the target
+_SAMPLE = 5000
+_FEWEST = 20  # rows below which one variable separates the classes by chance
 
 
 def cautions(study: Study) -> Section:
     """All warnings, the serious ones first."""
-    found = [caution for make in _MAKERS for caution in make(study)]
-    found.sort(key=lambda caution: caution[0] != "high")
-    title = study.say("cautions.title")
-    if not found:
-        return Section("cautions", title, [Text(study.say("cautions.none"))])
-    return Section("cautions", title, [Cautions(found)])
+    found, title = found_cautions(study), study.say("cautions.title")
+    block = Cautions(found) if found else Text(study.say("cautions.none"))
+    return Section("cautions", title, [block])
 
 
-def _one(study: Study, serious: str, key: str, **values: Any) -> list[Caution]:
-    return [(serious, study.say(f"{key}.what", **values), study.say(f"{key}.remedy", **values))]
+def found_cautions(study: Study) -> list[Caution]:
+    """What the checks found, the serious cautions first."""
+    found = [caution for check in _CHECKS if (caution := check(study)) is not None]
+    return sorted(found, key=lambda caution: not caution.serious)
 
 
-def _listed(names: list[str], most: int = 6) -> str:
+def _caution(study: Study, serious: bool, key: str, **values: Any) -> Caution:
+    what, remedy = study.say(f"caution.{key}.what", **values), f"caution.{key}.remedy"
+    if study.command and f"caution.{key}.command" in study.words.sentences:
+        remedy = f"caution.{key}.command"  # the remedy for those who work on the command line
+    return Caution(key, serious, what, study.say(remedy, **values))
+
+
+def _listed(names: Sequence[str], most: int = 6) -> str:
     return ", ".join(names[:most]) + (f", … ({len(names)})" if len(names) > most else "")
 
 
-def _same_rows(study: Study) -> list[Caution]:
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+def _same_rows(study: Study) -> Caution | None:
     if study.held_out or study.subject.task == "selection":
-        return []
-    return _one(study, "high", "caution.same_rows")
+        return None
+    return _caution(study, True, "same_rows")
 
 
-def _repeated(study: Study) -> list[Caution]:
+def _repeated(study: Study) -> Caution | None:
     n = repeated_rows(study) if study.held_out else 0
-    return _one(study, "high", "caution.repeated", n=n, all=len(study.evaluated)) if n else []
+    return _caution(study, True, "repeated", n=n, all=len(study.evaluated)) if n else None
 
 
-def _mismatch(study: Study) -> list[Caution]:
+def repeated_rows(study: Study) -> int:
+    """Evaluated rows that the model also learned from, target included."""
+    if study.training is None or study.evaluated.frame is None or study.training.frame is None:
+        return 0
+    seen = set(_keys(study.training))
+    return sum(key in seen for key in _keys(study.evaluated))
+
+
+def _keys(rows: StudyRows) -> list[int]:
+    assert rows.frame is not None  # the caller checked
+    table = rows.frame.reset_index(drop=True)
+    if rows.y is not None:
+        table = table.assign(**{"\0target": rows.y})
+    keys: list[int] = pd.util.hash_pandas_object(table.astype(str), index=False).tolist()
+    return keys
+
+
+def _mismatch(study: Study) -> Caution | None:
     final, rows = study.subject.final, study.training
-    if (
-        rows is None
-        or rows.frame is None
-        or study.takes_kernel_values
-        or not hasattr(final, "support_vectors_")
-    ):
-        return []
-    if fitted_on(final, study.subject.transformed(rows.X)):
-        return []
-    return _one(study, "high", "caution.mismatch")
+    if rows is None or rows.frame is None or study.takes_kernel_values:
+        return None
+    if not hasattr(final, "support_vectors_") or fitted_on(final, study.subject.transformed(rows.X)):
+        return None
+    return _caution(study, True, "mismatch")
 
 
-def _leaks(study: Study) -> list[Caution]:
+def _few_rows(study: Study) -> Caution | None:
+    n = len(study.evaluated)
+    few = n < _FEW_ROWS and study.subject.task != "selection"
+    return _caution(study, False, "few_rows", n=n) if few else None
+
+
+# -- variables -----------------------------------------------------------------------------------------------
+
+
+def _leaks(study: Study) -> Caution | None:
     found = leaks(study)
-    return _one(study, "high", "caution.leak", names=_listed(found)) if found else []
+    return _caution(study, True, "leak", names=_listed(found)) if found else None
 
 
-def _loose(study: Study) -> list[Caution]:
-    return _one(study, "high", "caution.loose") if certified(study) is False else []
-
-
-def _no_better(study: Study) -> list[Caution]:
-    """Is the accuracy within reach of always saying the most frequent class?"""
-    if study.subject.task != "classification":
+def leaks(study: Study) -> list[str]:
+    """Variables that alone determine the target: perhaps they were recorded after it was known."""
+    rows = study.known.sample(_SAMPLE, study.seed)
+    if rows.frame is None or rows.y is None or study.takes_kernel_values or len(rows) < _FEWEST:
         return []
+    if study.subject.task == "outliers":
+        return []
+    tells = _tells_value if study.subject.task == "regression" else _tells_class
+    return [str(name) for j, name in enumerate(rows.frame.columns) if tells(rows.frame.iloc[:, j], rows.y)]
+
+
+def _tells_class(column: pd.Series[Any], y: AnyArray) -> bool:
+    """Does the column separate one class from the rest (nearly) without error?"""
+    numeric = column.dtype.kind in "iufb" and not isinstance(column.dtype, pd.CategoricalDtype)
+    separates = _orders if numeric else _is_pure
+    return any(separates(column, y == label) for label in np.unique(y))
+
+
+def _orders(column: pd.Series[Any], positive: AnyArray) -> bool:
+    values = column.to_numpy(dtype=np.float64)
+    known = np.isfinite(values)
+    if min(positive[known].sum(), (~positive[known]).sum()) < 5:
+        return False
+    area = auc(positive[known], values[known]).value
+    return max(area, 1 - area) >= _PERFECT
+
+
+def _is_pure(column: pd.Series[Any], positive: AnyArray) -> bool:
+    """Does every category hold one class only, with enough rows for this to mean something?"""
+    text = column.astype(str)
+    if text.nunique() > len(text) / 5:
+        return False
+    share = pd.Series(positive).groupby(text.to_numpy()).mean()
+    return bool(share.isin([0.0, 1.0]).all()) and share.nunique() == 2
+
+
+def _tells_value(column: pd.Series[Any], y: AnyArray) -> bool:
+    if column.dtype.kind not in "iuf" or column.nunique() < 3:
+        return False
+    known = np.isfinite(column.to_numpy(dtype=np.float64))
+    if known.sum() < _FEWEST or len(np.unique(y[known])) < 3:
+        return False
+    return bool(abs(spearmanr(column[known], y[known]).statistic) >= _PERFECT)
+
+
+def _identifiers(study: Study) -> Caution | None:
+    names = [] if study.takes_kernel_values else numeric_columns(study.known, counts_rows)
+    return _caution(study, False, "identifier", names=_listed(names)) if names else None
+
+
+def _zeros(study: Study) -> Caution | None:
+    names = [] if study.takes_kernel_values else numeric_columns(study.known, hides_zeros)
+    return _caution(study, False, "zeros", names=_listed(names), name=names[0]) if names else None
+
+
+def numeric_columns(rows: StudyRows, holds: Any) -> list[str]:
+    """Names of the columns of numbers for which ``holds(values)`` is true."""
+    if rows.frame is None:
+        return []
+    columns = ((str(name), rows.frame.iloc[:, j]) for j, name in enumerate(rows.frame.columns))
+    return [
+        name
+        for name, values in columns
+        if values.dtype.kind in "iuf" and not isinstance(values.dtype, pd.CategoricalDtype) and holds(values)
+    ]
+
+
+def counts_rows(values: pd.Series[Any]) -> bool:
+    """Are these distinct whole numbers with few gaps, as row numbers are, also after a split?"""
+    n = len(values)
+    if n < _FEW_ROWS or not values.is_unique or not bool((values % 1 == 0).all()):
+        return False
+    return float(values.max() - values.min()) < 2 * n
+
+
+def hides_zeros(values: pd.Series[Any]) -> bool:
+    """Is zero a spike far below all other values, as where it stands for a missing value?"""
+    known = values.dropna()
+    others = known[known != 0]
+    zeros = len(known) - len(others)
+    if zeros < max(3, 0.003 * len(known)) or len(others) < 0.4 * len(known) or others.nunique() < 20:
+        return False
+    low, middle = float(others.quantile(0.01)), float(others.median())
+    return float(others.min()) > 0 and low > 0.1 * middle
+
+
+def _constant(study: Study) -> Caution | None:
+    frame = study.known.frame
+    if frame is None or study.takes_kernel_values:
+        return None
+    names = [str(name) for j, name in enumerate(frame.columns) if frame.iloc[:, j].astype(str).nunique() < 2]
+    return _caution(study, False, "constant", names=_listed(names)) if names else None
+
+
+def _wide(study: Study) -> Caution | None:
+    n, p = len(study.known), len(study.variables)
+    wide = p > n and not study.takes_kernel_values
+    return _caution(study, False, "wide", n=n, p=p) if wide else None
+
+
+class Scales(NamedTuple):
+    """The columns of largest and smallest standard deviation as the model sees them, and their ratio."""
+
+    largest: str
+    smallest: str
+    ratio: float
+
+
+def _unscaled(study: Study) -> Caution | None:
+    found = scales(study)
+    if found is None or found.ratio < _UNEQUAL:
+        return None
+    ratio = study.words.number(found.ratio, 2)
+    return _caution(study, False, "unscaled", large=found.largest, small=found.smallest, ratio=ratio)
+
+
+def scales(study: Study) -> Scales | None:
+    """How unequal the columns are when they reach a model that compares them with each other."""
+    final = study.subject.final
+    compares = any(hasattr(final, name) for name in ("kernel", "penalty", "alpha"))
+    if not compares or study.takes_kernel_values:
+        return None
+    seen = study.subject.transformed(study.known.sample(_SAMPLE, study.seed).X)
+    if sp.issparse(seen) or np.ndim(seen) != 2:
+        return None
+    try:
+        values = np.asarray(seen, dtype=np.float64)
+    except (TypeError, ValueError):  # columns of text, for a kernel that takes them
+        return None
+    spread = np.nanstd(values, axis=0)
+    flags = ((values == 0) | (values == 1)).all(axis=0)  # encoded categories: a rare one spreads little
+    used = np.flatnonzero((spread > 0) & ~flags)
+    if len(used) < 2:
+        return None
+    names = _names(study, seen, values.shape[1])
+    large, small = used[spread[used].argmax()], used[spread[used].argmin()]
+    return Scales(names[large], names[small], float(spread[large] / spread[small]))
+
+
+def _names(study: Study, seen: Any, n: int) -> list[str]:
+    if hasattr(seen, "columns"):
+        return [str(name) for name in seen.columns]
+    return study.variables if len(study.variables) == n else [f"x{j}" for j in range(n)]
+
+
+# -- the model -----------------------------------------------------------------------------------------------
+
+
+def _loose(study: Study) -> Caution | None:
+    return _caution(study, True, "loose") if certified(study) is False else None
+
+
+def _no_better(study: Study) -> Caution | None:
+    """Is the accuracy compatible with always predicting the largest class?"""
+    if study.subject.task != "classification":
+        return None
     confusion = study.evaluation.confusion
-    largest = float(confusion.counts.sum(axis=0).max() / confusion.total)
+    name, largest = study.baseline
     low = float(confusion.measures(study.evaluation.confidence)["low"].loc["accuracy"])
     if low > largest:
-        return []
-    return _one(
-        study, "high", "caution.no_better", share=percent(largest), accuracy=percent(confusion.accuracy)
+        return None
+    percent = study.words.percent
+    return _caution(
+        study, True, "no_better", name=name, share=percent(largest), accuracy=percent(confusion.accuracy)
     )
 
 
-def _imbalance(study: Study) -> list[Caution]:
+def _imbalance(study: Study) -> Caution | None:
     y = study.known.y
     if study.subject.task != "classification" or y is None:
-        return []
+        return None
     labels, counts = np.unique(y, return_counts=True)
     share = float(counts.min() / counts.sum())
     if share >= min(_RARE, 0.5 / len(labels)):
-        return []
+        return None
     rare = study.shown_classes[int(np.flatnonzero(study.classes == labels[counts.argmin()])[0])]
     weighted = getattr(study.subject.final, "class_weight", None) is not None
-    key = "caution.rare_weighted" if weighted else "caution.rare"
-    return _one(study, "medium", key, name=rare, share=percent(share), n=int(counts.min()))
+    key = "rare_weighted" if weighted else "rare"
+    return _caution(study, False, key, name=rare, share=study.words.percent(share), n=int(counts.min()))
 
 
-def _edge(study: Study) -> list[Caution]:
+def _edge(study: Study) -> Caution | None:
     edges = [] if study.subject.tuning is None else study.subject.tuning.edges()
-    return _one(study, "medium", "caution.edge", names=", ".join(edges)) if edges else []
+    names = ", ".join(study.words.option(name) for name in edges)
+    return _caution(study, False, "edge", names=names) if edges else None
 
 
-def _interrupted(study: Study) -> list[Caution]:
+def _interrupted(study: Study) -> Caution | None:
     tuning = study.subject.tuning
-    return _one(study, "medium", "caution.interrupted") if tuning is not None and tuning.interrupted else []
+    return _caution(study, False, "interrupted") if tuning is not None and tuning.interrupted else None
 
 
-def _unscaled(study: Study) -> list[Caution]:
-    found = scales(study)
-    if found is None or found.ratio < _UNEQUAL:
-        return []
-    return _one(
-        study, "medium", "caution.unscaled",
-        large=found.largest, small=found.smallest, ratio=number(found.ratio, 2),
-    )  # fmt: skip
-
-
-def _few_rows(study: Study) -> list[Caution]:
-    n = len(study.evaluated)
-    if n >= _FEW_ROWS or study.subject.task == "selection":
-        return []
-    return _one(study, "medium", "caution.few_rows", n=n)
-
-
-def _nearly_all(study: Study) -> list[Caution]:
+def _nearly_all(study: Study) -> Caution | None:
     final = study.subject.final
     if study.subject.task == "outliers" or not hasattr(final, "support_vectors_"):
-        return []
+        return None
     share = len(final.support_) / final.shape_fit_[0]
-    return _one(study, "medium", "caution.nearly_all", share=percent(share)) if share > _NEARLY_ALL else []
+    if share <= _NEARLY_ALL:
+        return None
+    return _caution(study, False, "nearly_all", share=study.words.percent(share))
 
 
-def _constant(study: Study) -> list[Caution]:
-    frame = study.known.frame
-    if frame is None or study.takes_kernel_values:
-        return []
-    names = [str(name) for j, name in enumerate(frame.columns) if frame.iloc[:, j].astype(str).nunique() < 2]
-    return _one(study, "medium", "caution.constant", names=_listed(names)) if names else []
-
-
-def _wide(study: Study) -> list[Caution]:
-    n, p = len(study.known), len(study.variables)
-    if study.takes_kernel_values or p <= n:
-        return []
-    return _one(study, "medium", "caution.wide", n=n, p=p)
-
-
-_MAKERS = (
+_CHECKS = (
     _same_rows,
     _repeated,
     _mismatch,
@@ -164,6 +319,8 @@ _MAKERS = (
     _unscaled,
     _few_rows,
     _nearly_all,
+    _identifiers,
+    _zeros,
     _constant,
     _wide,
 )

@@ -1,4 +1,4 @@
-"""The data: columns, missing values, the target, and what was done to the columns."""
+"""The data: columns, missing values, the target, and how the columns were prepared."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pandas as pd
 import scipy.sparse as sp
 
 from maxmargin.feature_selection.base import Selector
-from maxmargin.reports.blocks import Bars, Grid, Heading, Points, Section, Text
-from maxmargin.reports.numbers import number, percent
+from maxmargin.reports.blocks import Bars, BulletList, Grid, Heading, Section, Sparkline, Text
 from maxmargin.reports.study import Study
+from maxmargin.reports.words import shortened_words
 
 _SHOWN_COLUMNS = 12
 _LISTED_COLUMNS = 400
@@ -23,6 +23,7 @@ _KNOWN_STEPS = {
     "OneHotEncoder",
     "WOEEncoder",
     "SimpleImputer",
+    "TfidfVectorizer",
     "PCA",
 }
 
@@ -45,7 +46,7 @@ def _size(study: Study) -> str:
         return say("data.kernel_values", n=len(rows))
     if sp.issparse(rows.X):
         share = rows.X.nnz / max(1, rows.X.shape[0] * rows.X.shape[1])
-        return say("data.sparse", n=len(rows), p=rows.X.shape[1], share=percent(share))
+        return say("data.sparse", n=len(rows), p=rows.X.shape[1], share=study.words.percent(share))
     if rows.frame is None:
         lengths = [len(str(text)) for text in rows.X]
         return say("data.texts", n=len(rows), low=min(lengths), high=max(lengths))
@@ -65,7 +66,7 @@ def _columns(study: Study, frame: pd.DataFrame) -> list[Any]:
     say = study.say
     listed = [_column(study, str(name), frame.iloc[:, j]) for j, name in enumerate(frame.columns)]
     rows, more = listed[:_SHOWN_COLUMNS], listed[_SHOWN_COLUMNS:_LISTED_COLUMNS]
-    heads = ["variable", "type", "missing_values", "distinct", "values"]
+    heads = ["variable", "type", "missing_values", "distinct", "values", "histogram"]
     return [
         Heading(say("data.columns")),
         Grid(
@@ -79,27 +80,46 @@ def _columns(study: Study, frame: pd.DataFrame) -> list[Any]:
     ]
 
 
-def _column(study: Study, name: str, values: pd.Series[Any]) -> list[str]:
+def _column(study: Study, name: str, values: pd.Series[Any]) -> list[Any]:
     missing = int(values.isna().sum())
     distinct = int(values.astype(str).nunique()) if values.dtype == object else int(values.nunique())
-    shown_missing = f"{missing} ({percent(missing / len(values))})" if missing else "0"
+    shown_missing = f"{missing} ({study.words.percent(missing / len(values))})" if missing else "0"
     kind, text = _described(study, values.dropna())
-    return [name, study.say(f"data.{kind}"), shown_missing, str(distinct), text]
+    return [name, study.say(f"data.{kind}"), shown_missing, str(distinct), text, _histogram(values)]
+
+
+def _histogram(values: pd.Series[Any]) -> Sparkline | str:
+    """Counts in at most 16 intervals of equal width, as shares of the largest."""
+    if values.dtype.kind not in "iuf" or isinstance(values.dtype, pd.CategoricalDtype):
+        return ""
+    known = values.to_numpy(dtype=np.float64)
+    known = known[np.isfinite(known)]
+    if len(known) < 2 or known.min() == known.max():
+        return ""
+    counts, _ = np.histogram(known, bins=min(16, len(np.unique(known[:1000]))))
+    return Sparkline((counts / counts.max()).tolist())
 
 
 def _described(study: Study, values: pd.Series[Any]) -> tuple[str, str]:
     """Kind of column, and its range or its most frequent values."""
+    number, say = study.words.number, study.say
     if len(values) == 0:
         return "empty", ""
     if values.dtype.kind in "iuf" and not isinstance(values.dtype, pd.CategoricalDtype):
         low, middle, high = values.min(), values.median(), values.max()
         kind = "whole" if values.dtype.kind in "iu" or bool((values % 1 == 0).all()) else "decimal"
-        return kind, study.say("data.range", low=number(low), middle=number(middle), high=number(high))
+        text = say("data.range", low=number(low), middle=number(middle), high=number(high))
+        zeros = float((values == 0).mean())
+        if zeros > 0 and low >= 0 and high > 1:
+            text = f"{text}, {say('data.zeros', share=study.words.percent(zeros))}"
+        return kind, text
     if values.dtype.kind == "M":
-        return "date", study.say("data.between", low=str(values.min())[:10], high=str(values.max())[:10])
+        return "date", say("data.between", low=str(values.min())[:10], high=str(values.max())[:10])
     counts = values.astype(str).value_counts()
     kind = "yes_no" if values.dtype.kind == "b" else "category"
-    shown = ", ".join(f"{str(value)[:30]} ({count})" for value, count in counts.head(4).items())
+    shown = ", ".join(
+        f"{shortened_words(str(value), 30)} ({count})" for value, count in counts.head(4).items()
+    )
     return kind, shown + (", …" if len(counts) > 4 else "")
 
 
@@ -111,11 +131,12 @@ def _target(study: Study) -> list[Any]:
         labels, counts = np.unique(y, return_counts=True)
         names = [_shown(study, label) for label in labels]
         items = [
-            (name, f"{count} ({percent(count / len(y))})", float(count / counts.max()))
+            (name, f"{count} ({study.words.percent(count / len(y))})", float(count / counts.max()))
             for name, count in zip(names, counts.tolist(), strict=True)
         ]
         return [Heading(say("data.balance")), Bars(items)]
     if study.subject.task == "regression":
+        number = study.words.number
         low, middle, high, spread = float(y.min()), float(np.median(y)), float(y.max()), float(np.std(y))
         text = say("data.range", low=number(low), middle=number(middle), high=number(high))
         return [Heading(say("data.target")), Text(f"{text} {say('data.spread', spread=number(spread))}")]
@@ -129,12 +150,12 @@ def _shown(study: Study, label: Any) -> str:
 
 
 def _preparation(study: Study) -> list[Any]:
-    """What stands between the table and the model, in words."""
+    """The steps between the table and the model, in words."""
     say, steps = study.say, study.subject.steps
     if not steps:
         kind = type(study.subject.final).__name__
         return [Text(say("data.binned" if kind == "Scorecard" else "data.as_it_is"))]
-    return [Points([_step(study, step) for _, step in steps])]
+    return [BulletList([_step(study, step) for _, step in steps])]
 
 
 def _step(study: Study, step: Any) -> str:
@@ -143,12 +164,16 @@ def _step(study: Study, step: Any) -> str:
         return say("data.step_selector", name=name, kept=int(step.support_.sum()), p=len(step.support_))
     if name == "ColumnTransformer":
         parts = [
-            f"{', '.join(map(str, columns))[:80]}: {_part(study, part)}"
+            f"{_columns_of(columns)}: {_part(study, part)}"
             for _, part, columns in step.transformers_
             if not isinstance(columns, slice) and len(columns)
         ]
         return say("data.step_columns", parts="; ".join(parts))
     return _part(study, step)
+
+
+def _columns_of(columns: Any) -> str:
+    return shortened_words(columns if isinstance(columns, str) else ", ".join(map(str, columns)), 80)
 
 
 def _part(study: Study, step: Any) -> str:

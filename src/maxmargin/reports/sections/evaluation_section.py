@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays.evaluation.calibration_display import CalibrationDisplay
-from maxmargin.displays.evaluation.confusion_display import ConfusionDisplay
-from maxmargin.displays.evaluation.ks_display import KsDisplay
-from maxmargin.displays.evaluation.prediction_display import PredictionDisplay
-from maxmargin.displays.evaluation.roc_display import RocDisplay
+from maxmargin.base.typing import FloatArray
+from maxmargin.displays.evaluation.prediction_displays import ConfusionDisplay, PredictionDisplay
+from maxmargin.displays.evaluation.score_displays import CalibrationDisplay, KsDisplay, RocDisplay
 from maxmargin.reports.blocks import Bars, Grid, Heading, Matrix, Section, Text
-from maxmargin.reports.numbers import number, percent
 from maxmargin.reports.pictures import picture
-from maxmargin.reports.regression_measures import regression_measures
 from maxmargin.reports.study import Study
 
 _CONFUSION_CLASSES = 6
+_RESAMPLES = 1000
+_MOST_CELLS = 5_000_000
 _SHARES = ("accuracy", "error", "balanced accuracy", "sensitivity", "specificity", "precision")
 
 
@@ -37,7 +35,9 @@ def evaluation(study: Study) -> Section | None:
 def _classified(study: Study) -> list[Any]:
     say, found = study.say, study.evaluation
     table = found.table()
+    name, largest = study.baseline
     blocks: list[Any] = [
+        Text(say("evaluation.baseline", name=name, share=study.words.percent(largest))),
         Grid(
             columns=[say("evaluation.measure"), say("evaluation.value"), say("evaluation.interval")],
             rows=[_measure(study, str(name), *table.loc[name].tolist()) for name in table.index],
@@ -50,9 +50,10 @@ def _classified(study: Study) -> list[Any]:
 
 
 def _measure(study: Study, name: str, value: float, low: float, high: float) -> list[str]:
-    write = percent if name in _SHARES or " of " in name else number
+    words = study.words
+    write = words.percent if name in _SHARES or " of " in name else words.number
     interval = "" if np.isnan(low) else study.say("evaluation.from_to", low=write(low), high=write(high))
-    return [study.words.measure(name), write(value), interval]
+    return [words.measure(name), write(value), interval]
 
 
 def _confusion(study: Study) -> list[Any]:
@@ -65,7 +66,7 @@ def _confusion(study: Study) -> list[Any]:
         heading,
         Matrix(
             names=table.names,
-            counts=[[number(count) for count in row] for row in table.counts.tolist()],
+            counts=[[study.words.number(count) for count in row] for row in table.counts.tolist()],
             shares=display.shares.tolist(),
             rows_are=say("evaluation.predicted"),
             columns_are=say("evaluation.truth"),
@@ -79,14 +80,15 @@ def _ranking(study: Study) -> list[Any]:
     say, ranking = study.say, study.evaluation.ranking
     if ranking is None or not 0 < ranking.target.is_positive.sum() < len(ranking.score):
         return []
-    positive = ranking.target.positive
+    positive, negative = ranking.target.positive, ranking.target.negative
+    figures = {"auc": ranking.auc.value, "ks": ranking.ks.value, "threshold": ranking.ks.threshold}
+    shown = {name: study.words.number(value, 3) for name, value in figures.items()}
     blocks = [
         Heading(say("evaluation.ranking", positive=positive)),
-        Text(say("evaluation.ranking_text", positive=positive, ks=number(ranking.ks.value, 3),
-                 auc=number(ranking.auc.value, 3), threshold=number(ranking.ks.threshold, 3))),
+        Text(say("evaluation.ranking_text", positive=positive, negative=negative, **shown)),
         picture(RocDisplay.from_result(ranking), say("evaluation.roc_alt"), study.words, size=(4.8, 4.8)),
         picture(KsDisplay.from_result(ranking), say("evaluation.ks_alt"), study.words, size=(5.6, 3.8)),
-    ]  # fmt: skip
+    ]
     if ranking.calibration is not None:
         display = CalibrationDisplay.from_result(ranking)
         caption = say("evaluation.calibration_caption")
@@ -113,15 +115,47 @@ def _regressed(study: Study) -> list[Any]:
             caption=say("evaluation.bootstrap"),
         ),
         picture(display, say("evaluation.prediction_alt"), study.words, size=(4.8, 4.8)),
-    ]  # fmt: skip
+    ]
+
+
+def regression_measures(
+    truth: FloatArray, predicted: FloatArray, *, seed: int, confidence: float = 0.95
+) -> dict[str, tuple[float, float, float]]:
+    """R2, root mean square error and mean absolute error, each with its bootstrap percentile interval.
+
+    Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13: rows are drawn with
+    replacement, the model is kept.
+    """
+    n = len(truth)
+    n_resamples = max(100, min(_RESAMPLES, _MOST_CELLS // n))
+    chosen = np.random.default_rng(seed).integers(0, n, size=(n_resamples, n))
+    values = {name: of(truth, predicted) for name, of in _MEASURES.items()}
+    found = {name: np.empty(n_resamples) for name in _MEASURES}
+    for k, rows in enumerate(chosen):
+        for name, of in _MEASURES.items():
+            found[name][k] = of(truth[rows], predicted[rows])
+    ends = [50 * (1 - confidence), 50 * (1 + confidence)]
+    return {name: (values[name], *np.nanpercentile(found[name], ends).tolist()) for name in _MEASURES}
+
+
+def _r2(truth: FloatArray, predicted: FloatArray) -> float:
+    spread = float(((truth - truth.mean()) ** 2).sum())
+    return 1.0 - float(((truth - predicted) ** 2).sum()) / spread if spread > 0 else float("nan")
+
+
+_MEASURES = {
+    "R2": _r2,
+    "root mean square error": lambda truth, predicted: float(np.sqrt(np.mean((truth - predicted) ** 2))),
+    "mean absolute error": lambda truth, predicted: float(np.mean(np.abs(truth - predicted))),
+}
 
 
 # -- outliers ------------------------------------------------------------------------------------
 
 
 def _outlying(study: Study) -> list[Any]:
-    """The share called outliers, and how it fits the labels where there are some."""
-    say = study.say
+    """The share predicted as outliers, and its agreement with the labels where there are any."""
+    say, percent = study.say, study.words.percent
     calls = np.asarray(study.subject.model.predict(study.evaluated.X))
     n_out, n = int((calls == -1).sum()), len(calls)
     items = [

@@ -1,4 +1,4 @@
-"""The chosen model: its parameters, its proof in plain words, and what it looks like."""
+"""The chosen model: its parameters, its certificate in plain words, its coefficients or points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from maxmargin.displays.machines.support_display import KINDS
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import solved
 from maxmargin.reports.blocks import Facts, Grid, Heading, Section, Text
-from maxmargin.reports.numbers import number, value_text
 from maxmargin.reports.study import Study
 
 _COEFFICIENTS = 12
@@ -24,7 +23,7 @@ def machine(study: Study) -> Section:
     say, final = study.say, study.subject.final
     blocks: list[Any] = [
         Text(say("machine.text", model=type(final).__name__)),
-        Facts(parameters(final)),
+        Facts(parameters(study)),
         *_figures(study),
         Heading(say("machine.proof")),
         Text(proof(study)),
@@ -49,20 +48,21 @@ _OF_THE_KERNEL = {"kernel", "gamma", "coef0", "degree"}
 _OF_THE_ANSWER = {"break_ties", "decision_function_shape", "probability", "random_state"}
 
 
-def parameters(final: Any) -> list[tuple[str, str]]:
-    """Parameters that shape the model; the kernel with its numbers in place of their names."""
+def parameters(study: Study) -> list[tuple[str, str]]:
+    """Parameters that shape the model; the kernel is shown with its numbers."""
+    final, words = study.subject.final, study.words
     kernel = getattr(final, "kernel_", None)
     hidden = _OF_THE_RUN | _OF_THE_ANSWER | (_OF_THE_KERNEL if kernel is not None else set())
-    listed = [] if kernel is None else [("kernel", value_text(str(kernel), 160))]
+    listed = [] if kernel is None else [(words.option("kernel"), words.value(str(kernel), 160))]
     for name, value in final.get_params(deep=False).items():
         if name not in hidden and not isinstance(value, BaseEstimator) and value is not None:
-            listed.append((name, value_text(value, 120)))
+            listed.append((words.option(name), words.value(value, 120)))
     return listed
 
 
 def _figures(study: Study) -> list[Any]:
-    """Support vectors by kind, and the margin."""
-    final, say = study.subject.final, study.say
+    """Support vectors by kind, the margin, the tube or the ball."""
+    final, say, number = study.subject.final, study.say, study.words.number
     facts = []
     if hasattr(final, "support_vectors_"):
         n, n_rows = len(final.support_), final.shape_fit_[0]
@@ -95,7 +95,7 @@ def certified(study: Study) -> bool | None:
 
 def proof(study: Study) -> str:
     """The certificate in plain words."""
-    certificate, say = certificate_of(study), study.say
+    certificate, say, number = certificate_of(study), study.say, study.words.number
     if certificate is None:
         return say("proof.none", model=type(study.subject.final).__name__)
     parts = [say("proof.holds" if certified(study) else "proof.fails")]
@@ -104,7 +104,7 @@ def proof(study: Study) -> str:
     if not certificate.convex:
         parts.append(say("proof.not_convex"))
     elif not isnan(certificate.gap):
-        relative = f"{100 * certificate.relative_gap:.2g} %"
+        relative = f"{number(100 * certificate.relative_gap, 2)} %"
         parts.append(say("proof.gap", gap=number(certificate.gap, 2), relative=relative))
     if not isnan(certificate.kkt):
         key = "proof.all_rows" if certificate.complete else "proof.some_rows"
@@ -115,8 +115,8 @@ def proof(study: Study) -> str:
 
 
 def _coefficients(study: Study) -> list[Any]:
-    """The largest coefficients of a linear model with two classes or a number to predict."""
-    final, say = study.subject.final, study.say
+    """The largest coefficients of a linear model with two classes or a quantity to predict."""
+    final, say, number = study.subject.final, study.say, study.words.number
     if not hasattr(final, "coef_") or hasattr(final, "points_"):
         return []
     coef = np.atleast_2d(np.asarray(final.coef_))
@@ -153,7 +153,7 @@ def _names_seen(study: Study, n: int) -> list[str] | None:
 
 def _points(study: Study) -> list[Any]:
     """The points of a scorecard."""
-    final, say = study.subject.final, study.say
+    final, say, number = study.subject.final, study.say, study.words.number
     if not hasattr(final, "points_"):
         return []
     table = final.points_

@@ -1,4 +1,4 @@
-"""The picture of the margin, and the support vectors that matter most."""
+"""The picture of the margin, and the support vectors with the largest weights."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import numpy as np
 from maxmargin.displays.machines.margin_display import MarginDisplay
 from maxmargin.displays.machines.support_display import fitted_on
 from maxmargin.reports.blocks import Grid, Heading, Section, Text
-from maxmargin.reports.numbers import number, value_text
 from maxmargin.reports.pictures import picture
-from maxmargin.reports.study import Study
-from maxmargin.reports.study_rows import Rows
+from maxmargin.reports.study import Study, StudyRows
 
 _MOST_ROWS = 20_000
 _LISTED = 10
@@ -20,15 +18,22 @@ _VALUES = 3  # variables whose values are listed beside a support vector
 
 
 def margin(study: Study) -> Section | None:
-    """Regions, boundary and margins; then the rows that hold the model in place."""
+    """Regions, boundary and margins; then the rows that determine the model."""
     rows = study.training
     if rows is None or rows.frame is None or study.subject.task == "selection" or study.takes_kernel_values:
         return None
     blocks = [*_pictures(study, rows), *_support_vectors(study, rows)]
-    return Section("margin", study.say("margin.title"), blocks) if blocks else None
+    return Section("margin", _say(study, "title"), blocks) if blocks else None
 
 
-def _pictures(study: Study, rows: Rows) -> list[Any]:
+def _say(study: Study, key: str, **values: str) -> str:
+    """A sentence of this section, in the words of regression where that is the task."""
+    other = f"margin.{key}_regression"
+    regression = study.subject.task == "regression" and other in study.words.sentences
+    return study.say(other if regression else f"margin.{key}", **values)
+
+
+def _pictures(study: Study, rows: StudyRows) -> list[Any]:
     """All variables where there are one or two, else the PCA plane; where that is not possible, a pair."""
     reason = ""
     for features in (None, _best_numbers(study, rows)):
@@ -36,13 +41,12 @@ def _pictures(study: Study, rows: Rows) -> list[Any]:
             continue
         try:
             return [_picture(study, rows, features)]
-        except ValueError as error:  # columns that are no numbers, or have missing values
+        except ValueError as error:  # columns that are not numbers, or have missing values
             reason = reason or str(error)
     return [Text(study.say("margin.impossible", reason=reason))]
 
 
-def _picture(study: Study, rows: Rows, features: Any) -> Any:
-    say = study.say
+def _picture(study: Study, rows: StudyRows, features: Any) -> Any:
     shown = rows.sample(_MOST_ROWS, study.seed)
     display = MarginDisplay.from_estimator(
         study.subject.model, shown.X, shown.y, features=features, names=study.class_names
@@ -51,8 +55,8 @@ def _picture(study: Study, rows: Rows, features: Any) -> Any:
         display.target_name = study.target
     key = "all" if not display.note else "pca" if features is None else "pair"
     names = [str(name) for name in features or []]
-    caption = say(f"margin.caption_{key}", names=" / ".join(names))
-    return picture(display, say("margin.alt"), study.words, caption=caption, size=(5.6, 5.4))
+    caption = _say(study, f"caption_{key}", names=" / ".join(names))
+    return picture(display, _say(study, "alt"), study.words, caption=caption, size=(5.6, 5.4))
 
 
 def _best(study: Study, n: int) -> list[str]:
@@ -62,9 +66,9 @@ def _best(study: Study, n: int) -> list[str]:
     return [str(name) for name in study.importance["variable"].head(n)]
 
 
-def _best_numbers(study: Study, rows: Rows) -> list[str]:
+def _best_numbers(study: Study, rows: StudyRows) -> list[str]:
     """The two numbers that matter most, without missing values; none where there are not two."""
-    assert rows.frame is not None  # the caller looked
+    assert rows.frame is not None  # the caller checked
     fit = [
         name
         for name in _best(study, len(study.variables))
@@ -73,7 +77,7 @@ def _best_numbers(study: Study, rows: Rows) -> list[str]:
     return fit[:2] if len(fit) >= 2 else []
 
 
-def _support_vectors(study: Study, rows: Rows) -> list[Any]:
+def _support_vectors(study: Study, rows: StudyRows) -> list[Any]:
     final, say = study.subject.final, study.say
     if not hasattr(final, "support_vectors_") or not fitted_on(final, study.subject.transformed(rows.X)):
         return []
@@ -81,7 +85,7 @@ def _support_vectors(study: Study, rows: Rows) -> list[Any]:
     heads = [say("margin.row"), *(say(f"margin.{head}") for head in columns), *_best(study, _VALUES)]
     return [
         Heading(say("margin.support_title")),
-        Text(say("margin.support_text")),
+        Text(_say(study, "support_text")),
         Grid(
             columns=heads,
             rows=[_listed(study, rows, columns, k) for k in _order(final)],
@@ -91,7 +95,7 @@ def _support_vectors(study: Study, rows: Rows) -> list[Any]:
     ]
 
 
-def _listed_columns(study: Study, rows: Rows) -> list[str]:
+def _listed_columns(study: Study, rows: StudyRows) -> list[str]:
     final = study.subject.final
     columns = [] if rows.y is None else ["class" if study.subject.task == "classification" else "target"]
     columns += ["kind"] if hasattr(final, "point_kinds_") else []
@@ -111,8 +115,8 @@ def _weights(final: Any) -> Any:
     return np.abs(np.asarray(final.dual_coef_)).sum(axis=0)
 
 
-def _listed(study: Study, rows: Rows, columns: list[str], k: int) -> list[str]:
-    final = study.subject.final
+def _listed(study: Study, rows: StudyRows, columns: list[str], k: int) -> list[str]:
+    final, number = study.subject.final, study.words.number
     row = int(final.support_[k])
     cells = {
         "class": lambda: study.shown_classes[int(np.searchsorted(study.classes, rows.y[row]))],  # type: ignore[index]  # only listed where y is known
@@ -121,6 +125,6 @@ def _listed(study: Study, rows: Rows, columns: list[str], k: int) -> list[str]:
         "weight": lambda: number(_weights(final)[k], 3),
         "slack": lambda: number(final.slack_[row], 3),
     }
-    assert rows.frame is not None  # the caller looked
-    values = [value_text(rows.frame[name].iloc[row], 30) for name in _best(study, _VALUES)]
+    assert rows.frame is not None  # the caller checked
+    values = [study.words.value(rows.frame[name].iloc[row], 30) for name in _best(study, _VALUES)]
     return [rows.labels[row], *(cells[column]() for column in columns), *values]

@@ -1,18 +1,18 @@
-"""How to make this again: versions, seed, and the Python lines."""
+"""How to reproduce the model: versions, seed, and the Python lines."""
 
 from __future__ import annotations
 
 import platform
 import re
 from datetime import date
-from importlib import metadata
+from importlib import import_module, metadata
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from maxmargin.kernels import Kernel
-from maxmargin.reports.blocks import Code, Facts, Heading, Section, Text
+from maxmargin.reports.blocks import CodeBlock, Facts, Heading, Section, Text
 from maxmargin.reports.study import Study
 
 _PACKAGES = ("maxmargin", "numpy", "scipy", "scikit-learn", "pandas", "numba")
@@ -23,10 +23,12 @@ def reproduce(study: Study) -> Section:
     say = study.say
     facts = [("Python", platform.python_version())]
     facts += [(name, metadata.version(name)) for name in _PACKAGES]
+    if study.model_file:
+        facts.insert(0, (say("reproduce.model_file"), study.model_file))
     facts += [(say("reproduce.seed"), str(study.seed)), (say("reproduce.date"), date.today().isoformat())]
-    blocks: list[Any] = [Text(say("reproduce.text")), Code(python_lines(study))]
+    blocks: list[Any] = [Text(say("reproduce.text")), CodeBlock(python_lines(study))]
     if study.command:
-        blocks = [Text(say("reproduce.command")), Code(study.command), *blocks]
+        blocks = [Text(say("reproduce.command")), CodeBlock(study.command), *blocks]
     return Section(
         "reproduce", say("reproduce.title"), [*blocks, Heading(say("reproduce.versions")), Facts(facts)]
     )
@@ -48,6 +50,8 @@ def _call(study: Study) -> str:
         options.insert(0, "training=(X_train, y_train)")
     elif study.held_out:
         options.insert(0, "held_out=True")
+    if study.threshold is not None:
+        options.append(f"threshold={study.threshold!r}")
     if study.seed:
         options.append(f"random_state={study.seed}")
     rows = "X_test, y_test" if study.held_out else "X, y"
@@ -84,9 +88,7 @@ def _imports(model: Any) -> list[str]:
 
 
 def _public_module(kind: type) -> str:
-    """The module a user imports from: without the private parts of the path."""
-    parts = kind.__module__.split(".")
-    if parts[0] == "maxmargin":
-        return ".".join(parts[:2])
-    public = [part for part in parts if not part.startswith("_")]
-    return ".".join(public)
+    """The module a user imports from: the shortest public path that offers the class."""
+    parts = [part for part in kind.__module__.split(".") if not part.startswith("_")]
+    paths = [".".join(parts[:k]) for k in range(2, len(parts) + 1)]
+    return next((path for path in paths if hasattr(import_module(path), kind.__name__)), paths[-1])

@@ -1,4 +1,4 @@
-"""The bins of a variable: how many rows, and how many events."""
+"""Pictures of scorecards: the bins of a variable, and variables by information value."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ import numpy as np
 import pandas as pd
 
 from maxmargin.base.parameters import check_choice
-from maxmargin.displays.drawing.roles import NEUTRAL, POSITIVE
-from maxmargin.displays.drawing.style import axes, shortened
+from maxmargin.displays.drawing.style import GREY, NEUTRAL, OKABE_ITO, POSITIVE, axes, shortened
+from maxmargin.scorecards import iv_table
 from maxmargin.scorecards.binning import binning_of
 
 _LINES = {"event_rate": "event rate", "woe": "weight of evidence"}
+_READING = {
+    "useless": GREY,
+    "weak": OKABE_ITO[4],
+    "medium": OKABE_ITO[0],
+    "strong": OKABE_ITO[2],
+    "suspicious": OKABE_ITO[5],
+}
 
 
 @dataclass
@@ -65,9 +72,52 @@ class BinDisplay:
         twin = ax.twinx()
         values, k = self.table[self.line], self.n_regular
         twin.plot(places[:k], values[:k], color=POSITIVE, marker="o")
-        # special and missing bins have no place in the order, so no line leads to them
+        # special and missing bins have no place in the order, so they are not joined by a line
         twin.plot(places[k:], values[k:], color=POSITIVE, marker="D", linestyle="none")
         named = f" (event: {self.event})" if self.line == "event_rate" else ""
         twin.set_ylabel(_LINES[self.line] + named, color=POSITIVE)
         self.ax_, self.line_ax_, self.figure_ = ax, twin, ax.figure
+        return self
+
+
+@dataclass
+class IVDisplay:
+    """Bars for the information value of the variables, coloured by its interpretation.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from maxmargin.displays import IVDisplay
+    >>> from maxmargin.scorecards import information_value
+    >>> X = pd.DataFrame({"home": ["r", "r", "r", "o", "o", "o"]})
+    >>> IVDisplay.from_result(information_value(X, [1, 1, 0, 1, 0, 0])).table["reading"].tolist()
+    ['strong']
+    """
+
+    table: pd.DataFrame
+
+    @classmethod
+    def from_result(cls, table: pd.DataFrame) -> Self:
+        """From the table of ``information_value``."""
+        return cls(table=table)
+
+    @classmethod
+    def from_estimator(cls, model: Any) -> Self:
+        """From a fitted `Binning` or a model that holds one (WOEEncoder, IVSelector, Scorecard)."""
+        return cls(table=iv_table(binning_of(model)))
+
+    def plot(self, ax: Any = None, *, max_variables: int = 30) -> Self:
+        """Draw the best ``max_variables`` on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
+        ax = axes(ax)
+        shown = self.table.head(max_variables).iloc[::-1]
+        places = np.arange(len(shown))
+        bars = ax.barh(places, shown["iv"], color=[_READING[word] for word in shown["reading"]])
+        ax.bar_label(bars, labels=shown["reading"], padding=3, fontsize="small")
+        ax.set_yticks(places, [shortened(name) for name in shown["variable"]])
+        ax.margins(x=0.15)
+        ax.set_xlabel("information value")
+        hidden = len(self.table) - len(shown)
+        if hidden:
+            ax.set_title(f"{hidden} further variables are not shown", fontsize="small")
+        self.ax_, self.figure_ = ax, ax.figure
         return self

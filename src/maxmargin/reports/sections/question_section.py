@@ -1,30 +1,33 @@
-"""What was asked."""
+"""The question, the model, and the rows on which it is judged."""
 
 from __future__ import annotations
 
-from maxmargin.reports.blocks import Points, Section, Text
-from maxmargin.reports.numbers import value_text
+from maxmargin.reports.blocks import BulletList, Section, Text
 from maxmargin.reports.study import Study
 
 
-def asked(study: Study) -> Section:
-    """The question, the target, the way to the answer, and on which rows it is judged."""
+def question(study: Study) -> Section:
+    """The question, the target, how the model was chosen, and on which rows it is judged."""
     say = study.say
     blocks: list[object] = [Text(study.question)] if study.question else []
     points = [_task(study), _family(study)]
-    if study.subject.tuning is not None:
-        tuning = study.subject.tuning
+    tuning = study.subject.tuning
+    if tuning is not None:
         points.append(
             say(
                 "asked.tuned",
                 cells=len(tuning.table),
                 folds=tuning.folds.shape[1],
-                names=", ".join(tuning.params[0]),
+                names=", ".join(study.words.option(name) for name in tuning.params[0]),
                 measure=study.words.measure(tuning.measure),
             )
         )
     points.append(_judged(study))
-    return Section("asked", say("asked.title"), [*blocks, Points(points)])
+    if study.threshold is not None:
+        threshold = study.words.number(study.threshold, 3)
+        positive = study.evaluation.confusion.positive
+        points.append(say("asked.threshold", threshold=threshold, positive=positive))
+    return Section("asked", say("asked.title"), [*blocks, BulletList(points)])
 
 
 def _task(study: Study) -> str:
@@ -43,7 +46,7 @@ def _family(study: Study) -> str:
     kernel = getattr(study.subject.final, "kernel_", None)
     if kernel is None:
         return study.say("asked.model", model=model)
-    return study.say("asked.kernel", model=model, kernel=value_text(str(kernel), 120))
+    return study.say("asked.kernel", model=model, kernel=study.words.value(str(kernel), 120))
 
 
 def _judged(study: Study) -> str:

@@ -1,0 +1,115 @@
+"""Files that commands write: their names, and how they are kept safe."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shlex
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import maxmargin as mm
+from maxmargin.base.whole_files import check_writable, whole_file
+from maxmargin.cli.columns import Prepared
+from maxmargin.cli.measures_and_rules import DecisionRule
+from maxmargin.cli.options import FileOptions
+from maxmargin.cli.screen import Screen, UsageRefusal
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)*|[.,]\d+)([eE][-+]?\d+)?%?")
+
+
+def default_path(data: Path, middle: str, suffix: str) -> Path:
+    """A file beside the data: DATA.MIDDLE.SUFFIX."""
+    name = data.name.removesuffix(".gz")
+    return data.with_name(f"{name.removesuffix(Path(name).suffix)}.{middle}{suffix}")
+
+
+def check_outputs(*paths: Path | None, force: bool) -> None:
+    """Refuse places that cannot be written, and files that exist, before the work begins."""
+    for path in paths:
+        if path is None:
+            continue
+        try:
+            check_writable(path, overwrite=force)
+        except FileExistsError:
+            raise UsageRefusal(
+                "{path} exists: --force overwrites it, or give another name.", path=path
+            ) from None
+        except FileNotFoundError:
+            raise UsageRefusal(
+                "the folder {path} does not exist: create it first.", path=path.parent
+            ) from None
+        except IsADirectoryError:
+            raise UsageRefusal("{path} is a folder: give the name of a file.", path=path) from None
+    given = [path.resolve() for path in paths if path is not None]
+    if len(set(given)) < len(given):
+        raise UsageRefusal("two outputs have the same name: {path}.", path=given[-1])
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Writes the files of one run, which all carry the same run number."""
+
+    files: FileOptions
+    screen: Screen
+    run: str = field(default_factory=lambda: secrets.token_hex(4))
+
+    def csv(self, table: pd.DataFrame, path: Path, *, label: str = "saved", **options: Any) -> None:
+        """A table as CSV."""
+        with whole_file(path, overwrite=self.files.force) as file:
+            file.write(self.csv_text(table, **options))
+        self.screen.line(label, "{path}", path=path)
+
+    def csv_text(self, table: pd.DataFrame, **options: Any) -> str:
+        safe = table if self.files.raw_csv else without_formulas(table)
+        return str(safe.to_csv(**{"index": False, "lineterminator": "\n", **options}))
+
+    def picture(self, figure: Any, path: Path) -> None:
+        """A figure as .png, .svg or .pdf."""
+        kind = path.suffix.lower().removeprefix(".") or "png"
+        with whole_file(path, "wb", overwrite=self.files.force) as file:
+            figure.savefig(file, format=kind, dpi=130, bbox_inches="tight")
+        self.screen.line("picture", "{path}", path=path)
+
+    def model(
+        self, model: Any, data: Prepared, path: Path, *, report: Path | None, rule: DecisionRule | None
+    ) -> None:
+        """A model file that knows its columns, its data, its command and its report."""
+        notes = {
+            "schema": data.schema.as_dict(),
+            "data": str(data.source),
+            "command": command_line(),
+            "run": self.run,
+            "report": None if report is None else str(report),
+            "rule": None if rule is None else {"positive": rule.positive, "threshold": rule.threshold},
+        }
+        check_outputs(path, force=self.files.force)
+        mm.save(model, path, notes=notes)
+        self.screen.line("saved", "{path}", path=path)
+        self.screen.tell(model=path, run=self.run)
+
+
+def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with ' before text that a spreadsheet would run as a formula; numbers stay as they are."""
+    safe = table.rename(columns=_safe, index=_safe)
+    for j, kind in enumerate(safe.dtypes):
+        if kind.kind == "O" or isinstance(kind, pd.StringDtype | pd.CategoricalDtype):
+            safe.isetitem(j, safe.iloc[:, j].astype(object).map(_safe).to_numpy())
+    return safe
+
+
+def _safe(value: Any) -> Any:
+    """The value, with ' before a text that starts like a formula and is not a number."""
+    if not isinstance(value, str) or not value.startswith(_FORMULA) or _NUMBER.fullmatch(value):
+        return value
+    return f"'{value}"
+
+
+def command_line() -> str:
+    """The command as it was typed."""
+    return shlex.join(["maxmargin", *sys.argv[1:]])

@@ -1,0 +1,112 @@
+"""A model file together with what it says about its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder
+
+import maxmargin as mm
+from maxmargin.cli.column_kinds import ColumnKind
+from maxmargin.cli.columns import Schema, rows_for
+from maxmargin.cli.measures_and_rules import DecisionRule
+from maxmargin.cli.options import ReadingOptions
+from maxmargin.cli.reading import read_table
+from maxmargin.cli.screen import ExitCode, Refusal, Screen
+from maxmargin.io import about as read_about
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A loaded model, its columns, and the description in its file."""
+
+    path: Path
+    model: Any
+    schema: Schema
+    about: dict[str, Any]
+
+    @classmethod
+    def of(cls, path: Path) -> SavedModel:
+        """Load a model file of the command line, or say why not."""
+        said = about(path)
+        schema = Schema.of(said.get("notes", {}), path)
+        return cls(path, mm.load(path), schema, said)
+
+    @property
+    def classes(self) -> list[Any]:
+        return list(getattr(self.model, "classes_", []))
+
+    @property
+    def rule(self) -> DecisionRule | None:
+        """The threshold that was chosen when the model was fitted."""
+        given = self.about.get("notes", {}).get("rule")
+        if not given:
+            return None
+        positive = next((label for label in self.classes if str(label) == str(given["positive"])), None)
+        return None if positive is None else DecisionRule(positive, float(given["threshold"]))
+
+    def rows(self, data: Path, reading: ReadingOptions, screen: Screen) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """A new table, and the model's columns from it."""
+        reading = replace(reading, missing=[*self.schema.missing, *reading.missing])
+        as_text = [column.name for column in self.schema.used if column.decimal]
+        table = read_table(data, reading, screen, as_text)
+        rows = rows_for(self.path, self.schema, table, data, screen)
+        if not self._fills_gaps():
+            self._check_gaps(rows, data)
+        self._say_unseen(rows, screen)
+        return table, rows
+
+    def _fills_gaps(self) -> bool:
+        return isinstance(self.model, mm.Scorecard) or any(
+            isinstance(step, SimpleImputer) for step in steps_of(self.model)
+        )
+
+    def _check_gaps(self, rows: pd.DataFrame, data: Path) -> None:
+        gaps = rows[self.schema.made(ColumnKind.NUMBER)].isna()
+        if gaps.any().any():
+            name = gaps.any().idxmax()
+            raise Refusal(
+                "{data}: {name!r} is missing in row {row}, and the model was fitted on a table without "
+                "missing values: fill it in.",
+                data=data,
+                name=name,
+                row=int(gaps[name].to_numpy().argmax()) + 1,
+            )
+
+    def _say_unseen(self, rows: pd.DataFrame, screen: Screen) -> None:
+        names = self.schema.made(ColumnKind.CATEGORY)
+        for step in steps_of(self.model):
+            if not isinstance(step, OneHotEncoder) or not hasattr(step, "categories_"):
+                continue
+            for name, known in zip(names, step.categories_, strict=True):
+                unseen = rows[name].notna() & ~rows[name].isin(list(known))
+                if unseen.any():
+                    screen.note(
+                        "{n} rows have a value of {name!r} that the model has not seen, such as {label!r}.",
+                        n=int(unseen.sum()),
+                        name=name,
+                        label=rows.loc[unseen, name].iloc[0],
+                    )
+
+
+def about(path: Path) -> dict[str, Any]:
+    """What a model file says, or one line about why it cannot be read."""
+    if not path.exists():
+        raise Refusal("{path}: there is no such file.", ExitCode.MODEL, path=path)
+    if path.is_dir():
+        raise Refusal("{path} is a folder: give a model file.", ExitCode.MODEL, path=path)
+    return read_about(path)
+
+
+def steps_of(model: Any) -> Iterator[Any]:
+    """A model and all its steps, also inside others."""
+    yield model
+    for _, step in getattr(model, "steps", []):
+        yield from steps_of(step)
+    for _, step, _ in getattr(model, "transformers_", []):
+        yield from steps_of(step)

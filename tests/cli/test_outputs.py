@@ -1,0 +1,139 @@
+"""Output files: nothing is overwritten silently, a file is whole or absent, cells cannot run as formulas."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("typer")
+
+from maxmargin.cli.outputs import default_path, without_formulas  # typer is installed
+
+QUICK = ["--grid", "C=1", "--grid", "gamma=0.1", "--folds", "3"]
+
+
+def table(folder: Path, n: int = 60) -> Path:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 2))
+    y = np.where(x[:, 0] + 0.3 * rng.normal(size=n) > 0, "good", "bad")
+    rows = pd.DataFrame(x, columns=["a", "b"]).assign(
+        name=[f"={k}+1|cmd" for k in range(n)], delta=-x[:, 0], y=y
+    )
+    (folder / "data").mkdir()
+    rows.to_csv(folder / "data" / "credit.csv", index=False)
+    return folder / "data" / "credit.csv"
+
+
+def test_names_are_beside_the_data() -> None:
+    assert default_path(Path("x/a.b.csv.gz"), "svm", ".mm") == Path("x/a.b.svm.mm")
+    assert default_path(Path("a.parquet"), "scorecard", ".html") == Path("a.scorecard.html")
+
+
+def test_commands_do_not_replace_each_others_files(tmp_path: Path, run: Any, ask: Any) -> None:
+    data = table(tmp_path)
+    fitted = ask("fit", data, "-t", "y", *QUICK)
+    assert Path(fitted["model"]) == data.with_name("credit.svm.mm")
+    assert Path(fitted["report"]) == data.with_name("credit.svm.html")
+    before = {path: path.read_bytes() for path in data.parent.iterdir()}
+    card = ask("scorecard", data, "-t", "y")
+    assert Path(card["model"]) == data.with_name("credit.scorecard.mm")
+    for path, content in before.items():
+        assert path.read_bytes() == content
+    # the same command again keeps its files, and says how to replace them
+    refused = run("fit", data, "-t", "y", *QUICK, code=2)
+    assert "credit.svm.mm exists: --force overwrites it" in refused.stderr
+    for path, content in before.items():
+        assert path.read_bytes() == content
+    again = ask("fit", data, "-t", "y", *QUICK, "--force")
+    assert again["run"] != fitted["run"]
+    assert Path(again["model"]).read_bytes() != before[Path(fitted["model"])]
+
+
+def test_files_of_a_run_name_each_other(tmp_path: Path, ask: Any) -> None:
+    found = ask("fit", table(tmp_path), "-t", "y", *QUICK)
+    page = Path(found["report"]).read_text(encoding="utf-8")
+    assert f"credit.svm.mm ({found['run']})" in page
+    notes = ask("info", found["model"])["about"]["notes"]
+    assert notes["report"] == found["report"]
+    assert notes["run"] == found["run"]
+
+
+@pytest.mark.parametrize("words", [["-o", "m.mm", "--report", "m.mm"], ["-o", "."]])
+def test_impossible_outputs_are_refused_before_the_work(tmp_path: Path, run: Any, words: list[str]) -> None:
+    data = table(tmp_path)
+    refused = run("fit", data, "-t", "y", *QUICK, *words, code=2)
+    assert "same name" in refused.stderr or "is a folder" in refused.stderr
+    assert [path.name for path in data.parent.iterdir()] == ["credit.csv"]
+
+
+# -- formulas ------------------------------------------------------------------------------------------------
+
+
+def test_formulas_are_defused_and_numbers_are_not() -> None:
+    values = ["=1+1", "+cmd", "-3.5", "-3,5", "@SUM(A1)", "\tx", "-", "plain", "+34", "-1e-5", None]
+    given = pd.DataFrame({"=head": values, "n": np.arange(11) - 5.0})
+    safe = without_formulas(given)
+    assert list(safe.columns) == ["'=head", "n"]
+    expected = ["'=1+1", "'+cmd", "-3.5", "-3,5", "'@SUM(A1)", "'\tx", "'-", "plain", "+34", "-1e-5"]
+    assert safe["'=head"].tolist()[:-1] == expected
+    assert safe["n"].tolist() == given["n"].tolist()
+    assert given["=head"][0] == "=1+1"  # the table itself is not changed
+
+
+def test_predictions_carry_no_formulas(tmp_path: Path, run: Any, ask: Any) -> None:
+    data = table(tmp_path)
+    model = ask("fit", data, "-t", "y", *QUICK, "--no-report")["model"]
+    words = ["predict", model, data, "--keep", "name", "--keep", "delta", "--scores"]
+    lines = run(*words).stdout.splitlines()
+    assert lines[1].startswith("'=0+1|cmd,")
+    deltas = pd.read_csv(data)["delta"]
+    assert [float(line.split(",")[1]) for line in lines[1:]] == deltas.tolist()
+    assert run(*words, "--raw-csv").stdout.splitlines()[1].startswith("=0+1|cmd,")
+
+
+# -- full disks ----------------------------------------------------------------------------------------------
+
+LIMITED = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+from maxmargin.cli import main
+import maxmargin.cli.commands.fit_command, maxmargin.cli.commands.predict_command
+size = int(sys.argv.pop(1))
+sys.dont_write_bytecode = True
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no limits on the size of files there")
+def test_a_full_disk_leaves_the_old_files(tmp_path: Path, ask: Any) -> None:
+    data = table(tmp_path)
+    model = Path(ask("fit", data, "-t", "y", *QUICK)["model"])
+    out = tmp_path / "out.csv"
+    out.write_text("old\n")
+    kept = {path: path.read_bytes() for path in [*data.parent.iterdir(), out]}
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "/nonexistent", "NUMBA_DISABLE_JIT": "0"}
+    for words in (
+        ["predict", model, data, "-o", out, "--force"],
+        ["fit", data, "-t", "y", "--model", "fisher", "-o", model, "--report", model.with_suffix(".html"),
+         "--force"],
+    ):  # fmt: skip
+        command = [sys.executable, "-c", LIMITED, "1000", *map(str, words), "--json"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, check=False, env=environment
+        )
+        assert done.returncode == 1, done.stderr
+        assert "File too large" in json.loads(done.stdout)["error"]
+        for path, content in kept.items():
+            assert path.read_bytes() == content
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == sorted(
+        path.name for path in kept
+    )

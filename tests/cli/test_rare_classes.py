@@ -1,0 +1,136 @@
+"""Rare classes: the criterion, class weights, thresholds, costs and the baseline; cautions everywhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("typer")
+
+import maxmargin as mm
+from maxmargin.cli.measures_and_rules import cheapest_rule  # typer is installed
+
+QUICK = ["--grid", "C=0.1,1,10", "--grid", "gamma=0.1,0.5", "--folds", "4", "--no-report"]
+
+
+def test_a_rare_class_is_found_by_default(rare: Path, ask: Any, run: Any) -> None:
+    found = ask("fit", rare, "-t", "policy", "--positive", "yes", *QUICK)
+    assert found["tuning"]["measure"] == "balanced error"
+    assert any("is rare (30 of 500 rows)" in note and "balanced error" in note for note in found["notes"])
+    assert any("same total weight" in note for note in found["notes"])
+    assert found["evaluation"]["sensitivity"]["value"] > 0.5
+    assert found["baseline"] == {"class": "no", "accuracy": pytest.approx(0.936, abs=0.01)}
+    # the plain error without weights is one option away
+    words = ["--scoring", "error", "--class-weight", "none", "--force"]
+    plain = ask("fit", rare, "-t", "policy", "--positive", "yes", *QUICK, *words)
+    assert plain["tuning"]["measure"] == "error"
+    assert plain["evaluation"]["sensitivity"]["value"] < found["evaluation"]["sensitivity"]["value"]
+    shown = run("fit", rare, "-t", "policy", *QUICK, "--force").stdout
+    accuracy = f"{found['baseline']['accuracy']:.4g}"
+    assert f"baseline   accuracy {accuracy} by always predicting 'no', the largest class" in shown
+
+
+@pytest.mark.parametrize(
+    ("scoring", "measure"), [("auc", "1 - AUC"), ("f1", "1 - F1"), ("balanced-error", "balanced error")]
+)
+def test_scoring_on_tune_and_compare(rare: Path, ask: Any, scoring: str, measure: str) -> None:
+    words = ["-t", "policy", "--scoring", scoring, "--folds", "3"]
+    found = ask("tune", rare, *words, "--grid", "C=1,10", "--grid", "gamma=0.1")
+    assert found["tuning"]["measure"] == measure
+    assert 0 < found["tuning"]["error"] < 0.6
+    compared = ask("compare", rare, *words, "--only", "logistic")
+    assert compared["measure"] == measure
+    assert 0 < compared["families"][0]["error"] < 0.6
+
+
+def test_wrong_wishes_are_refused_by_name(rare: Path, run: Any) -> None:
+    fit = ["fit", rare, "-t", "policy"]
+    assert "--scoring mse does not fit classification" in run(*fit, "--scoring", "mse", code=2).stderr
+    assert "svm gives no probabilities" in run(*fit, "--scoring", "log-loss", code=2).stderr
+    weights = run(*fit, "--model", "fisher", "--class-weight", "balanced", code=2).stderr
+    assert "fisher takes no class weights" in weights
+    assert "write fp=NUMBER,fn=NUMBER" in run(*fit, "--cost", "fp=1", code=2).stderr
+    both = run(*fit, "--cost", "fp=1,fn=5", "--threshold", "0", code=2).stderr
+    assert "exclude each other" in both
+
+
+def test_the_threshold_is_kept_in_the_model_file(rare: Path, ask: Any, run: Any) -> None:
+    fit = ["fit", rare, "-t", "policy", "--positive", "yes", "--model", "logistic", "--grid", "C=1"]
+    found = ask(*fit, "--folds", "4", "--threshold", "0.2", "--no-report")
+    model = found["model"]
+    rows = pd.read_csv(rare)
+    score = mm.load(model).predict_proba(rows[["income", "age", "cars"]])[:, 1]
+    lines = run("predict", model, rare).stdout.splitlines()[1:]
+    assert lines == np.where(score >= 0.2, "yes", "no").tolist()
+    assert "threshold  0.2 (yes)" in run("info", model).stdout
+    counts = np.array(ask("evaluate", model, rare)["confusion"]["counts"])
+    assert counts.sum(axis=1)[1] == lines.count("yes")
+    words = ["--positive", "yes", "--threshold", "0.9"]
+    other = np.array(ask("evaluate", model, rare, *words)["confusion"]["counts"])
+    assert other.sum(axis=1)[1] == (score >= 0.9).sum()
+
+
+def test_the_cheapest_threshold(rare: Path, ask: Any) -> None:
+    fit = ["fit", rare, "-t", "policy", "--positive", "yes", "--model", "logistic", "--grid", "C=1"]
+    cheap = ask(*fit, "--folds", "4", "--cost", "fp=1,fn=20", "--no-report")["threshold"]["value"]
+    dear = ask(*fit, "--folds", "4", "--cost", "fp=20,fn=1", "--no-report", "--force")["threshold"]["value"]
+    assert cheap < dear  # missing a case is worse, so more rows are called positive
+
+
+def test_the_cheapest_rule_is_the_best_of_all_thresholds() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 2))
+    y = pd.Series(np.where(X[:, 0] + rng.normal(size=90) > 0.8, "b", "a"))
+    model = mm.LogisticRegression(C=1.0).fit(X, y)
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    cv = StratifiedKFold(5, shuffle=True, random_state=0)
+    score = cross_val_predict(model, X, y, cv=cv, method="predict_proba")[:, 1]
+    for costs in ((1.0, 1.0), (1.0, 7.0), (3.0, 1.0), (1.0, 0.0)):
+        rule, cost = cheapest_rule(model, X, y, "b", costs, folds=5, seed=0)
+
+        def price(t: float, costs: tuple[float, float] = costs) -> float:
+            positive = score >= t
+            return float(np.mean(costs[0] * (positive & (y == "a")) + costs[1] * (~positive & (y == "b"))))
+
+        assert price(rule.threshold) == pytest.approx(cost)
+        assert cost == pytest.approx(min(price(t) for t in [-1.0, *score, 2.0]))
+
+
+def test_cautions_reach_the_terminal_and_json(tmp_path: Path, ask: Any, run: Any) -> None:
+    """A leak, repeated rows, hidden zeros and a grid edge in one table."""
+    rng = np.random.default_rng(1)
+    n = 200
+    y = np.where(rng.random(n) < 0.5, "sick", "well")
+    rows = pd.DataFrame(
+        {
+            "glucose": np.where(rng.random(n) < 0.06, 0.0, rng.normal(120, 15, n).round(1)),
+            "outcome_code": (y == "sick") * 2.0 + rng.normal(0, 0.01, n),
+            "dose": rng.normal(size=n),
+            "y": y,
+        }
+    )
+    rows = pd.concat([rows, rows[:60]])
+    rows.to_csv(tmp_path / "clinic.csv", index=False)
+    words = ["fit", "clinic.csv", "-t", "y", "--grid", "C=1,2,4", "--grid", "gamma=0.1", "--folds", "3"]
+    found = ask(*words, "--no-report")
+    kinds = {caution["kind"]: caution for caution in found["cautions"]}
+    assert {"leak", "repeated", "zeros", "edge"} <= set(kinds)
+    assert kinds["leak"]["serious"]
+    assert "outcome_code" in kinds["leak"]["what"]
+    assert "--na glucose=0" in kinds["zeros"]["remedy"]
+    shown = " ".join(run(*words, "--force").stdout.split())
+    for caution in found["cautions"]:
+        assert caution["what"] in shown
+    page = (tmp_path / "clinic.svm.html").read_text(encoding="utf-8")
+    assert kinds["zeros"]["what"] in page
+    # the remedy works
+    mended = ask(*words, "--no-report", "--force", "--na", "glucose=0")
+    assert mended["data"]["missing"]["glucose"] == int((rows["glucose"] == 0).sum())
+    assert "zeros" not in {caution["kind"] for caution in mended["cautions"]}
+    assert json.dumps(found)

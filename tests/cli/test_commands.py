@@ -175,7 +175,8 @@ def test_tune_writes_table_and_picture(folder: Path) -> None:
         "tune", "iris.csv", "-t", "species", *SMALL, "-o", "cells.csv", "--picture", "cells.png", "--top", "1"
     )
     assert "best 1 of 2 cells" in shown.stdout
-    assert list(pd.read_csv("cells.csv").columns) == ["C", "gamma", "error", "dispersion", "seconds"]
+    columns = ["C", "gamma", "error", "dispersion", "seconds", "status"]
+    assert list(pd.read_csv("cells.csv").columns) == columns
     assert Path("cells.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -244,7 +245,6 @@ def test_scorecard(folder: Path) -> None:
         "default",
         "--positive",
         "yes",
-        "--round",
         "--points",
         "card.csv",
     ]

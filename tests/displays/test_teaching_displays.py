@@ -142,7 +142,7 @@ def test_a_trace_step_by_step():
     with pytest.raises(ValueError, match="no steps of machine 3"):
         displays.ConvergenceDisplay.from_result(model.trace_, machine=3)
     linear = mm.LinearSVC().fit(X, y)
-    with pytest.raises(TypeError, match="not a kernel machine"):
+    with pytest.raises(TypeError, match="no dual problem"):
         displays.ConvergenceDisplay.from_estimator(linear, X, y)
 
 

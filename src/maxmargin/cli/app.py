@@ -53,14 +53,15 @@ def parameters_of(group: type, given: Any = None) -> Iterator[Parameter]:
 
     ``given`` is an instance that holds the defaults; without it they are those of the class.
     """
-    hints = get_type_hints(group, include_extras=True)
+    hints = get_type_hints(group)
     for part in fields(group):
         default = getattr(given, part.name) if given is not None else _default(part)
         kind = hints[part.name]
         if is_dataclass(kind):
             yield from parameters_of(kind, None if default is Parameter.empty else default)  # type: ignore[arg-type]  # a class
         else:
-            yield Parameter(part.name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            annotation = Annotated[kind, part.metadata["typer"]]  # type: ignore[valid-type]  # for Typer
+            yield Parameter(part.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _default(part: Any) -> Any:

@@ -97,6 +97,24 @@ class TableColumn:
             for part in self.parts
         }
 
+    @property
+    def converted(self) -> bool:
+        """Is the column more than numbers or categories as they are?"""
+        return self.kind not in (ColumnKind.NUMBER, ColumnKind.CATEGORY) or bool(self.decimal)
+
+    @property
+    def use(self) -> str:
+        """What is done to the column."""
+        if self.kind is ColumnKind.DROP:
+            return f"left out: {self.why}"
+        if self.kind is ColumnKind.DATE:
+            form = _DATES.get(self.form, self.form) or "as stored"
+            return f"dates ({form}), used as {', '.join(self.parts)}"
+        if self.kind is ColumnKind.TEXT:
+            parts = "groups of three symbols" if self.symbols else "words"
+            return f"text, used as {parts} weighted by TF-IDF"
+        return f"numbers with '{self.decimal}' before the decimals" if self.decimal else self.kind.value
+
     def values(self, column: pd.Series) -> dict[str, pd.Series]:
         """The columns that the model gets, from this column of a table."""
         if self.kind is ColumnKind.NUMBER:
@@ -117,10 +135,8 @@ class TableColumn:
                 value for value in column.dropna() if as_dates(pd.Series([value]), self.form) is None
             )
             raise Refusal(
-                "column {name!r} holds {value!r}, which is not a date like the others ({form}).",
-                name=self.name,
-                value=str(wrong)[:30],
-                form=_DATES.get(self.form, self.form),
+                f"column {self.name!r} holds {str(wrong)[:30]!r}, which is not a date like the others "
+                f"({_DATES.get(self.form, self.form)})."
             )
         made = {
             "days": (dates - _EPOCH) / pd.Timedelta(days=1),
@@ -179,9 +195,8 @@ def _wished(column: pd.Series, wish: str, decimal: str) -> TableColumn:
         form = form or date_form(column)
         if not form or as_dates(column, form) is None:
             raise Refusal(
-                "column {name!r} does not hold dates of one known form: give it, such as "
-                "--columns {name}=date:%d/%m/%Y.",
-                name=name,
+                f"column {name!r} does not hold dates of one known form: give it, such as --columns "
+                f"{name}=date:%d/%m/%Y."
             )
     if kind == ColumnKind.DATE:
         return dates_of(column, form)
@@ -252,20 +267,15 @@ def decimal_mark(column: pd.Series, decimal: str) -> str | None:
     if shares[mark] < 1.0:
         wrong = texts[~texts.map(lambda t: bool(_PATTERNS[mark].fullmatch(t))).astype(bool)]
         raise Refusal(
-            "column {name!r} holds numbers except {value!r} in row {row} ({n} such values): correct the "
-            "value, or use --na or --categorical {name}.",
-            name=column.name,
-            value=str(wrong.iloc[0])[:30],
-            row=int(wrong.index[0]) + 1,
-            n=len(wrong),
+            f"column {column.name!r} holds numbers except {str(wrong.iloc[0])[:30]!r} in row "
+            f"{int(wrong.index[0]) + 1} ({len(wrong)} such values): correct the value, or use --na or "
+            f"--categorical {column.name}."
         )
     signs = {sign for text in texts.unique() for sign in re.findall(_CURRENCY, text)}
     if len(signs) > 1:
         raise Refusal(
-            "column {name!r} holds several currencies ({signs}): convert them to one first, or leave the "
-            "column out with --drop {name}.",
-            name=column.name,
-            signs=", ".join(sorted(signs)),
+            f"column {column.name!r} holds several currencies ({', '.join(sorted(signs))}): convert them "
+            f"to one first, or leave the column out with --drop {column.name}."
         )
     return mark
 
@@ -282,11 +292,9 @@ def numbers(column: pd.Series, decimal: str = "") -> pd.Series:
     if lost.any():
         row = int(lost.argmax())
         raise Refusal(
-            "column {name!r} holds text ({value!r} in row {row}) where numbers are needed: correct it, or "
-            "treat the column as categories (--categorical {name}) when fitting.",
-            name=column.name,
-            value=str(column.iloc[row])[:30],
-            row=row + 1,
+            f"column {column.name!r} holds text ({str(column.iloc[row])[:30]!r} in row {row + 1}) where "
+            "numbers are needed: correct it, or treat the column as categories (--categorical "
+            f"{column.name}) when fitting."
         )
     _check_range(column, plain, values)
     return pd.Series(values, index=column.index, name=column.name)
@@ -310,9 +318,8 @@ def _number(value: Any, decimal: str) -> Any:
 def _check_range(column: pd.Series, plain: pd.Series, values: FloatArray) -> None:
     if np.isinf(values).any():
         raise Refusal(
-            "column {name!r} holds infinity in row {row}: correct it, or use --na inf.",
-            name=column.name,
-            row=int(np.flatnonzero(np.isinf(values))[0]) + 1,
+            f"column {column.name!r} holds infinity in row {int(np.flatnonzero(np.isinf(values))[0]) + 1}: "
+            "correct it, or use --na inf."
         )
     large = np.abs(values) > _WHOLE
     if large.any() and (
@@ -320,11 +327,8 @@ def _check_range(column: pd.Series, plain: pd.Series, values: FloatArray) -> Non
     ):
         row = int(np.flatnonzero(large)[0])
         raise Refusal(
-            "column {name!r} holds whole numbers too large to be exact ({value} in row {row}). If it is an "
-            "identifier, use --drop {name} or --categorical {name}.",
-            name=column.name,
-            value=column.iloc[row],
-            row=row + 1,
+            f"column {column.name!r} holds whole numbers too large to be exact ({column.iloc[row]} in row "
+            f"{row + 1}). If it is an identifier, use --drop {column.name} or --categorical {column.name}."
         )
 
 
@@ -381,18 +385,3 @@ def categories(column: pd.Series) -> pd.Series:
 def _category(value: Any) -> str:
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole else str(value)
-
-
-def described(column: TableColumn) -> tuple[str, dict[str, Any]]:
-    """What is done to a column: a sentence and its values."""
-    if column.kind is ColumnKind.DROP:
-        return "left out: {why}", {"why": column.why}
-    if column.kind is ColumnKind.DATE:
-        form = _DATES.get(column.form, column.form) or "as stored"
-        return "date ({form}), used as {parts}", {"form": form, "parts": ", ".join(column.parts)}
-    if column.kind is ColumnKind.NUMBER and column.decimal:
-        return "number written as text, with '{mark}' before the decimals", {"mark": column.decimal}
-    if column.kind is ColumnKind.TEXT:
-        how = "text: groups of three symbols" if column.symbols else "text: its words"
-        return f"{how}, weighted by TF-IDF", {}
-    return column.kind.value, {}

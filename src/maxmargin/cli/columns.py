@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from maxmargin.cli.column_kinds import ColumnKind, TableColumn, decimal_mark, described, numbers, recognised
+from maxmargin.cli.column_kinds import ColumnKind, TableColumn, decimal_mark, numbers, recognised
 from maxmargin.cli.options import Format, TableOptions, Task
 from maxmargin.cli.reading import LABEL, format_of, read_table
 from maxmargin.cli.screen import ExitCode, Refusal, Screen, UsageRefusal, listed
@@ -55,10 +54,9 @@ class Schema:
             return cls(columns=columns, missing=tuple(given.pop("missing", ())), **given)
         except (KeyError, TypeError, ValueError):
             raise Refusal(
-                "{path} was not written by this version of the command line and does not describe its "
+                f"{path} was not written by this version of the command line and does not describe its "
                 "columns: use it in Python, mm.load(...).predict(table).",
                 ExitCode.MODEL,
-                path=path,
             ) from None
 
 
@@ -109,9 +107,8 @@ def prepare(options: TableOptions, task: Task, screen: Screen, gaps: str = FILLE
     X = _model_columns(schema, table)
     if not X.shape[1]:
         raise Refusal(
-            "{path}: no column is left to learn from: {why}. --columns or --categorical can keep one.",
-            path=options.data,
-            why=_reasons(columns) or "there is only the target",
+            f"{options.data}: no column is left to learn from: "
+            f"{_reasons(columns) or 'there is only the target'}. --columns or --categorical can keep one."
         )
     data = Prepared(X, y, schema, options.data)
     _say(data, screen, gaps)
@@ -127,9 +124,8 @@ def _wishes(options: TableOptions, table: pd.DataFrame) -> dict[str, str]:
         name, _, kind = wish.rpartition("=")
         if not name or kind.partition(":")[0] not in list(ColumnKind):
             raise UsageRefusal(
-                "--columns {wish!r}: write COLUMN=KIND, where KIND is {kinds} or date:FORMAT.",
-                wish=wish,
-                kinds=", ".join(ColumnKind),
+                f"--columns {wish!r}: write COLUMN=KIND, where KIND is {', '.join(ColumnKind)} or "
+                "date:FORMAT."
             )
         wishes[name] = kind
     for name in wishes:
@@ -164,11 +160,11 @@ def _target_name(options: TableOptions, table: pd.DataFrame, screen: Screen) -> 
     if format_of(options.data, options.reading.form) is Format.LIBSVM:
         return LABEL
     if options.guess_target:
-        screen.note("the target is the last column, {name!r}.", name=table.columns[-1])
+        screen.note(f"the target is the last column, {table.columns[-1]!r}.")
         return str(table.columns[-1])
     raise UsageRefusal(
-        "say which column to predict with --target ({names}), or use --guess-target.",
-        names=listed([repr(name) for name in table.columns], 8),
+        f"say which column to predict with --target ({listed([repr(name) for name in table.columns], 8)}), "
+        "or use --guess-target."
     )
 
 
@@ -178,11 +174,9 @@ def known_column(name: str, table: pd.DataFrame, path: Path) -> None:
         return
     close = get_close_matches(name, list(table.columns), n=1)
     if close:
-        raise Refusal(
-            "{path} has no column {name!r}: did you mean {close!r}?", path=path, name=name, close=close[0]
-        )
+        raise Refusal(f"{path} has no column {name!r}: did you mean {close[0]!r}?")
     names = listed([repr(column) for column in table.columns], 8)
-    raise Refusal("{path} has no column {name!r}: it has {names}.", path=path, name=name, names=names)
+    raise Refusal(f"{path} has no column {name!r}: it has {names}.")
 
 
 def _target(
@@ -191,9 +185,9 @@ def _target(
     """The table without rows of unknown target, the target, and the task."""
     known = table[name].notna()
     if not known.any():
-        raise Refusal("the target {name!r} is missing in every row: choose another with --target.", name=name)
+        raise Refusal(f"the target {name!r} is missing in every row: choose another with --target.")
     if not known.all():
-        screen.note("{n} rows without a target are left out.", n=int((~known).sum()))
+        screen.note(f"{int((~known).sum())} rows without a target are left out.")
         table = table[known].reset_index(drop=True)
     column = table[name]
     words = pd.api.types.is_bool_dtype(column) or (
@@ -205,21 +199,14 @@ def _target(
     if task is Task.REGRESSION:
         if values is None:
             raise Refusal(
-                "the target {name!r} holds text, which is not a quantity: use --task classification.",
-                name=name,
+                f"the target {name!r} holds text, which is not a quantity: use --task classification."
             )
         if values.nunique() < 2:
-            raise Refusal(
-                "the target {name!r} is the same in every row: there is nothing to learn.", name=name
-            )
+            raise Refusal(f"the target {name!r} is the same in every row: there is nothing to learn.")
         return table, values, task
     labels = _labels(column) if values is None else _whole_labels(values)
     if labels.nunique() < 2:
-        raise Refusal(
-            "the target {name!r} has only one class ({label!r}): two are needed.",
-            name=name,
-            label=labels.iloc[0],
-        )
+        raise Refusal(f"the target {name!r} has only one class ({labels.iloc[0]!r}): two are needed.")
     return table, labels, task
 
 
@@ -255,28 +242,20 @@ def _say(data: Prepared, screen: Screen, gaps: str) -> None:
     schema = data.schema
     kinds = Counter(column.kind for column in schema.used)
     counts = ", ".join(f"{n} {screen.say(kind if n == 1 else _PLURALS[kind])}" for kind, n in kinds.items())
-    screen.line("data", "{path}: {n} rows; {counts}", path=data.source, n=len(data.X), counts=counts)
+    screen.line("data", f"{data.source}: {len(data.X)} rows; {counts}")
     if data.classifies:
         sizes = data.y.value_counts().sort_index()
         classes = listed([f"{label} {n}" for label, n in sizes.items()])
-        screen.line(
-            "target", "{name}: {k} classes ({classes})", name=schema.target, k=len(sizes), classes=classes
-        )
+        screen.line("target", f"{schema.target}: {len(sizes)} classes ({classes})")
     else:
         low, high = float(data.y.min()), float(data.y.max())
-        screen.line(
-            "target",
-            "{name}: a quantity from {low:.4g} to {high:.4g}",
-            name=schema.target,
-            low=low,
-            high=high,
-        )
+        screen.line("target", f"{schema.target}: a quantity from {low:.4g} to {high:.4g}")
     _say_conversions(schema, screen)
     missing = data.X.isna().sum()
     missing = missing[missing > 0]
     if len(missing):
         parts = listed([f"{name} ({n})" for name, n in missing.items()])
-        screen.note("missing values in {parts}: {gaps}.", parts=parts, gaps=screen.say(gaps))
+        screen.note(f"missing values in {parts}: {screen.say(gaps)}.")
     screen.tell(
         data={
             "path": data.source,
@@ -295,31 +274,20 @@ def _say(data: Prepared, screen: Screen, gaps: str) -> None:
 
 def _say_conversions(schema: Schema, screen: Screen) -> None:
     """A note for each reason to leave columns out and for each conversion."""
-
-    def noted(sentence: str, key: Callable[[TableColumn], Any], **values: Any) -> None:
-        groups: dict[Any, list[str]] = {}
-        for column in schema.columns:
-            if key(column):
-                groups.setdefault(key(column), []).append(column.name)
-        for what, names in groups.items():
-            screen.note(sentence, names=listed(names), what=screen.say(what), **values)
-
-    noted("left out {names}: {what}.", lambda column: column.why)
-    noted("{names}: numbers written as text, read with '{what}' before the decimals.", lambda c: c.decimal)
-    noted("{names}: dates, used as {what}.", lambda column: ", ".join(column.parts))
-    noted(
-        "{names}: text, used as {what} weighted by TF-IDF.",
-        lambda c: ("groups of three symbols" if c.symbols else "words") if c.kind is ColumnKind.TEXT else "",
-    )
+    groups: dict[tuple[str, str], list[str]] = {}
+    for column in schema.columns:
+        if column.converted:
+            groups.setdefault((column.why, column.use), []).append(column.name)
+    for (why, use), names in groups.items():
+        if why:
+            screen.note(f"left out {listed(names)}: {screen.say(why)}.")
+        else:
+            screen.note(f"{listed(names)}: {screen.say(use)}.")
 
 
 def say_columns(data: Prepared, screen: Screen) -> None:
     """What is done to every column, as a table."""
-    rows = []
-    for column in data.schema.columns:
-        sentence, values = described(column)
-        values = {key: screen.say(str(value)) for key, value in values.items()}
-        rows.append([column.name, screen.say(sentence, **values)])
+    rows = [[column.name, screen.say(column.use)] for column in data.schema.columns]
     screen.table(["column", "use"], rows, "what is done to each column")
     screen.tell(columns=[{"name": name, "use": use} for name, use in rows])
 
@@ -333,16 +301,11 @@ def rows_for(
     """The model's columns, from a new table."""
     lacking = [repr(column.name) for column in schema.used if column.name not in table.columns]
     if lacking:
-        raise Refusal(
-            "{data} has no {names}, which {model} was fitted on.",
-            data=data,
-            names=listed(lacking),
-            model=model_path.name,
-        )
+        raise Refusal(f"{data} has no {listed(lacking)}, which {model_path.name} was fitted on.")
     known = {column.name for column in schema.used} | {schema.target}
     unknown = [str(name) for name in table.columns if name not in known]
     if unknown:
-        screen.note("not used by the model: {names}.", names=listed(unknown))
+        screen.note(f"not used by the model: {listed(unknown)}.")
     return _model_columns(schema, table)
 
 
@@ -352,14 +315,12 @@ def target_for(schema: Schema, name: str, table: pd.DataFrame, data: Path, class
     column = table[name]
     if column.isna().any():
         raise Refusal(
-            "the target {name!r} is missing in {n} rows: leave them out first.",
-            name=name,
-            n=int(column.isna().sum()),
+            f"the target {name!r} is missing in {int(column.isna().sum())} rows: leave them out first."
         )
     if schema.task == Task.REGRESSION:
         values = target_numbers(column)
         if values is None:
-            raise Refusal("the target {name!r} holds text, and the model predicts a quantity.", name=name)
+            raise Refusal(f"the target {name!r} holds text, and the model predicts a quantity.")
         return values
     if np.asarray(classes).dtype.kind in "iuf":
         values = target_numbers(column)

@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from maxmargin.cli.options import (
-    DATA,
-    MODEL,
-    OUTPUT,
-    SEARCH,
-    Categories,
-    ClassWeight,
-    DataPath,
-    DecisionOptions,
-    Encoding,
-    FileOptions,
-    FoldOptions,
-    ModelOptions,
-    ModelPath,
-    Output,
-    Picture,
-    Positive,
-    ReadingOptions,
-    ScreenOptions,
-    SearchOptions,
-    Seed,
-    TableOptions,
-    Task,
-    TaskKind,
-    TestShare,
-    Weights,
-    argument,
-    option,
-    written,
-)
+from maxmargin.cli import options as o
+from maxmargin.cli.options import DATA, MODEL, OUTPUT, SEARCH, argument, group, option, written
 
 
 class Method(StrEnum):
@@ -60,7 +32,7 @@ class CommandOptions:
 
     examples: ClassVar[tuple[str, ...]] = ()
 
-    screen: ScreenOptions = field(default_factory=ScreenOptions)
+    screen: o.ScreenOptions = group(o.ScreenOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +41,8 @@ class DemoOptions(CommandOptions):
 
     examples = ("maxmargin demo",)
 
-    folder: Annotated[Path, argument("FOLDER", "Where to write.")] = Path("results/demo")
-    seed: Seed = 0
+    folder: Path = argument("FOLDER", "Where to write.", Path("results/demo"))
+    seed: int = o.seed_option()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,18 +55,16 @@ class FitOptions(CommandOptions):
         'maxmargin fit a.csv -t y --kernel "RBF(gamma=0.1)+Linear()" --grid C=1,10,100 --json',
     )
 
-    table: TableOptions
-    task: TaskKind = Task.AUTO
-    model: ModelOptions = field(default_factory=ModelOptions)
-    decision: DecisionOptions = field(default_factory=DecisionOptions)
-    search: SearchOptions = field(default_factory=SearchOptions)
-    test_share: TestShare = 0.25
-    output: Annotated[
-        Path | None, written("--output", "-o", help="Model file; DATA.MODEL.mm by default.")
-    ] = None
-    report: Annotated[Path | None, written("--report", help="Report; DATA.MODEL.html by default.")] = None
-    no_report: Annotated[bool, option(OUTPUT, "--no-report", help="Write no report.")] = False
-    files: FileOptions = field(default_factory=FileOptions)
+    table: o.TableOptions
+    task: o.Task = o.task_option()
+    model: o.ModelOptions = group(o.ModelOptions)
+    decision: o.DecisionOptions = group(o.DecisionOptions)
+    search: o.SearchOptions = group(o.SearchOptions)
+    test_share: float = o.share_option()
+    output: Path | None = written("--output -o", "Model file; DATA.MODEL.mm by default.")
+    report: Path | None = written("--report", "Report; DATA.MODEL.html by default.")
+    no_report: bool = option(OUTPUT, "--no-report", "Write no report.", False)
+    files: o.FileOptions = group(o.FileOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,14 +76,14 @@ class TuneOptions(CommandOptions):
         "maxmargin tune iris.csv -t species --grid C=0.1,1,10 --grid gamma=0.01,0.1 --picture grid.png",
     )
 
-    table: TableOptions
-    task: TaskKind = Task.AUTO
-    model: ModelOptions = field(default_factory=ModelOptions)
-    search: SearchOptions = field(default_factory=SearchOptions)
-    top: Annotated[int, option(OUTPUT, "--top", metavar="N", min=1, help="Cells to print.")] = 10
-    output: Output = None
-    picture: Picture = None
-    files: FileOptions = field(default_factory=FileOptions)
+    table: o.TableOptions
+    task: o.Task = o.task_option()
+    model: o.ModelOptions = group(o.ModelOptions)
+    search: o.SearchOptions = group(o.SearchOptions)
+    top: int = option(OUTPUT, "--top N", "Cells to print.", 10, min=1)
+    output: Path | None = written("--output -o", "All cells as CSV.")
+    picture: Path | None = written("--picture", "Errors as .png or .svg.")
+    files: o.FileOptions = group(o.FileOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,23 +95,19 @@ class SelectOptions(CommandOptions):
         "maxmargin select credit.csv -t default --method compare",
     )
 
-    table: TableOptions
-    task: TaskKind = Task.AUTO
-    method: Annotated[
-        Method,
-        option(
-            SEARCH,
-            "--method",
-            help="rfe removes the column with the smallest weight, again and again; sfs and sbs add or "
-            "remove by the error; relieff, fisher and su rank; cfs and l1 choose a set; compare runs all.",
-        ),
-    ] = Method.RFE
-    keep: Annotated[
-        int | None, option(SEARCH, "--keep", metavar="N", min=1, help="Columns to keep; half by default.")
-    ] = None
-    validation: FoldOptions = field(default_factory=FoldOptions)
-    output: Output = None
-    files: FileOptions = field(default_factory=FileOptions)
+    table: o.TableOptions
+    task: o.Task = o.task_option()
+    method: Method = option(
+        SEARCH,
+        "--method",
+        "rfe removes the column with the smallest weight, again and again; sfs and sbs add or remove by the "
+        "error; relieff, fisher and su rank; cfs and l1 choose a set; compare runs all.",
+        Method.RFE,
+    )
+    keep: int | None = option(SEARCH, "--keep N", "Columns to keep; half by default.", min=1)
+    validation: o.FoldOptions = group(o.FoldOptions)
+    output: Path | None = written("--output -o", "Ranks as CSV.")
+    files: o.FileOptions = group(o.FileOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,18 +119,13 @@ class PredictOptions(CommandOptions):
         "maxmargin predict credit.svm.mm new.csv --scores --keep id --output predictions.csv",
     )
 
-    model: ModelPath
-    data: DataPath
-    reading: ReadingOptions = field(default_factory=ReadingOptions)
-    scores: Annotated[bool, option(OUTPUT, "--scores", help="Add probabilities or decision values.")] = False
-    keep: Annotated[
-        list[str],
-        option(OUTPUT, "--keep", metavar="COLUMN", help="Column of DATA to repeat (repeat for more)."),
-    ] = field(default_factory=list)
-    output: Annotated[
-        Path | None, written("--output", "-o", help="CSV file; standard output by default.")
-    ] = None
-    files: FileOptions = field(default_factory=FileOptions)
+    model: Path = o.model_argument()
+    data: Path = o.data_argument()
+    reading: o.ReadingOptions = group(o.ReadingOptions)
+    scores: bool = option(OUTPUT, "--scores", "Add probabilities or decision values.", False)
+    keep: list[str] = option(OUTPUT, "--keep COLUMN", "Column of DATA to keep (can be repeated).", [])
+    output: Path | None = written("--output -o", "CSV file; standard output by default.")
+    files: o.FileOptions = group(o.FileOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,25 +137,15 @@ class EvaluateOptions(CommandOptions):
         "maxmargin evaluate credit.svm.mm test.csv --positive bad --threshold 0.3 --report test.html",
     )
 
-    model: ModelPath
-    data: DataPath
-    target: Annotated[
-        str | None,
-        option(
-            DATA, "--target", "-t", metavar="COLUMN", help="Column with the known target; the model knows it."
-        ),
-    ] = None
-    reading: ReadingOptions = field(default_factory=ReadingOptions)
-    positive: Positive = None
-    threshold: Annotated[
-        float | None,
-        option(
-            MODEL, "--threshold", metavar="SCORE", help="Score from which a row is predicted as positive."
-        ),
-    ] = None
-    seed: Seed = 0
-    report: Annotated[Path | None, written("--report", help="Report.")] = None
-    files: FileOptions = field(default_factory=FileOptions)
+    model: Path = o.model_argument()
+    data: Path = o.data_argument()
+    target: str | None = option(DATA, "--target -t COLUMN", "Column of the target, if its name changed.")
+    reading: o.ReadingOptions = group(o.ReadingOptions)
+    positive: str | None = o.positive_option()
+    threshold: float | None = option(MODEL, "--threshold SCORE", "Predict the positive class from here on.")
+    seed: int = o.seed_option()
+    report: Path | None = written("--report", "Report.")
+    files: o.FileOptions = group(o.FileOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,26 +154,22 @@ class ScorecardOptions(CommandOptions):
 
     examples = (
         "maxmargin scorecard credit.csv --target default --positive yes",
-        "maxmargin scorecard credit.csv -t default --min-iv 0.02 --round --points points.csv",
+        "maxmargin scorecard credit.csv -t default --min-iv 0.05 --points points.csv",
     )
 
-    table: TableOptions
-    positive: Positive = None
-    base_score: Annotated[float, option(MODEL, "--base-score", help="Score at the base odds.")] = 600.0
-    base_odds: Annotated[float, option(MODEL, "--base-odds", help="Odds of no event at that score.")] = 50.0
-    pdo: Annotated[float, option(MODEL, "--pdo", help="Points that double the odds.")] = 20.0
-    min_iv: Annotated[
-        float, option(MODEL, "--min-iv", min=0.0, help="Smallest information value of a column.")
-    ] = 0.02
-    round_points: Annotated[bool, option(MODEL, "--round", help="Whole points.")] = False
-    test_share: TestShare = 0.25
-    seed: Seed = 0
-    output: Annotated[
-        Path | None, written("--output", "-o", help="Model file; DATA.scorecard.mm by default.")
-    ] = None
-    points: Annotated[Path | None, written("--points", help="The points as CSV.")] = None
-    report: Annotated[Path | None, written("--report", help="Report.")] = None
-    files: FileOptions = field(default_factory=FileOptions)
+    table: o.TableOptions
+    positive: str | None = o.positive_option()
+    base_score: float = option(MODEL, "--base-score", "Score at the base odds.", 600.0)
+    base_odds: float = option(MODEL, "--base-odds", "Odds of no event at that score.", 50.0)
+    pdo: float = option(MODEL, "--pdo", "Points that double the odds.", 20.0)
+    min_iv: float = option(MODEL, "--min-iv", "Smallest information value of a column.", 0.02, min=0.0)
+    exact_points: bool = option(MODEL, "--exact-points", "Points with decimals.", False)
+    test_share: float = o.share_option()
+    seed: int = o.seed_option()
+    output: Path | None = written("--output -o", "Model file; DATA.scorecard.mm by default.")
+    points: Path | None = written("--points", "The points as CSV.")
+    report: Path | None = written("--report", "Report.")
+    files: o.FileOptions = group(o.FileOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,17 +181,14 @@ class CompareOptions(CommandOptions):
         "maxmargin compare houses.csv -t price --only svm --only ridge --folds 10",
     )
 
-    table: TableOptions
-    task: TaskKind = Task.AUTO
-    only: Annotated[
-        list[str],
-        option(MODEL, "--only", metavar="NAME", help="Model to run (repeat for more); all by default."),
-    ] = field(default_factory=list)
-    categories: Categories = Encoding.ONEHOT
-    class_weight: Weights = ClassWeight.AUTO
-    validation: FoldOptions = field(default_factory=lambda: FoldOptions(folds=5))
-    output: Output = None
-    files: FileOptions = field(default_factory=FileOptions)
+    table: o.TableOptions
+    task: o.Task = o.task_option()
+    only: list[str] = option(MODEL, "--only NAME", "Model to run (can be repeated); all by default.", [])
+    categories: o.Encoding = o.categories_option()
+    class_weight: o.ClassWeight = o.weight_option()
+    validation: o.FoldOptions = group(o.FoldOptions, folds=5)
+    output: Path | None = written("--output -o", "Table as CSV.")
+    files: o.FileOptions = group(o.FileOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,19 +203,15 @@ class KernelOptions(CommandOptions):
         "maxmargin kernel \"Spectrum(3, features='text')\" messages.tsv",
     )
 
-    expression: Annotated[str, argument("EXPRESSION", 'Kernel, such as "2*RBF(gamma=0.1)+Linear()".')]
-    data: DataPath
-    drop: Annotated[
-        list[str], option(DATA, "--drop", metavar="COLUMN", help="Leave this column out (repeat for more).")
-    ] = field(default_factory=list)
-    reading: ReadingOptions = field(default_factory=ReadingOptions)
-    raw: Annotated[bool, option(MODEL, "--raw", help="Do not standardise the columns first.")] = False
-    rows: Annotated[
-        int, option(SEARCH, "--rows", metavar="N", min=2, max=5000, help="Most rows to check.")
-    ] = 1000
-    seed: Seed = 0
-    picture: Picture = None
-    files: FileOptions = field(default_factory=FileOptions)
+    expression: str = argument("EXPRESSION", 'Kernel, such as "2*RBF(gamma=0.1)+Linear()".')
+    data: Path = o.data_argument()
+    drop: list[str] = option(DATA, "--drop COLUMN", "Leave this column out (can be repeated).", [])
+    reading: o.ReadingOptions = group(o.ReadingOptions)
+    raw: bool = option(MODEL, "--raw", "Do not standardise the columns first.", False)
+    rows: int = option(SEARCH, "--rows N", "Most rows to check.", 1000, min=2, max=5000)
+    seed: int = o.seed_option()
+    picture: Path | None = written("--picture", "Kernel matrix and spectrum as .png or .svg.")
+    files: o.FileOptions = group(o.FileOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,7 +220,7 @@ class InfoOptions(CommandOptions):
 
     examples = ("maxmargin info credit.svm.mm",)
 
-    model: ModelPath
+    model: Path = o.model_argument()
 
 
 COMMANDS: dict[str, type[CommandOptions]] = {

@@ -44,18 +44,13 @@ def tuning_measure(data: Prepared, wish: Scoring, positive: Any, screen: Screen)
             wish = Scoring.BALANCED_ERROR
             sizes = data.y.value_counts()
             screen.note(
-                "class {name} is rare ({n} of {all} rows): parameters are chosen by the balanced error, the "
-                "mean of the error rates of the classes (--scoring error for the plain error).",
-                name=sizes.idxmin(),
-                n=int(sizes.min()),
-                all=len(data.y),
+                f"class {sizes.idxmin()} is rare ({int(sizes.min())} of {len(data.y)} rows): parameters "
+                "are chosen by the balanced error, the mean of the error rates of the classes (--scoring "
+                "error for the plain error)."
             )
     if wish not in allowed:
         raise UsageRefusal(
-            "--scoring {wish} does not fit {task}: choose one of {allowed}.",
-            wish=wish,
-            task=data.schema.task,
-            allowed=", ".join(allowed),
+            f"--scoring {wish} does not fit {data.schema.task}: choose one of {', '.join(allowed)}."
         )
     two = len(data.classes) == 2
     if wish is Scoring.F1 and two:
@@ -79,10 +74,8 @@ def check_scores(family: Family, measure: TuningMeasure) -> None:
     needs = measure.scoring in ("neg_log_loss", "roc_auc_ovr")
     if needs and not hasattr(family.make(), "predict_proba"):
         raise UsageRefusal(
-            "{name} gives no probabilities, which {measure} needs here: use --model logistic, or another "
-            "--scoring.",
-            name=family.name,
-            measure=measure.name,
+            f"{family.name} gives no probabilities, which {measure.name} needs here: use --model logistic, "
+            "or another --scoring."
         )
 
 
@@ -94,7 +87,7 @@ def weighted(family: Family, data: Prepared, wish: ClassWeight, screen: Screen) 
         return family.make()
     able = "class_weight" in family.parameters
     if wish is ClassWeight.BALANCED and not able:
-        raise UsageRefusal("{name} takes no class weights: use another --model.", name=family.name)
+        raise UsageRefusal(f"{family.name} takes no class weights: use another --model.")
     if not able or (wish is ClassWeight.AUTO and not is_rare(data.y)):
         return family.make()
     if wish is ClassWeight.AUTO:
@@ -130,7 +123,7 @@ def scores(model: Any, X: TableLike, k: int) -> FloatArray:
 def check_two_classes(classes: list[Any], option: str) -> None:
     """Refuse a threshold where there are not two classes."""
     if len(classes) != 2:
-        raise UsageRefusal("{option} needs a target with two classes.", option=option)
+        raise UsageRefusal(f"{option} needs a target with two classes.")
 
 
 def parse_costs(text: str) -> tuple[float, float]:
@@ -141,7 +134,7 @@ def parse_costs(text: str) -> tuple[float, float]:
     except (KeyError, ValueError):
         fp = fn = -1.0
     if given or min(fp, fn) < 0 or fp + fn == 0 or not np.isfinite(fp + fn):
-        raise UsageRefusal("--cost {text!r}: write fp=NUMBER,fn=NUMBER, such as fp=1,fn=5.", text=text)
+        raise UsageRefusal(f"--cost {text!r}: write fp=NUMBER,fn=NUMBER, such as fp=1,fn=5.")
     return fp, fn
 
 

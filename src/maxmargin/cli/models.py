@@ -96,10 +96,7 @@ def chosen_family(data: Prepared, name: str) -> Family:
     known = families(data)
     if name not in known:
         raise UsageRefusal(
-            "there is no model {name!r} for {task}: choose one of {known}.",
-            name=name,
-            task=data.schema.task,
-            known=", ".join(known),
+            f"there is no model {name!r} for {data.schema.task}: choose one of {', '.join(known)}."
         )
     return known[name]
 
@@ -109,7 +106,7 @@ def with_kernel(family: Family, text: str | None, data: Prepared) -> Family:
     if text is None:
         return family
     if "kernel" not in family.parameters:
-        raise UsageRefusal("{name} has no kernel: use --model svm.", name=family.name)
+        raise UsageRefusal(f"{family.name} has no kernel: use --model svm.")
     kernel = _on_columns(parse(text), data)
 
     def without(grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -130,9 +127,8 @@ def _on_columns(kernel: Kernel, data: Prepared) -> Kernel:
         return kernel
     if len(data.texts) != 1:
         raise UsageRefusal(
-            "{kernel} needs the name of its column, such as features='text'; columns of text: {names}.",
-            kernel=repr(next(iter(strings.values()))),
-            names=listed(data.texts) or "none (--columns COLUMN=text makes one)",
+            f"{next(iter(strings.values()))!r} needs the name of its column, such as features='text'; "
+            f"columns of text: {listed(data.texts) or 'none (--columns COLUMN=text makes one)'}."
         )
     names = {f"{key}__features" if key else "features": data.texts[0] for key in strings}
     return kernel.with_params(**names)
@@ -191,8 +187,8 @@ def _encoder(data: Prepared, encoding: Encoding, positive: Any) -> Any:
         return OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     if len(data.classes) != 2:
         raise UsageRefusal(
-            "weight of evidence needs two classes, and the target has {n}: use --categories onehot.",
-            n=len(data.classes) or "numbers",
+            f"weight of evidence needs two classes, and the target has {len(data.classes) or 'numbers'}: "
+            "use --categories onehot."
         )
     return mm.WOEEncoder(mm.Binning(positive=positive), handle_unknown="neutral")
 
@@ -209,14 +205,9 @@ def grid_of(
         name, equals, values = wish.partition("=")
         name = name.strip()
         if not equals or not values.strip():
-            raise UsageRefusal("--grid {wish!r}: write NAME=VALUE,VALUE,..., such as C=0.1,1,10.", wish=wish)
+            raise UsageRefusal(f"--grid {wish!r}: write NAME=VALUE,VALUE,..., such as C=0.1,1,10.")
         if name not in family.parameters:
-            raise UsageRefusal(
-                "--grid {wish!r}: {family} has no parameter {name!r}.",
-                wish=wish,
-                family=family.name,
-                name=name,
-            )
+            raise UsageRefusal(f"--grid {wish!r}: {family.name} has no parameter {name!r}.")
         grid[name] = [_value(text) for text in values.split(",")]
     return {prefix + name: values for name, values in grid.items()} or None
 
@@ -244,9 +235,5 @@ def match_class(classes: Sequence[Any], text: str) -> Any:
     """The class that is written ``text``."""
     found = [label for label in classes if str(label) == text]
     if not found:
-        raise UsageRefusal(
-            "there is no class {name!r}: the classes are {known}.",
-            name=text,
-            known=", ".join(map(str, classes)),
-        )
+        raise UsageRefusal(f"there is no class {text!r}: the classes are {', '.join(map(str, classes))}.")
     return found[0]

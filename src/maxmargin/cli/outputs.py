@@ -37,18 +37,14 @@ def check_outputs(*paths: Path | None, force: bool) -> None:
         try:
             check_writable(path, overwrite=force)
         except FileExistsError:
-            raise UsageRefusal(
-                "{path} exists: --force overwrites it, or give another name.", path=path
-            ) from None
+            raise UsageRefusal(f"{path} exists: --force overwrites it, or give another name.") from None
         except FileNotFoundError:
-            raise UsageRefusal(
-                "the folder {path} does not exist: create it first.", path=path.parent
-            ) from None
+            raise UsageRefusal(f"the folder {path.parent} does not exist: create it first.") from None
         except IsADirectoryError:
-            raise UsageRefusal("{path} is a folder: give the name of a file.", path=path) from None
+            raise UsageRefusal(f"{path} is a folder: give the name of a file.") from None
     given = [path.resolve() for path in paths if path is not None]
     if len(set(given)) < len(given):
-        raise UsageRefusal("two outputs have the same name: {path}.", path=given[-1])
+        raise UsageRefusal(f"two outputs have the same name: {given[-1]}.")
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class Outputs:
         """A table as CSV."""
         with whole_file(path, overwrite=self.files.force) as file:
             file.write(self.csv_text(table, **options))
-        self.screen.line(label, "{path}", path=path)
+        self.screen.line(label, str(path))
 
     def csv_text(self, table: pd.DataFrame, **options: Any) -> str:
         safe = table if self.files.raw_csv else without_formulas(table)
@@ -74,7 +70,7 @@ class Outputs:
         kind = path.suffix.lower().removeprefix(".") or "png"
         with whole_file(path, "wb", overwrite=self.files.force) as file:
             figure.savefig(file, format=kind, dpi=130, bbox_inches="tight")
-        self.screen.line("picture", "{path}", path=path)
+        self.screen.line("picture", str(path))
 
     def model(
         self, model: Any, data: Prepared, path: Path, *, report: Path | None, rule: DecisionRule | None
@@ -90,7 +86,7 @@ class Outputs:
         }
         check_outputs(path, force=self.files.force)
         mm.save(model, path, notes=notes)
-        self.screen.line("saved", "{path}", path=path)
+        self.screen.line("saved", str(path))
         self.screen.tell(model=path, run=self.run)
 
 

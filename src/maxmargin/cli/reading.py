@@ -39,11 +39,11 @@ def read_table(
     """
     form = format_of(path, reading.form)
     if not path.exists():
-        raise Refusal("{path}: there is no such file.", path=path)
+        raise Refusal(f"{path}: there is no such file.")
     if path.is_dir():
-        raise Refusal("{path} is a folder: give a file.", path=path)
+        raise Refusal(f"{path} is a folder: give a file.")
     if path.stat().st_size == 0:
-        raise Refusal("{path} is empty: give a table with a header line and at least one row.", path=path)
+        raise Refusal(f"{path} is empty: give a table with a header line and at least one row.")
     if form is Format.PARQUET:
         table = _read_parquet(path)
     elif form is Format.LIBSVM:
@@ -51,7 +51,7 @@ def read_table(
     else:
         table = _read_text(path, form, reading, screen, as_text)
     if not len(table):
-        raise Refusal("{path} has a header and no rows: give at least one row.", path=path)
+        raise Refusal(f"{path} has a header and no rows: give at least one row.")
     return _with_gaps(table, reading.missing)
 
 
@@ -63,9 +63,7 @@ def format_of(path: Path, form: Format) -> Format:
     known = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     if known is None:
         raise UsageRefusal(
-            "{path}: the file name does not say its format ({names}): give --format.",
-            path=path,
-            names=", ".join(sorted(_SUFFIXES)),
+            f"{path}: the file name does not say its format ({', '.join(sorted(_SUFFIXES))}): give --format."
         )
     return known
 
@@ -94,11 +92,11 @@ def _read_text(
 ) -> pd.DataFrame:
     text = _decoded(path, reading.encoding)
     if not text.strip():
-        raise Refusal("{path} is empty.", path=path)
+        raise Refusal(f"{path} is empty.")
     first = next(line for line in text.splitlines() if line.strip())
     separator = "\t" if form is Format.TSV else _separator(first)
     if separator == ";":
-        screen.note("{name}: columns are separated by ';', decimals are written with ','.", name=path.name)
+        screen.note(f"{path.name}: columns are separated by ';', decimals are written with ','.")
     names = next(csv.reader([first], delimiter=separator))
     if reading.no_header:
         names = [f"column {k + 1}" for k in range(len(names))]
@@ -116,10 +114,8 @@ def _read_text(
         table = _parsed(path, text, {**options, "quoting": csv.QUOTE_NONE})  # quotes are part of the text
     if len(table.columns) != len(names) or not isinstance(table.index, pd.RangeIndex):
         raise Refusal(
-            "{path}: rows have more entries than the header, which names {n} columns: name all columns, and "
-            "put values that contain the separator in quotes.",
-            path=path,
-            n=len(names),
+            f"{path}: rows have more entries than the header, which names {len(names)} columns: name all "
+            "columns, and put values that contain the separator in quotes."
         )
     table.columns = pd.Index([str(name).strip() for name in names])
     table.attrs["decimal"] = options["decimal"]
@@ -131,7 +127,7 @@ def _parsed(path: Path, text: str, options: dict[str, Any]) -> pd.DataFrame:
         return pd.read_csv(StringIO(text), **options)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as wrong:
         said = str(wrong).strip().splitlines()[-1].replace("C error: ", "")
-        raise Refusal("{path} is not a table: {said}", path=path, said=said) from None
+        raise Refusal(f"{path} is not a table: {said}") from None
 
 
 def _whole_lines(text: str, n_columns: int) -> int:
@@ -144,27 +140,21 @@ def _decoded(path: Path, encoding: str) -> str:
     try:
         raw = gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
     except (OSError, EOFError) as wrong:
-        raise Refusal("{path} cannot be read: {wrong}.", path=path, wrong=wrong) from None
+        raise Refusal(f"{path} cannot be read: {wrong}.") from None
     if raw.startswith(_BINARY):
-        raise Refusal("{path} is not a text file: give --format, or convert it to CSV.", path=path)
+        raise Refusal(f"{path} is not a text file: give --format, or convert it to CSV.")
     try:
         text = raw.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except LookupError:
-        raise UsageRefusal(
-            "the encoding {name!r} is unknown: try latin-1 or cp1252.", name=encoding
-        ) from None
+        raise UsageRefusal(f"the encoding {encoding!r} is unknown: try latin-1 or cp1252.") from None
     except UnicodeError as wrong:
         line = raw[: getattr(wrong, "start", 0)].count(b"\n") + 1
         raise Refusal(
-            "{path} is not written in {encoding} (line {line}): give --encoding, such as latin-1.",
-            path=path,
-            encoding=encoding,
-            line=line,
+            f"{path} is not written in {encoding} (line {line}): give --encoding, such as latin-1."
         ) from None
     if "\x00" in text:
         raise Refusal(
-            "{path} is not a text file: it contains zero bytes. Try --encoding utf-16, or --format.",
-            path=path,
+            f"{path} is not a text file: it contains zero bytes. Try --encoding utf-16, or --format."
         )
     return text
 
@@ -179,20 +169,15 @@ def _check_names(path: Path, names: list[str]) -> None:
     twice = next((name for k, name in enumerate(clean) if name in clean[:k] and name), None)
     if twice is not None:
         raise Refusal(
-            "{path}: the column {name!r} appears twice in the header: give every column its own name.",
-            path=path,
-            name=twice,
+            f"{path}: the column {twice!r} appears twice in the header: give every column its own name."
         )
     if "" in clean[1:]:
         place = clean.index("", 1) + 1
-        raise Refusal(
-            "{path}: column {place} has no name in the header: give it one.", path=path, place=place
-        )
+        raise Refusal(f"{path}: column {place} has no name in the header: give it one.")
     if len(clean) > 1 and all(_is_number(name) for name in clean if name):
         raise Refusal(
-            "{path}: the first line holds numbers: add a line with the column names above it, or give "
-            "--no-header.",
-            path=path,
+            f"{path}: the first line holds numbers: add a line with the column names above it, or give "
+            "--no-header."
         )
 
 
@@ -226,7 +211,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         raise Refusal("Parquet files need pyarrow: pip install 'maxmargin[cli]'.", ExitCode.FAILED) from None
     except Exception as wrong:  # pyarrow has many errors of its own
         said = str(wrong).splitlines()[0]
-        raise Refusal("{path} is not a Parquet file: {said}", path=path, said=said) from None
+        raise Refusal(f"{path} is not a Parquet file: {said}") from None
     table.columns = pd.Index([str(name) for name in table.columns])
     _check_names(path, list(table.columns))
     return table.reset_index(drop=True)
@@ -239,14 +224,11 @@ def _read_libsvm(path: Path) -> pd.DataFrame:
         rows, label = load_svmlight_file(str(path))
     except Exception as wrong:  # any text can be in the file
         said = str(wrong).splitlines()[0]
-        raise Refusal("{path} is not a LIBSVM file: {said}", path=path, said=said) from None
+        raise Refusal(f"{path} is not a LIBSVM file: {said}") from None
     if rows.shape[0] * rows.shape[1] > _LARGEST_CELLS:
         raise Refusal(
-            "{path} has {n} rows and {p} columns, too many to hold as a dense table: use Python, where "
-            "mm.SVC and mm.LinearSVC take sparse matrices.",
-            path=path,
-            n=rows.shape[0],
-            p=rows.shape[1],
+            f"{path} has {rows.shape[0]} rows and {rows.shape[1]} columns, too many to hold as a dense "
+            "table: use Python, where mm.SVC and mm.LinearSVC take sparse matrices."
         )
     table = pd.DataFrame(rows.toarray(), columns=[f"x{j + 1}" for j in range(rows.shape[1])])
     table.insert(0, LABEL, label)

@@ -71,11 +71,8 @@ class SavedModel:
         if gaps.any().any():
             name = gaps.any().idxmax()
             raise Refusal(
-                "{data}: {name!r} is missing in row {row}, and the model was fitted on a table without "
-                "missing values: fill it in.",
-                data=data,
-                name=name,
-                row=int(gaps[name].to_numpy().argmax()) + 1,
+                f"{data}: {name!r} is missing in row {int(gaps[name].to_numpy().argmax()) + 1}, and the "
+                "model was fitted on a table without missing values: fill it in."
             )
 
     def _say_unseen(self, rows: pd.DataFrame, screen: Screen) -> None:
@@ -87,19 +84,17 @@ class SavedModel:
                 unseen = rows[name].notna() & ~rows[name].isin(list(known))
                 if unseen.any():
                     screen.note(
-                        "{n} rows have a value of {name!r} that the model has not seen, such as {label!r}.",
-                        n=int(unseen.sum()),
-                        name=name,
-                        label=rows.loc[unseen, name].iloc[0],
+                        f"{int(unseen.sum())} rows have a value of {name!r} that the model has not seen, "
+                        f"such as {rows.loc[unseen, name].iloc[0]!r}."
                     )
 
 
 def about(path: Path) -> dict[str, Any]:
     """What a model file says, or one line about why it cannot be read."""
     if not path.exists():
-        raise Refusal("{path}: there is no such file.", ExitCode.MODEL, path=path)
+        raise Refusal(f"{path}: there is no such file.", ExitCode.MODEL)
     if path.is_dir():
-        raise Refusal("{path} is a folder: give a model file.", ExitCode.MODEL, path=path)
+        raise Refusal(f"{path} is a folder: give a model file.", ExitCode.MODEL)
     return read_about(path)
 
 

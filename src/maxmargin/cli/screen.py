@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -17,16 +17,9 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.table import Table
 
+from maxmargin.base.progress import ProgressReport, on_terminal
 from maxmargin.base.visible_text import visible
 from maxmargin.cli.translation import Translator
 
@@ -48,23 +41,22 @@ class ExitCode(IntEnum):
 class Refusal(Exception):  # noqa: N818  # an answer to the user, not a fault of the program
     """A problem that the user can correct: printed as one line, without a traceback."""
 
-    def __init__(self, sentence: str, code: ExitCode = ExitCode.DATA, **values: Any) -> None:
-        self.code, self.sentence, self.values = code, sentence, values
-        super().__init__(Translator()(sentence, **values))
+    def __init__(self, text: str, code: ExitCode = ExitCode.DATA) -> None:
+        self.code = code
+        super().__init__(text)
 
 
 class UsageRefusal(Refusal):
     """A command line that cannot be followed."""
 
-    def __init__(self, sentence: str, **values: Any) -> None:
-        super().__init__(sentence, ExitCode.USAGE, **values)
+    def __init__(self, text: str) -> None:
+        super().__init__(text, ExitCode.USAGE)
 
 
 class Screen:
     """Standard output carries the results, standard error the notes about them.
 
-    Sentences are given as templates with their values, so that they can be translated. With ``as_json``
-    standard output carries one JSON object only.
+    Sentences are translated here. With ``as_json`` standard output carries one JSON object only.
     """
 
     def __init__(self, command: str = "", *, as_json: bool = False, language: str = "en") -> None:
@@ -79,23 +71,23 @@ class Screen:
 
     # -- for people ----------------------------------------------------------------------------------
 
-    def line(self, label: str, sentence: str, **values: Any) -> None:
+    def line(self, label: str, text: str) -> None:
         """One fact after a label."""
         if not self.as_json:
             grid = Table.grid(padding=(0, 1))
             grid.add_column(width=_LABEL, style="bold cyan", no_wrap=True)
             grid.add_column(overflow="fold")
-            grid.add_row(escape(self.say(label)), escape(visible(self.say(sentence, **values))))
+            grid.add_row(escape(self.say(label)), escape(visible(self.say(text))))
             self._out.print(grid)
 
     def table(
-        self, columns: Sequence[str], rows: list[list[Any]], title: str = "", *, mark: int = -1, **values: Any
+        self, columns: Sequence[str], rows: list[list[Any]], title: str = "", *, mark: int = -1
     ) -> None:
         """A table with numbers to the right; the row ``mark`` is highlighted."""
         if self.as_json:
             return
         table = Table(
-            title=escape(self.say(title, **values)) or None,
+            title=escape(visible(self.say(title))) or None,
             title_justify="left",
             title_style="bold",
             box=None,
@@ -118,16 +110,16 @@ class Screen:
 
     def shown(self, value: Any) -> str:
         """A value as text: four significant digits, nothing for NaN."""
-        return self.say.marked(shown(value)) if isinstance(value, float) else self.say(shown(value))
+        return self.say.number(shown(value))
 
-    def text(self, sentence: str, **values: Any) -> None:
+    def text(self, text: str) -> None:
         """A sentence without a label."""
         if not self.as_json:
-            self._out.print(escape(visible(self.say(sentence, **values))), soft_wrap=True)
+            self._out.print(escape(visible(self.say(text))), soft_wrap=True)
 
-    def note(self, sentence: str, **values: Any) -> None:
+    def note(self, text: str) -> None:
         """Something the reader should know; printed once."""
-        text = " ".join(visible(self.say(sentence, **values)).split())
+        text = " ".join(visible(self.say(" ".join(text.split()))).split())
         if text in self.notes:
             return
         self.notes.append(text)
@@ -161,20 +153,15 @@ class Screen:
     # -- while something runs ------------------------------------------------------------------------
 
     @contextmanager
-    def working(self, what: str, total: int | None = None) -> Iterator[Any]:
-        """A progress bar on a terminal; call what is given after every step."""
+    def working(self, what: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
+        """Progress on a terminal; call what is given with a note after every one of ``total`` steps."""
         what = self.say(what)
-        if not sys.stderr.isatty():
-            yield lambda text="": None
+        if total is None and on_terminal():
+            with self._err.status(escape(what)):
+                yield lambda note: None
             return
-        columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=30)]
-        if total is not None:
-            columns.append(MofNCompleteColumn())
-        with Progress(*columns, TimeElapsedColumn(), console=self._err, transient=True) as bar:
-            task = bar.add_task(escape(what), total=total)
-            yield lambda text="": bar.update(
-                task, advance=0 if total is None else 1, description=escape(f"{what} {text}".strip())
-            )
+        with ProgressReport(what, total) as progress:
+            yield lambda note: progress.advance(1, lambda: note)
 
 
 @contextmanager
@@ -184,7 +171,7 @@ def running(screen: Screen) -> Iterator[None]:
         warnings.simplefilter("default")
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         warnings.filterwarnings("ignore", category=FutureWarning)
-        warnings.showwarning = lambda message, *_, **__: screen.note("{text}", text=message)
+        warnings.showwarning = lambda message, *_, **__: screen.note(str(message))
         try:
             yield
         except BaseException as error:
@@ -215,11 +202,11 @@ def _explained(say: Translator, error: BaseException) -> tuple[str, ExitCode] | 
 
     match error:
         case Refusal():
-            return say(error.sentence, **error.values), error.code
+            return say(str(error)), error.code
         case ModelFileError():
-            return str(error), ExitCode.MODEL
+            return say(str(error)), ExitCode.MODEL
         case KernelExpressionError():
-            return str(error), ExitCode.USAGE
+            return say(str(error)), ExitCode.USAGE
         case KeyboardInterrupt():
             return say(str(error) or "interrupted"), ExitCode.INTERRUPTED
         case OSError():
@@ -230,9 +217,8 @@ def _explained(say: Translator, error: BaseException) -> tuple[str, ExitCode] | 
         case ValueError() | ImportError():
             return str(error), ExitCode.FAILED
         case Exception():
-            text = say("{name}: {error} (set MAXMARGIN_TRACEBACK=1 to see where)", name=type(error).__name__,
-                       error=error)  # fmt: skip
-            return text, ExitCode.FAILED
+            text = f"{type(error).__name__}: {error} (set MAXMARGIN_TRACEBACK=1 to see where)"
+            return say(text), ExitCode.FAILED
     return None
 
 

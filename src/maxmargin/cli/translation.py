@@ -1,36 +1,56 @@
-"""What commands say, in another language: the English sentence is the key."""
+"""What commands print, in another language. The code speaks English; a file holds the translations."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib import resources
-from string import Formatter
-from typing import Any
 
-LANGUAGES = ("en", "es")
+_NUMBER = re.compile(r"[-+±]?\d+\.\d+(e[-+]?\d+)?")
 
 
-class Translator(Formatter):
-    """Fills in sentences such as "{n} rows", in English or translated.
+class Translator:
+    """Translates sentences such as "12 rows are left out."; unknown ones stay in English.
 
-    A sentence without a translation stays in English. Numbers get the decimal mark of the language.
+    A file of translations maps the English sentence, with ``{}`` for each value, to one with ``{0}``, ``{1}``
+    and so on; ``{1:t}`` is translated in turn. Numbers get the decimal mark of the language.
     """
 
     def __init__(self, language: str = "en") -> None:
         self.language = language
-        self.sentences: dict[str, str] = {}
+        self._words: dict[str, str] = {}
+        self._patterns: list[tuple[re.Pattern[str], str]] = []
         if language != "en":
             file = resources.files("maxmargin.cli") / "languages" / f"{language}.toml"
-            self.sentences = tomllib.loads(file.read_text(encoding="utf-8"))["sentences"]
+            sentences: dict[str, str] = tomllib.loads(file.read_text(encoding="utf-8"))["sentences"]
+            self._words = {key: value for key, value in sentences.items() if "{}" not in key}
+            keys = sorted((key for key in sentences if "{}" in key), key=len, reverse=True)
+            self._patterns = [(_pattern(key), sentences[key]) for key in keys]
 
-    def __call__(self, sentence: str, /, **values: Any) -> str:
-        sentence = self.sentences.get(sentence, sentence)
-        return self.vformat(sentence, (), values) if values else sentence
+    def __call__(self, text: str) -> str:
+        if text in self._words or not self._patterns:
+            return self._words.get(text, text)
+        for pattern, sentence in self._patterns:
+            found = pattern.fullmatch(text)
+            if found:
+                return sentence.format(*(_Value(self, group) for group in found.groups()))
+        return self.number(text)
 
-    def format_field(self, value: Any, format_spec: str) -> str:
-        text = format(value, format_spec)
-        return self.marked(text) if isinstance(value, float) else text
+    def number(self, text: str) -> str:
+        """A number with the decimal mark of the language; other text as it is."""
+        foreign = self.language != "en" and _NUMBER.fullmatch(text)
+        return text.replace(".", ",") if foreign else text
 
-    def marked(self, number: str) -> str:
-        """A number with the decimal mark of the language."""
-        return number if self.language == "en" else number.replace(".", ",")
+
+class _Value:
+    """A value inside a sentence: ``{0:t}`` translates it."""
+
+    def __init__(self, translator: Translator, text: str) -> None:
+        self.translator, self.text = translator, text
+
+    def __format__(self, spec: str) -> str:
+        return self.translator(self.text) if spec == "t" else self.translator.number(self.text)
+
+
+def _pattern(key: str) -> re.Pattern[str]:
+    return re.compile("(.+?)".join(map(re.escape, key.split("{}"))), re.DOTALL)

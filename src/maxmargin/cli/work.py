@@ -39,11 +39,11 @@ def split(data: Prepared, share: float, seed: int, screen: Screen) -> Split:
     """Hold out a share of the rows, the same share of every class."""
     check_enough(data)
     if data.classifies and round(share * len(data.y)) < len(data.classes):
-        raise UsageRefusal("--test-share {share:g} holds out fewer rows than there are classes.", share=share)
+        raise UsageRefusal(f"--test-share {share:g} holds out fewer rows than there are classes.")
     stratify = data.y if data.classifies else None
     parts = train_test_split(data.X, data.y, test_size=share, random_state=seed, stratify=stratify)
     X, X_test, y, y_test = (part.reset_index(drop=True) for part in parts)
-    screen.line("split", "{n} training rows, {m} held out (seed {seed})", n=len(X), m=len(X_test), seed=seed)
+    screen.line("split", f"{len(X)} training rows, {len(X_test)} held out (seed {seed})")
     screen.tell(split={"training": len(X), "held_out": len(X_test), "seed": seed})
     return Split(X, X_test, y, y_test)
 
@@ -52,20 +52,13 @@ def check_enough(data: Prepared) -> None:
     """Refuse tables that are too small to be split."""
     n = len(data.X)
     if n < _LEAST_ROWS:
-        raise Refusal(
-            "{path}: {n} rows are too few; at least {least} are needed.",
-            path=data.source,
-            n=n,
-            least=_LEAST_ROWS,
-        )
+        raise Refusal(f"{data.source}: {n} rows are too few; at least {_LEAST_ROWS} are needed.")
     if data.classifies:
         sizes = data.y.value_counts()
         if sizes.min() < 4:
             raise Refusal(
-                "class {name!r} is too rare (rows: {n}): every class needs at least 4. Leave it out, or use "
-                "--task regression if the target is a quantity.",
-                name=sizes.idxmin(),
-                n=int(sizes.min()),
+                f"class {sizes.idxmin()!r} is too rare (rows: {int(sizes.min())}): every class needs at "
+                "least 4. Leave it out, or use --task regression if the target is a quantity."
             )
 
 
@@ -73,11 +66,7 @@ def folds_for(y: pd.Series, folds: int, *, classifies: bool, screen: Screen) -> 
     """The number of folds, or fewer if the smallest class has fewer rows; says so."""
     most = int(y.value_counts().min()) if classifies else len(y)
     if folds > most:
-        screen.note(
-            "{most} folds instead of {folds}: the smallest class has {most} training rows.",
-            most=most,
-            folds=folds,
-        )
+        screen.note(f"{most} folds instead of {folds}: the smallest class has {most} training rows.")
     return min(folds, most)
 
 
@@ -102,19 +91,13 @@ def search(
     )
     screen.line(
         "tuning",
-        "{cells} cells x {folds} folds in {seconds:.1f} s ({path})",
-        cells=len(found.table),
-        folds=found.folds.shape[1],
-        seconds=float(found.seconds),
-        path=found.path,
+        f"{len(found.table)} cells x {found.folds.shape[1]} folds in {float(found.seconds):.1f} s "
+        f"({found.path})",
     )
     screen.line(
         "best",
-        "{best}; {measure} {error:.4g} (± {spread:.2g} over folds)",
-        best=best,
-        measure=screen.say(measure.name),
-        error=float(found.best_error),
-        spread=float(found.table["dispersion"].iloc[found.best_index]),
+        f"{best}; {screen.say(measure.name)} {float(found.best_error):.4g} (± "
+        f"{float(found.table['dispersion'].iloc[found.best_index]):.2g} over folds)",
     )
     if found.interrupted:
         screen.note("interrupted: the best of the finished cells is used.")
@@ -143,9 +126,7 @@ def say_edges(found: Any, screen: Screen) -> None:
     """A note if the best cell lies on the edge of the grid."""
     names = ", ".join(plain_names(dict.fromkeys(found.edges())))
     if names:
-        screen.note(
-            "the best cell lies on the edge of the grid in {names}: try more values with --grid.", names=names
-        )
+        screen.note(f"the best cell lies on the edge of the grid in {names}: try more values with --grid.")
 
 
 def say_model(model: Any, screen: Screen) -> None:
@@ -153,12 +134,12 @@ def say_model(model: Any, screen: Screen) -> None:
     machine = model.steps[-1][1] if hasattr(model, "steps") else model
     name = type(machine).__name__
     if hasattr(machine, "support_"):
-        screen.line("model", "{name}, {n} support vectors", name=name, n=len(machine.support_))
+        screen.line("model", f"{name}, {len(machine.support_)} support vectors")
     else:
-        screen.line("model", "{name}", name=name)
+        screen.line("model", name)
     certificate = getattr(machine, "certificate_", None)
     if certificate is not None:
-        screen.line("proof", "{text}", text=str(certificate).removeprefix("Certificate: "))
+        screen.line("proof", f"{str(certificate).removeprefix('Certificate: ')}")
     screen.tell(machine=name, certificate=None if certificate is None else dict(vars(certificate)))
 
 
@@ -180,17 +161,10 @@ def say_evaluation(study: Study, screen: Screen, where: str) -> None:
     screen.table(
         ["measure", *_MEASURES],
         [[_measure_name(screen, row[0]), *row[1:]] for row in rows],
-        "{where} (intervals of {level} %)",
-        where=screen.say(where),
-        level=round(100 * result.confidence),
+        f"{screen.say(where)} (intervals of {round(100 * result.confidence)} %)",
     )
     name, share = study.baseline
-    screen.line(
-        "baseline",
-        "accuracy {share:.4g} by always predicting {name!r}, the largest class",
-        share=share,
-        name=name,
-    )
+    screen.line("baseline", f"accuracy {share:.4g} by always predicting {name!r}, the largest class")
     counts = result.confusion.frame()
     body = [
         [str(name), *(int(v) for v in row)] for name, row in zip(counts.index, counts.to_numpy(), strict=True)
@@ -214,12 +188,9 @@ def _say_regression(study: Study, screen: Screen, where: str) -> None:
     predicted = np.asarray(study.subject.model.predict(study.evaluated.X))
     found = regression_measures(truth, predicted, seed=study.seed)
     rows = [[name, *values] for name, values in found.items()]
-    screen.table(["measure", *_MEASURES], rows, "{where} (intervals of {level} %)", where=screen.say(where),
-                 level=95)  # fmt: skip
+    screen.table(["measure", *_MEASURES], rows, f"{screen.say(where)} (intervals of 95 %)")
     spread = float(np.std(truth))
-    screen.line(
-        "baseline", "root mean square error {spread:.4g} by always predicting the mean", spread=spread
-    )
+    screen.line("baseline", f"root mean square error {spread:.4g} by always predicting the mean")
     screen.tell(
         evaluation={name: dict(zip(_MEASURES, values, strict=True)) for name, values in found.items()},
         baseline={"root mean square error": spread},
@@ -230,7 +201,7 @@ def say_cautions(study: Study, screen: Screen) -> None:
     """What the reader must know before trusting the figures."""
     found = found_cautions(study)
     for caution in found:
-        screen.line("caution", "{what} {remedy}", what=caution.what, remedy=caution.remedy)
+        screen.line("caution", f"{caution.what} {caution.remedy}")
     screen.tell(
         cautions=[{"kind": c.key, "serious": c.serious, "what": c.what, "remedy": c.remedy} for c in found]
     )
@@ -277,5 +248,5 @@ def write_report(study: Study, path: Path, outputs: Outputs) -> None:
     """The report on a study."""
     with outputs.screen.working("writing the report"):
         write_page(study, path, overwrite=outputs.files.force)
-    outputs.screen.line("report", "{path}", path=path)
+    outputs.screen.line("report", str(path))
     outputs.screen.tell(report=path)

@@ -43,9 +43,8 @@ def run(options: CompareOptions, screen: Screen) -> ExitCode:
     screen.table(
         ["model", measure.name, "± over folds", "seconds", "settings in most folds"],
         [[r["family"], r["error"], r["deviation"], r["seconds"], r["settings"]] for r in found],
-        "{n} outer folds, tuned inside each",
+        f"{folds} outer folds, tuned inside each",
         mark=0,
-        n=folds,
     )
     screen.tell(folds=folds, measure=measure.name, families=found, interrupted=interrupted)
     if options.output is not None:
@@ -72,12 +71,7 @@ class Contest:
                     with warnings.catch_warnings(record=True) as said:
                         found.append(self.one(family, step))
                     if said:
-                        self.screen.note(
-                            "{name}: {message} (warnings: {n})",
-                            name=family.name,
-                            message=said[0].message,
-                            n=len(said),
-                        )
+                        self.screen.note(f"{family.name}: {said[0].message} (warnings: {len(said)})")
             except KeyboardInterrupt:
                 self.screen.note("interrupted: the finished models are shown.")
                 return found, True
@@ -97,7 +91,7 @@ class Contest:
                 model, chosen = self._tuned(estimator, grid, data.X.iloc[train], data.y.iloc[train])
                 errors.append(error.of_model(model, data.X.iloc[test], data.y.iloc[test].to_numpy()))
             except (ValueError, AttributeError) as refused:
-                self.screen.note("{name} cannot be used: {why}", name=family.name, why=refused)
+                self.screen.note(f"{family.name} cannot be used: {refused}")
                 errors.append(float("nan"))
                 break
             settings[chosen] += 1

@@ -40,8 +40,8 @@ def run(options: DemoOptions, screen: Screen) -> ExitCode:
     selected(training, Method.RFE, 10, validation, screen)
     model, report = options.folder / "breast_cancer.svm.mm", options.folder / "report.html"
     finish.write(fitted, subject, model, report, outputs)
-    screen.text("The report is in {path}", path=report.resolve())
-    screen.text("Next: maxmargin fit {path} --target {target}", path=path, target=_TARGET)
+    screen.text(f"The report is in {report.resolve()}")
+    screen.text(f"Next: maxmargin fit {path} --target {_TARGET}")
     return ExitCode.INTERRUPTED if subject.interrupted else ExitCode.DONE
 
 

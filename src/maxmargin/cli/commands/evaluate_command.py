@@ -24,10 +24,8 @@ def run(options: EvaluateOptions, screen: Screen) -> None:
     table, rows = saved.rows(options.data, options.reading, screen)
     y = target_for(saved.schema, name, table, options.data, saved.classes)
     positive, threshold = _decision(options, saved)
-    screen.line(
-        "model", "{path}: {steps}", path=options.model, steps=" > ".join(saved.about.get("model", []))
-    )
-    screen.line("data", "{path}: {n} rows, target {name}", path=options.data, n=len(rows), name=name)
+    screen.line("model", f"{options.model}: {' > '.join(saved.about.get('model', []))}")
+    screen.line("data", f"{options.data}: {len(rows)} rows, target {name}")
     screen.tell(model=options.model, data=options.data, rows=len(rows), target=name)
     report_options: ReportOptions = {
         "held_out": True,
@@ -56,8 +54,6 @@ def _decision(options: EvaluateOptions, saved: SavedModel) -> tuple[Any, float |
         return positive, options.threshold
     if positive is not None and positive != rule.positive:
         raise UsageRefusal(
-            "the model file has a threshold for {known!r}: give --threshold for {given!r}.",
-            known=str(rule.positive),
-            given=given,
+            f"the model file has a threshold for {str(rule.positive)!r}: give --threshold for {given!r}."
         )
     return rule.positive, rule.threshold

@@ -102,10 +102,7 @@ def _decision(
         )
     screen.line(
         "threshold",
-        "{threshold:.4g} for {name!r}: cost {cost:.4g} per row in cross-validation",
-        threshold=rule.threshold,
-        name=str(positive),
-        cost=cost,
+        f"{rule.threshold:.4g} for {str(positive)!r}: cost {cost:.4g} per row in cross-validation",
     )
     screen.tell(threshold={"positive": positive, "value": rule.threshold, "cost_per_row": cost})
     return rule

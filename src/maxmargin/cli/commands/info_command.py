@@ -14,13 +14,7 @@ def run(options: InfoOptions, screen: Screen) -> None:
     notes = said.get("notes", {})
     schema, rule = notes.get("schema") or {}, notes.get("rule")
     screen.tell(path=options.model, about=said)
-    screen.line(
-        "file",
-        "{path}: {size} bytes, saved {date}",
-        path=options.model,
-        size=options.model.stat().st_size,
-        date=said.get("saved"),
-    )
+    screen.line("file", f"{options.model}: {options.model.stat().st_size} bytes, saved {said.get('saved')}")
     facts = {
         "model": " > ".join(said.get("model", [])),
         "settings": " ".join(str(said.get("parameters")).split()),
@@ -35,7 +29,7 @@ def run(options: InfoOptions, screen: Screen) -> None:
     }
     for label, text in facts.items():
         if text:
-            screen.line(label, "{text}", text=text)
+            screen.line(label, text)
 
 
 def _proof(values: dict[str, object] | None) -> str | None:

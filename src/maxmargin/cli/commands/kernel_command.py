@@ -26,9 +26,7 @@ def run(options: KernelOptions, screen: Screen) -> ExitCode:
     points = _points(kernel, table, options, screen)
     if len(points) > options.rows:
         chosen = np.sort(np.random.default_rng(options.seed).choice(len(points), options.rows, replace=False))
-        screen.note(
-            "a sample of {n} of the {all} rows is checked (--rows, --seed).", n=options.rows, all=len(points)
-        )
+        screen.note(f"a sample of {options.rows} of the {len(points)} rows is checked (--rows, --seed).")
         points = points.iloc[chosen]
     with screen.working("computing the spectrum"):
         bound = kernel.bind(points)
@@ -50,20 +48,14 @@ def _points(kernel: Kernel, table: pd.DataFrame, options: KernelOptions, screen:
     values = {name: column for name in used if (column := _numbers(table[name])) is not None}
     texts = [name for name in used if name in named and name not in values]
     if not values and not texts:
-        raise Refusal(
-            "{path} has no column of numbers; a string kernel needs features='COLUMN'.", path=options.data
-        )
+        raise Refusal(f"{options.data} has no column of numbers; a string kernel needs features='COLUMN'.")
     left = [str(name) for name in table.columns if name not in values and name not in texts]
     if left and not named:
-        screen.note("left out {names}: {what}.", names=listed(left), what=screen.say("text"))
+        screen.note(f"left out {listed(left)}: {screen.say('text')}.")
     found = table[[name for name in table.columns if name in values or name in texts]].copy()
     for name, column in values.items():
         if column.isna().any():
-            screen.note(
-                "{n} missing values of {name!r} are filled with the median.",
-                n=int(column.isna().sum()),
-                name=name,
-            )
+            screen.note(f"{int(column.isna().sum())} missing values of {name!r} are filled with the median.")
             column = column.fillna(column.median())
         spread = float(column.std(ddof=0))
         found[name] = column if options.raw else (column - column.mean()) / (spread or 1.0)
@@ -85,16 +77,13 @@ def _say(kernel: Kernel, bound: Any, check: MercerCheck, points: pd.DataFrame, s
     positive = np.clip(spectrum, 0, None)
     total = float(positive.sum())
     needed = int(np.searchsorted(np.cumsum(positive), 0.99 * total) + 1) if total > 0 else 0
-    screen.line("kernel", "{kernel}", kernel=repr(bound))
-    screen.line("rows", "{n} rows, {p} columns", n=len(points), p=points.shape[1])
-    screen.line("in theory", "positive semidefinite: {known}", known=screen.say(known))
-    screen.line("here", "{check}", check=str(check))
+    screen.line("kernel", repr(bound))
+    screen.line("rows", f"{len(points)} rows, {points.shape[1]} columns")
+    screen.line("in theory", f"positive semidefinite: {screen.say(known)}")
+    screen.line("here", str(check))
     screen.line(
         "spectrum",
-        "largest eigenvalue {value:.4g}; {needed} of {all} hold 99 % of the trace",
-        value=float(spectrum[0]),
-        needed=needed,
-        all=len(spectrum),
+        f"largest eigenvalue {float(spectrum[0]):.4g}; {needed} of {len(spectrum)} hold 99 % of the trace",
     )
     screen.tell(
         kernel=repr(bound),

@@ -30,9 +30,8 @@ def run(options: PredictOptions, screen: Screen) -> None:
     else:
         found[f"predicted {target}"] = rule.predict(saved.model, rows)
         screen.note(
-            "predicted as {name} where the score is at least {threshold:.4g}, as chosen when fitting.",
-            name=rule.positive,
-            threshold=rule.threshold,
+            f"predicted as {rule.positive} where the score is at least {rule.threshold:.4g}, as chosen "
+            "when fitting."
         )
     if options.scores:
         found = found.assign(**_scores(saved.model, rows))

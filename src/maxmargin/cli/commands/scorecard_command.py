@@ -21,11 +21,7 @@ def run(options: ScorecardOptions, screen: Screen) -> None:
     check_outputs(path, options.points, options.report, force=options.files.force)
     data = prepare(options.table, Task.CLASSIFICATION, screen, "missing values get a bin of their own")
     if len(data.classes) != 2:
-        raise Refusal(
-            "a scorecard needs two classes, and {name!r} has {n}.",
-            name=data.schema.target,
-            n=len(data.classes),
-        )
+        raise Refusal(f"a scorecard needs two classes, and {data.schema.target!r} has {len(data.classes)}.")
     event = positive_of(data, options.positive)
     parts = split(data, options.test_share, options.seed, screen)
     card = mm.Scorecard(
@@ -33,7 +29,7 @@ def run(options: ScorecardOptions, screen: Screen) -> None:
         options.base_odds,
         options.pdo,
         min_iv=options.min_iv,
-        round_points=options.round_points,
+        round_points=not options.exact_points,
         positive=event,
         handle_unknown="neutral",
     )
@@ -48,11 +44,8 @@ def run(options: ScorecardOptions, screen: Screen) -> None:
 
 
 def _say(card: Any, screen: Screen) -> None:
-    """The variables that were left out, the information values, and the points."""
-    screen.line("event", "{event}; more points mean fewer events", event=card.binning_.event_)
-    if len(card.dropped_):
-        names = ", ".join(f"{r.variable} (IV {r.iv:.3f})" for r in card.dropped_.itertuples())
-        screen.note("left out {names}: {what}.", names=names, what=screen.say("too little information"))
+    """The information values and the points."""
+    screen.line("event", f"{card.binning_.event_}; more points mean fewer events")
     summary = card.summary()
     summary = summary[summary["used"]].sort_values("iv", ascending=False)
     rows = [

@@ -33,7 +33,7 @@ def run(options: SelectOptions, screen: Screen) -> ExitCode:
         raise UsageRefusal("the target is a quantity: only --method rfe selects for it.")
     p = encoded(data).shape[1]
     if options.keep is not None and options.keep > p:
-        raise UsageRefusal("--keep {keep} is more than the {p} columns.", keep=options.keep, p=p)
+        raise UsageRefusal(f"--keep {options.keep} is more than the {p} columns.")
     keep = options.keep or max(1, p // 2)
     folds = folds_for(data.y, options.validation.folds, classifies=data.classifies, screen=screen)
     validation = replace(options.validation, folds=folds)
@@ -78,10 +78,8 @@ def selected(data: Prepared, method: Method, keep: int, options: FoldOptions, sc
     if errors is not None:
         screen.line(
             "error",
-            "{all:.4g} with all columns, {chosen:.4g} with the chosen ones ({folds} folds)",
-            all=float(errors[0]),
-            chosen=float(errors[1]),
-            folds=options.folds,
+            f"{float(errors[0]):.4g} with all columns, {float(errors[1]):.4g} with the chosen ones "
+            f"({options.folds} folds)",
         )
         screen.note("the columns were chosen on the same rows, so the second error is optimistic.")
         error = {"all": float(errors[0]), "chosen": float(errors[1]), "folds": options.folds}
@@ -92,18 +90,15 @@ def selected(data: Prepared, method: Method, keep: int, options: FoldOptions, sc
 def _say_ranks(found: pd.DataFrame, method: Method, screen: Screen) -> None:
     chosen = [str(name) for name in found.index[found["chosen"]]]
     listed = found.head(max(20, len(chosen)))
-    marks = [screen.say("yes") if chosen else "" for chosen in listed["chosen"]]
+    marks = ["*" if chosen else "" for chosen in listed["chosen"]]
     scores = [listed["score"].to_numpy().tolist()] if "score" in listed else []
     rows = zip(map(str, listed.index), listed["rank"].tolist(), marks, *scores, strict=True)
     screen.table(
         ["column", "rank", "chosen", *(["score"] if scores else [])],
         [list(row) for row in rows],
-        "{method}: {n} of {all} columns",
-        method=method.value,
-        n=len(chosen),
-        all=len(found),
+        f"{method.value}: {len(chosen)} of {len(found)} columns",
     )
-    screen.line("chosen", "{names}", names=", ".join(chosen))
+    screen.line("chosen", ", ".join(chosen))
     ranks = {str(k): int(v) for k, v in found["rank"].items()}
     screen.tell(method=method.value, selected=chosen, ranks=ranks)
 

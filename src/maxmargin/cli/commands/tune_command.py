@@ -21,9 +21,7 @@ def run(options: TuneOptions, screen: Screen) -> ExitCode:
     check_enough(data)
     cells = grid_of(family, options.search.grid)
     if cells is None:
-        raise UsageRefusal(
-            "{name} has nothing to tune: give --grid NAME=VALUES, or use fit.", name=family.name
-        )
+        raise UsageRefusal(f"{family.name} has nothing to tune: give --grid NAME=VALUES, or use fit.")
     positive = positive_of(data, options.model.positive)
     measure = tuning_measure(data, options.search.validation.scoring, positive, screen)
     check_scores(family, measure)
@@ -38,10 +36,8 @@ def run(options: TuneOptions, screen: Screen) -> ExitCode:
     screen.table(
         list(best.columns),
         best.astype(object).to_numpy().tolist(),
-        "best {n} of {all} cells",
+        f"best {len(best)} of {len(table)} cells",
         mark=0,
-        n=len(best),
-        all=len(table),
     )
     screen.tell(cells=table.to_dict(orient="records"))
     outputs = Outputs(options.files, screen)

@@ -10,7 +10,6 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.base.typing import TableLike
 from maxmargin.displays.evaluation.prediction_displays import ImportanceDisplay, importance_table
 from maxmargin.feature_selection.column_svc import ColumnSVC, numbers_of
 from maxmargin.feature_selection.rfe import RFE
@@ -116,7 +115,7 @@ def elimination_ranks(study: Study) -> dict[str, int] | None:
     return dict(zip(study.variables, elimination.ranking_.tolist(), strict=True))
 
 
-def _eliminable(study: Study, X: TableLike) -> bool:
+def _eliminable(study: Study, X: Any) -> bool:
     """SVC (its rounds share their work) and linear models behind scalers, on numbers, not too wide."""
     values = numbers_of(X)
     if values is None:

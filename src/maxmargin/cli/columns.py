@@ -52,7 +52,7 @@ class Schema:
             given = dict(notes["schema"])
             columns = tuple(TableColumn.of(column) for column in given.pop("columns"))
             return cls(columns=columns, missing=tuple(given.pop("missing", ())), **given)
-        except (KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             raise Refusal(
                 f"{path} was not written by this version of the command line and does not describe its "
                 "columns: use it in Python, mm.load(...).predict(table).",

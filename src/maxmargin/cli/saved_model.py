@@ -34,7 +34,7 @@ class SavedModel:
     def of(cls, path: Path) -> SavedModel:
         """Load a model file of the command line, or say why not."""
         said = about(path)
-        schema = Schema.of(said.get("notes", {}), path)
+        schema = Schema.of(said["notes"], path)
         return cls(path, mm.load(path), schema, said)
 
     @property
@@ -44,11 +44,14 @@ class SavedModel:
     @property
     def rule(self) -> DecisionRule | None:
         """The threshold that was chosen when the model was fitted."""
-        given = self.about.get("notes", {}).get("rule")
-        if not given:
+        given = self.about["notes"].get("rule")
+        if given is None:
             return None
-        positive = next((label for label in self.classes if str(label) == str(given["positive"])), None)
-        return None if positive is None else DecisionRule(positive, float(given["threshold"]))
+        try:
+            positive = next(label for label in self.classes if str(label) == str(given["positive"]))
+            return DecisionRule(positive, float(given["threshold"]))
+        except (KeyError, TypeError, ValueError, StopIteration):
+            raise Refusal(f"{self.path} has a threshold that cannot be read.", ExitCode.MODEL) from None
 
     def rows(self, data: Path, reading: ReadingOptions, screen: Screen) -> tuple[pd.DataFrame, pd.DataFrame]:
         """A new table, and the model's columns from it."""

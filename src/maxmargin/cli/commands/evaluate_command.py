@@ -24,7 +24,7 @@ def run(options: EvaluateOptions, screen: Screen) -> None:
     table, rows = saved.rows(options.data, options.reading, screen)
     y = target_for(saved.schema, name, table, options.data, saved.classes)
     positive, threshold = _decision(options, saved)
-    screen.line("model", f"{options.model}: {' > '.join(saved.about.get('model', []))}")
+    screen.line("model", f"{options.model}: {' > '.join(saved.about['model'])}")
     screen.line("data", f"{options.data}: {len(rows)} rows, target {name}")
     screen.tell(model=options.model, data=options.data, rows=len(rows), target=name)
     report_options: ReportOptions = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from maxmargin.cli.command_options import InfoOptions
 from maxmargin.cli.saved_model import about
 from maxmargin.cli.screen import Screen
@@ -11,25 +13,30 @@ from maxmargin.problems.certificate import Certificate
 def run(options: InfoOptions, screen: Screen) -> None:
     """Model, columns, classes, certificate, versions."""
     said = about(options.model)
-    notes = said.get("notes", {})
-    schema, rule = notes.get("schema") or {}, notes.get("rule")
+    notes = said["notes"]
+    schema, rule = (_dictionary(notes.get(key)) for key in ("schema", "rule"))
     screen.tell(path=options.model, about=said)
-    screen.line("file", f"{options.model}: {options.model.stat().st_size} bytes, saved {said.get('saved')}")
+    screen.line("file", f"{options.model}: {options.model.stat().st_size} bytes, saved {said['saved']}")
     facts = {
-        "model": " > ".join(said.get("model", [])),
-        "settings": " ".join(str(said.get("parameters")).split()),
+        "model": " > ".join(said["model"]),
+        "settings": " ".join(said["parameters"].split()),
         "target": f"{schema.get('target')} ({schema.get('task')})" if schema.get("target") else None,
-        "classes": ", ".join(map(str, said.get("classes") or [])),
-        "threshold": f"{rule['threshold']:.4g} ({rule['positive']})" if rule else None,
-        "columns": ", ".join(said.get("feature_names") or []),
-        "proof": _proof(said.get("certificate")),
+        "classes": ", ".join(map(str, said["classes"] or [])),
+        "threshold": f"{rule.get('threshold')} ({rule.get('positive')})" if rule else None,
+        "columns": ", ".join(said["feature_names"] or []),
+        "proof": _proof(said["certificate"]),
         "made by": notes.get("command"),
         "report": f"{notes['report']} ({notes.get('run')})" if notes.get("report") else None,
         "versions": ", ".join(f"{name} {number}" for name, number in said["versions"].items()),
     }
     for label, text in facts.items():
         if text:
-            screen.line(label, text)
+            screen.line(label, str(text))
+
+
+def _dictionary(value: Any) -> dict[str, Any]:
+    """The value if it is a dictionary: notes may hold anything."""
+    return value if isinstance(value, dict) else {}
 
 
 def _proof(values: dict[str, object] | None) -> str | None:

@@ -33,7 +33,7 @@ Solution: x real~[v]; multipliers real~[g]; status Status; n_iter whole; seconds
   real~[h]|none; trace table|none; kernel_values whole; cache_hits whole
 [maxmargin.problems.certificate]
 Certificate: primal float~; dual float~; gap float~; relative_gap float~; kkt float~; infeasibility float~;
-  rounding float~; backward_error float~; complete flag; convex flag; n_checked whole; n_machines whole
+  rounding float~; backward_error float~|none; complete flag; convex flag; n_checked whole; n_machines whole
 [maxmargin.problems.multiclass]
 BinaryTask: rows int[n]<m; signs real[n]; positive whole; negative whole
 

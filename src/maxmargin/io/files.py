@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -184,7 +185,9 @@ def _checked_about(said: Any) -> dict[str, Any]:
     require(right, "its header does not describe a model.")
     texts = [*said["model"], *(said["feature_names"] or []), *said["versions"].values()]
     numbers = (said["certificate"] or {}).values()
-    right = all(isinstance(text, str) for text in texts) and all(isinstance(n, (int, float)) for n in numbers)
+    right = all(isinstance(text, str) for text in texts) and all(
+        isinstance(n, (int, float, NoneType)) for n in numbers
+    )
     require(right, "its header does not describe a model.")
     return said
 

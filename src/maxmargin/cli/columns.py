@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import typer
 
 from maxmargin.cli.column_kinds import ColumnKind, TableColumn, decimal_mark, numbers, recognised
 from maxmargin.cli.options import Format, TableOptions, Task
@@ -112,6 +113,10 @@ def prepare(options: TableOptions, task: Task, screen: Screen, gaps: str = FILLE
         )
     data = Prepared(X, y, schema, options.data)
     _say(data, screen, gaps)
+    if options.dry_run:
+        say_columns(data, screen)
+        screen.close()
+        raise typer.Exit
     return data
 
 

@@ -121,6 +121,7 @@ class TableOptions:
         "What a column is: number, category, date, date:%d/%m/%Y, text or drop (can be repeated).",
         [],
     )
+    dry_run: bool = option(DATA, "--dry-run", "Print what would be done to every column, and stop.", False)
     reading: ReadingOptions = group(ReadingOptions)
 
 

@@ -1,0 +1,55 @@
+"""Columns as people write them, on files made here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("typer")
+
+from maxmargin.cli.column_kinds import ColumnKind, numbers, recognised  # typer is installed
+
+
+def test_dry_run_says_what_is_done_to_every_column(tmp_path: Path, ask: Any) -> None:
+    rng = np.random.default_rng(0)
+    n = 60
+    rows = pd.DataFrame(
+        {
+            "id": np.arange(1, n + 1),
+            "price": [f"${1000 + 10 * k:,.2f}" for k in range(n)],
+            "share": [f"{7 * k % 50} %" for k in range(n)],
+            "signed": pd.date_range("2020-01-01", periods=n, freq="17D").strftime("%d/%m/%Y"),
+            "remark": [f"a remark with number {k} of many words" for k in range(n)],
+            "home": rng.choice(["own", "rent"], n),
+            "y": rng.choice(["a", "b"], n),
+        }
+    )
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    found = ask("fit", "t.csv", "-t", "y", "--dry-run")
+    use = {column["name"]: column["use"] for column in found["columns"]}
+    assert use["id"] == "left out: an identifier: it counts the rows"
+    assert use["price"] == "numbers with '.' before the decimals"
+    assert use["share"] == "numbers with '.' before the decimals"
+    assert use["signed"] == "dates (day/month/year), used as days, month, weekday"
+    assert use["remark"] == "text, used as words weighted by TF-IDF"
+    assert use["home"] == "category"
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["$1,234.50", "$2", "($3.5)"], [1234.5, 2.0, -3.5]),
+        (["1.234,50 €", "2 €", "-3,5 €"], [1234.5, 2.0, -3.5]),
+        (["12 %", "7.5%", "-1 %"], [12.0, 7.5, -1.0]),
+    ],
+)
+def test_money_and_percent(texts: list[str], values: list[float]) -> None:
+    column = pd.Series(texts, name="x")
+    found = recognised(column)
+    assert found.kind is ColumnKind.NUMBER
+    assert numbers(column, found.decimal).tolist() == values

@@ -49,7 +49,11 @@ def fitted_on(last: Any, seen: Any) -> bool:
     """Are these the rows that the model was fitted on, as far as its support vectors show?"""
     if not hasattr(last, "support_vectors_") or last.shape_fit_[0] != np.shape(seen)[0]:
         return False
-    mine, theirs = _dense(seen, last.support_), _dense(last.support_vectors_, slice(None))
+    try:
+        mine, theirs = _dense(seen, last.support_), _dense(last.support_vectors_, slice(None))
+    except (TypeError, ValueError):  # rows with text, for a string kernel
+        rows, vectors = (np.asarray(part, dtype=object) for part in (seen, last.support_vectors_))
+        return bool(np.array_equal(rows[last.support_], vectors))
     return mine.shape == theirs.shape and bool(np.allclose(mine, theirs))
 
 

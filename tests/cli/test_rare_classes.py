@@ -51,6 +51,8 @@ def test_scoring_on_tune_and_compare(rare: Path, ask: Any, scoring: str, measure
 def test_wrong_wishes_are_refused_by_name(rare: Path, run: Any) -> None:
     fit = ["fit", rare, "-t", "policy"]
     assert "--scoring mse does not fit classification" in run(*fit, "--scoring", "mse", code=2).stderr
+    select = ["select", *fit[1:], "--scoring", "auc"]
+    assert "leave out --scoring" in run(*select, code=2).stderr
     assert "svm gives no probabilities" in run(*fit, "--scoring", "log-loss", code=2).stderr
     weights = run(*fit, "--model", "fisher", "--class-weight", "balanced", code=2).stderr
     assert "fisher takes no class weights" in weights

@@ -17,6 +17,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -63,6 +64,33 @@ def same_predictions(model: Any, rows: Any, path: Path) -> Any:
 @pytest.mark.parametrize("name", CASES)
 def test_a_loaded_model_predicts_the_same(name: str, tmp_path: Path) -> None:
     same_predictions(*fitted(name), tmp_path / "model.mm")
+
+
+def words_and_numbers() -> tuple[Any, pd.DataFrame]:
+    """A model on a column of text beside one of numbers, as the command line makes it."""
+    text = ["free money now", "hello friend", "win money free", "how are you", "free win", "a friend"] * 5
+    X = pd.DataFrame({"text": text, "n": np.arange(30.0)})
+    y = np.array(["spam", "ham"] * 15)
+    columns = [("words", TfidfVectorizer(min_df=2), "text"), ("numbers", StandardScaler(), ["n"])]
+    return make_pipeline(ColumnTransformer(columns), mm.SVC()).fit(X, y), X
+
+
+def test_a_model_on_text_comes_back(tmp_path: Path) -> None:
+    model, X = words_and_numbers()
+    mm.save(model, tmp_path / "words.mm")
+    again = mm.load(tmp_path / "words.mm")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("wrong", [-1, 0, 10**6, "0"])
+def test_a_vocabulary_whose_columns_do_not_exist_is_refused(wrong: Any, tmp_path: Path) -> None:
+    """A word that points beyond the matrix would make scikit-learn build a broken one."""
+    model, _ = words_and_numbers()
+    vocabulary = model[0].transformers_[0][1].vocabulary_
+    last = max(vocabulary, key=vocabulary.get)
+    vocabulary[last] = wrong
+    with pytest.raises(NotStorableError, match="vocabulary"):
+        mm.save(model, tmp_path / "words.mm")
 
 
 def test_every_public_estimator_is_in_the_list() -> None:

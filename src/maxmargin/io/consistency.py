@@ -400,6 +400,16 @@ def _quadratic_form(kernel: Any) -> None:
         agree_closely(root @ root.T, np.asarray(kernel.B), "the matrix of a kernel")
 
 
+def _words(vectorizer: Any) -> None:
+    """Every word has a column of its own, and every column a weight."""
+    words = vectorizer.vocabulary_
+    numbers = sorted(int(place) for place in words.values() if isinstance(place, (int, np.integer)))
+    agree(all(type(word) is str for word in words), "the words of a vocabulary")
+    agree(numbers == list(range(len(words))), "the columns of a vocabulary")
+    agree(len(vars(vectorizer)["_tfidf"].idf_) == len(words), "the weights of the words")
+    agree(vectorizer.analyzer in ("word", "char", "char_wb"), "the analyzer of words")
+
+
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "QuadraticForm": _quadratic_form,
     "VectorPoints": check_vectors,
@@ -431,4 +441,5 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     **dict.fromkeys(("WOEEncoder", "IVSelector"), _woe),
     **dict.fromkeys(("sklearn/StandardScaler", "sklearn/RobustScaler"), _scaler),
     **dict.fromkeys(("sklearn/OneHotEncoder", "sklearn/OrdinalEncoder"), _encoder),
+    "sklearn/TfidfVectorizer": _words,
 }

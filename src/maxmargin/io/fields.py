@@ -176,7 +176,7 @@ sklearn/Pipeline:
 sklearn/make_column_selector:
 sklearn/ColumnTransformer: +columns; transformers_ value; .columns value; .transformer_to_input_indices dict;
   .remainder value; sparse_output_ flag; output_indices_ dict; .n_features? whole;
-  .name_to_fitted_passthrough? dict
+  .name_to_fitted_passthrough? dict; .transformers_feature_names_out? dict
 [sklearn.preprocessing]
 sklearn/StandardScaler: +columns; mean_ real[p]|none; var_ real[p]|none; scale_ real[p]|none; n_samples_seen_
   whole|float|int[p]|real[p]
@@ -189,6 +189,11 @@ sklearn/OneHotEncoder: +columns; categories_ value; drop_idx_ value; .drop_idx_a
   .n_features_outs whole*; .infrequent_enabled flag; .infrequent_indices? value;
   .default_to_infrequent_mappings? value
 sklearn/OrdinalEncoder: +columns; categories_ value; .infrequent_enabled flag; .missing_indices dict
+[sklearn.feature_extraction.text]
+sklearn/TfidfVectorizer: tokenizer none; preprocessor none; analyzer text; vocabulary none; stop_words none;
+  token_pattern text; vocabulary_ dict; fixed_vocabulary_ flag; .tfidf sklearn/TfidfTransformer;
+  .stop_words_id? whole
+sklearn/TfidfTransformer: +columns; idf_ real[p]
 [sklearn.impute]
 sklearn/SimpleImputer: +columns; statistics_ number~[p]|value; indicator_ none; .fit_dtype value; .fill_dtype
   value

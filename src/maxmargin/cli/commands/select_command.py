@@ -15,7 +15,7 @@ import maxmargin as mm
 from maxmargin import feature_selection as fs
 from maxmargin.cli.columns import Prepared, prepare
 from maxmargin.cli.command_options import Method, SelectOptions
-from maxmargin.cli.options import FoldOptions
+from maxmargin.cli.options import FoldOptions, Scoring
 from maxmargin.cli.outputs import Outputs, check_outputs
 from maxmargin.cli.screen import ExitCode, Screen, UsageRefusal
 from maxmargin.cli.work import check_enough, folds_for
@@ -27,6 +27,8 @@ _GAPS = "numbers are filled with their median, categories get a value of their o
 def run(options: SelectOptions, screen: Screen) -> ExitCode:
     """Rank the columns and choose some."""
     check_outputs(options.output, force=options.files.force)
+    if options.validation.scoring is not Scoring.AUTO:
+        raise UsageRefusal("select compares columns by the error only: leave out --scoring.")
     data = prepare(options.table, options.task, screen, _GAPS)
     check_enough(data)
     if not data.classifies and options.method is not Method.RFE:

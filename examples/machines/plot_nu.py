@@ -13,7 +13,7 @@ from sklearn.datasets import make_moons
 import maxmargin as mm
 
 X, y = make_moons(200, noise=0.25, random_state=0)
-values = np.linspace(0.05, 0.95, 19)
+values = np.linspace(0.2, 0.95, 16)
 models = [mm.NuSVC(nu=nu, gamma=1.0).fit(X, y) for nu in values]
 inside = [np.mean(np.isin(m.point_kinds_, ["inside", "misclassified"])) for m in models]
 support = [len(m.support_) / len(X) for m in models]

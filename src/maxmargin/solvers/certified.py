@@ -48,10 +48,11 @@ def solve_certified(
             break
     if solution.status is Status.CONVERGED and not solver.accepts(certificate):
         solution = replace(solution, status=Status.STALLED)  # rounding hides from the solver what is left
-    if finer is None or solution.status not in (Status.CONVERGED, Status.STALLED):
+    by_gap = solver.needs_gap  # such a solver does not aim at the violation, so a smaller one is no use
+    if finer is None or by_gap or solution.status not in (Status.CONVERGED, Status.STALLED):
         return solution, certificate
     smaller = finer(solution, certificate.kkt)
-    if smaller is None or solution.status is Status.STALLED:
+    if smaller is None or smaller >= solver.tol or solution.status is Status.STALLED:
         return solution, certificate
     left = remaining(replace(solver, tol=smaller), solution)
     options: dict[str, Any] = {"full": full, "callback": callback, "finer": finer}

@@ -24,7 +24,7 @@ def machines() -> dict[str, Any]:
     return {
         "hinge": mm.SVC(C=0.7, **common),
         "squared_hinge": mm.SVC(C=0.7, loss="squared_hinge", **common),
-        "nu_svc": mm.NuSVC(nu=0.3, **common),
+        "nu_svc": mm.NuSVC(nu=0.6, **common),
         "svr": mm.SVR(C=0.7, **common),
         "squared_svr": mm.SVR(C=0.7, loss="squared_epsilon_insensitive", **common),
         "nu_svr": mm.NuSVR(nu=0.4, C=0.7, **common),

@@ -249,7 +249,7 @@ def as_rows(X: TableLike) -> Any:
 
 def n_rows(X: TableLike) -> int:
     """Number of rows of whatever `as_rows` returns."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]  # a sequence
 
 
 def as_targets(estimator: object, y: TargetLike | None, n_rows: int) -> AnyArray | None:

@@ -6,7 +6,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint bench docs house mutants coverage hooks clean
+.PHONY: demo test soak lint bench docs house peers mutants coverage hooks clean cold
 
 # Each command installs the extras it needs, once.
 $(VENV)/.made:
@@ -19,10 +19,16 @@ $(VENV)/.with-%: pyproject.toml $(VENV)/.made
 	touch $@
 
 demo: $(VENV)/.with-cli
+	$(BIN)/maxmargin warmup --only svc --only tuning --only selection
 	$(BIN)/maxmargin demo
 
 test: $(VENV)/.with-test
 	$(BIN)/python -m pytest -n auto
+
+# The suite again and again with other seeds, orders, workers and processors: make soak TIMES=20
+TIMES ?= 20
+soak: $(VENV)/.with-test
+	$(BIN)/python tools/soak.py --times $(TIMES) $(ROOMS)
 
 lint: $(VENV)/.with-lint
 	$(BIN)/ruff check .
@@ -31,16 +37,25 @@ lint: $(VENV)/.with-lint
 
 bench: $(VENV)/.with-bench
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --page
+
+# Compile time of the first calls, each with an empty cache; fails above a budget.
+cold: $(VENV)/.with-cli
+	$(BIN)/python tools/cold.py
 
 docs: $(VENV)/.with-docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
-# Prints the figures of the source tree; fails where a bound is broken.
 # slow; "python tools/mutants.py metrics" runs one group
 mutants: $(VENV)/.with-test
 	$(BIN)/python tools/mutants.py
 
+# scikit-learn's own tests with our classes behind its imports; "python tools/peers.py rfe" runs some of them
+peers: $(VENV)/.with-test
+	$(BIN)/python tools/peers.py
+
+# Prints the figures of the source tree; fails where a bound is broken.
 house: $(VENV)/.with-cli
 	$(BIN)/python tools/house.py
 

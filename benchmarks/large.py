@@ -21,7 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import maxmargin as mm
-from benchmarks._common import heading, synthetic
+from benchmarks._common import synthetic
+from benchmarks._results import begin, record
 
 ROWS, COLUMNS, COMPONENTS = 500_000, 50, 300
 GAMMA, C = 0.02, 1.0
@@ -57,7 +58,6 @@ def ours() -> tuple[float, float]:
     model = mm.LargeSVC(C=C, gamma=GAMMA, n_components=COMPONENTS, random_state=0)
     seconds, model = timed(lambda: model.fit(X, y))
     score = model.score(Z, z)
-    print(f"LargeSVC {seconds:.1f} s, accuracy {score:.4f}, {model.n_iter_[0]} steps")
     print(model.certificate_)
     print(model.approximation_, flush=True)
     return seconds, score
@@ -72,25 +72,24 @@ def peer() -> tuple[float, float]:
         warnings.simplefilter("default")
         seconds, pipeline = timed(lambda: pipeline.fit(X, y))
     score = pipeline.score(Z, z)
-    print(f"Nystroem + LinearSVC {seconds:.1f} s, accuracy {score:.4f}", flush=True)
     return seconds, score
 
 
 def large(parts: set[str]) -> None:
-    heading(f"{ROWS} x {COLUMNS} float32, {COMPONENTS} components, C = {C:g}, gamma = {GAMMA:g}")
+    begin(
+        table=f"LargeSVC, {ROWS} x {COLUMNS} float32, {COMPONENTS} components, C = {C:g}, gamma = {GAMMA:g}"
+    )
     mine = ours() if "large" in parts else None
     theirs = peer() if "peer" in parts else None
-    if mine and theirs:
-        print(
-            f"ratio of times {theirs[0] / mine[0]:.1f}, difference of accuracies {mine[1] - theirs[1]:+.4f}"
-        )
+    if mine:
+        note = f"accuracy {mine[1]:.4f}" + (f", peer {theirs[1]:.4f}" if theirs else "")
+        record("LargeSVC", mine[0], {"Nystroem + LinearSVC": theirs[0]} if theirs else {}, note)
 
 
 def methods() -> None:
-    heading(f"50 000 x {COLUMNS} float32, C = {C:g}, gamma = {GAMMA:g}: maps beside the exact kernel")
+    begin(table=f"50 000 x {COLUMNS} float32, C = {C:g}, gamma = {GAMMA:g}: maps beside the exact kernel")
     X, y = curved(70_000, COLUMNS)
     Z, z, X, y = X[50_000:], y[50_000:], X[:50_000], y[:50_000]
-    print(f"{'machine':34}{'m':>6}{'seconds':>9}{'accuracy':>10}{'trace missed':>14}")
     mm.LargeSVC(n_components=50).fit(X[:2000], y[:2000])  # compile
     mm.SVC().fit(X[:3000], y[:3000])
     for m in (300, 1000):
@@ -98,15 +97,14 @@ def methods() -> None:
             model = mm.LargeSVC(C=C, gamma=GAMMA, n_components=m, method=method, random_state=0)
             seconds, model = timed(lambda model=model: model.fit(X, y))
             missed = model.approximation_.map.relative_trace if method != "fourier" else float("nan")
-            name = f"LargeSVC, {method}"
-            print(f"{name:34}{m:6d}{seconds:9.2f}{model.score(Z, z):10.4f}{missed:14.3f}", flush=True)
+            note = f"accuracy {model.score(Z, z):.4f}, trace missed {missed:.3f}"
+            record(f"LargeSVC, {method}, {m} components", seconds, {}, note)
     seconds, model = timed(lambda: mm.SVC(C=C, gamma=GAMMA, loss="squared_hinge").fit(X, y))
-    print(f"{'SVC, squared hinge':34}{'':6}{seconds:9.2f}{model.score(Z, z):10.4f}{0.0:14.3f}", flush=True)
+    record("SVC, squared hinge", seconds, {}, f"accuracy {model.score(Z, z):.4f}")
 
 
 def start() -> None:
-    heading("exact SVC on 50 000 rows, with and without the low-rank start: seconds")
-    print(f"{'data':24}{'C':>6}{'m':>6}{'without':>9}{'with':>8}{'of it start':>13}{'ratio':>7}")
+    begin(table="exact SVC on 50 000 rows, with and without the low-rank start: seconds")
     for p in (22, 50):
         X, y = synthetic(50_000, p)
         for penalty in (1.0, 10.0):
@@ -117,20 +115,17 @@ def start() -> None:
             low, _ = timed(lambda m=model: m.fit(X, y))  # noqa: B023 - called at once
             model.set_params(polish=True)
             both, _ = timed(lambda m=model: m.fit(X, y))  # noqa: B023 - called at once
-            name = f"synthetic 50000 x {p}"
-            print(
-                f"{name:24}{penalty:6g}{200:6d}{plain:9.2f}{both:8.2f}{low:13.2f}{both / plain:7.2f}",
-                flush=True,
-            )
+            note = f"of it the start {low:.2f} s"
+            record(f"generated 50000 x {p}, C = {penalty:g}", both, {"without the start": plain}, note)
 
 
 def ridge() -> None:
-    heading("exact kernel ridge on 20 000 rows by preconditioned conjugate gradients")
+    begin(table="exact kernel ridge on 20 000 rows by preconditioned conjugate gradients")
     X, y = curved(20_000, 10)
     for m in (50, 200, 800):
         model = mm.LargeKernelRidge(1.0, gamma=0.05, n_components=m, polish=True, random_state=0)
         seconds, model = timed(lambda model=model: model.fit(X.astype(np.float64), y.astype(float)))
-        print(f"m = {m:4d}: {seconds:6.1f} s, {model.n_iter_} products", flush=True)
+        record(f"{m} components", seconds, {}, f"{model.n_iter_} products")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -22,7 +22,9 @@ from sklearn.linear_model import LogisticRegression as SklearnLogistic
 from sklearn.svm import LinearSVC as SklearnSVC
 
 import maxmargin as mm
+from benchmarks._common import data_folder
 from benchmarks._linear_data import load
+from benchmarks._results import begin, record
 from maxmargin.problems import losses
 
 GOAL = 1e-4
@@ -158,8 +160,8 @@ def peer_time(
     return seconds
 
 
-def compare(loss: str, name: str, X: Any, y: np.ndarray) -> tuple[float, float]:
-    """Our seconds and the fastest peer's; prints a line."""
+def compare(loss: str, name: str, X: Any, y: np.ndarray) -> None:
+    """Our seconds and the fastest peer's."""
     some = np.arange(0, len(y), max(1, len(y) // 500))
     ours(loss, X[some], y[some])  # compile
     before, _ = best_time(lambda: (ours(loss, X, y).coef_.ravel(), 0.0), 10)
@@ -174,31 +176,23 @@ def compare(loss: str, name: str, X: Any, y: np.ndarray) -> tuple[float, float]:
     after, _ = best_time(lambda: (ours(loss, X, y).coef_.ravel(), 0.0), 10)
     seconds = min(before, after)
     fastest = min(times, key=lambda peer: times[peer])
-    print(
-        f"{loss:14s} {name:18s} {seconds:8.4f} {excess:9.1e} {model.certificate_.relative_gap:9.1e} "
-        f"{times[fastest]:9.4f} {times[fastest] / seconds:7.2f}  {fastest}",
-        flush=True,
-    )
-    return seconds, times[fastest]
+    note = f"{fastest}; objective {excess:.1e} above the optimum, gap {model.certificate_.relative_gap:.1e}"
+    record(name, seconds, {"fastest of LIBLINEAR and scikit-learn": times[fastest]}, note)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default="../shared/data")
+    parser.add_argument("--data", default=str(data_folder()))
     parser.add_argument("--only", default="", help="part of the name of a data set")
     parser.add_argument("--loss", default="", help="one loss")
     options, _ = parser.parse_known_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", FutureWarning)
     sets = load(options.data, options.only)
-    print("time until the objective is within 1e-4 of the optimum, C = 1, best of several runs")
-    print(f"{'loss':14s} {'data':18s} {'ours s':>8s} {'excess':>9s} {'gap':>9s} {'peer s':>9s} {'ratio':>7s}")
     for loss in [loss for loss in LOSSES if options.loss in ("", loss)]:
-        ratios = []
+        begin(table=f"linear, {loss}: until the objective is within 1e-4 of the optimum, C = 1")
         for name, (X, y) in sets.items():
-            mine, peer = compare(loss, name, X, y)
-            ratios.append(peer / mine)
-        print(f"{loss:14s} geometric mean of the ratios {np.exp(np.mean(np.log(ratios))):.2f}")
+            compare(loss, name, X, y)
 
 
 if __name__ == "__main__":

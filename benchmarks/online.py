@@ -13,7 +13,9 @@ from sklearn import kernel_ridge, linear_model
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
+from benchmarks._common import data_folder
 from benchmarks._linear_data import load
+from benchmarks._results import begin, record
 
 PASSES = 5
 
@@ -69,22 +71,16 @@ def pairs() -> dict[str, tuple[Any, Any]]:
 
 
 def epochs(sets: dict[str, Any]) -> None:
-    print(f"\nseconds for {PASSES} passes, best of 15 (validation and reports included)")
-    print(f"{'learner':20s} {'data':18s} {'ours':>8s} {'sklearn':>8s} {'ratio':>6s}")
-    ratios = []
+    begin(table=f"online learners, {PASSES} passes")
     for learner in pairs():
         for name, (X, y) in sets.items():
             ours, theirs = pairs()[learner]
             mine, peer = best_of_both(lambda: ours.fit(X, y), lambda: theirs.fit(X, y))  # noqa: B023  # called at once
-            ratios.append(peer / mine)
-            print(f"{learner:20s} {name:18s} {mine:8.4f} {peer:8.4f} {peer / mine:6.2f}", flush=True)
-    print(f"geometric mean of the ratios {np.exp(np.mean(np.log(ratios))):.2f}")
+            record(f"{learner}, {name}", mine, {"scikit-learn": peer})
 
 
 def ridge_paths() -> None:
-    print(
-        "\na path of 50 penalties with exact leave-one-out, in units of one scikit-learn fit (goal: below 3)"
-    )
+    begin(table="a path of 50 penalties with exact leave-one-out, beside one scikit-learn fit")
     alphas = np.logspace(-3, 3, 50)
     rng = np.random.default_rng(0)
     for n, p in ((2_000, 50), (20_000, 100), (2_000, 500), (500, 2_000)):
@@ -92,19 +88,19 @@ def ridge_paths() -> None:
         y = X @ rng.normal(size=p) + rng.normal(size=n)
         path, theirs = mm.Ridge(alphas=alphas), linear_model.Ridge(alpha=1.0)
         mine, peer, ratio = median_of_both(lambda: path.fit(X, y), lambda: theirs.fit(X, y))  # noqa: B023  # called at once
-        print(f"Ridge        {n:6d} x {p:5d} {mine:8.4f} {peer:8.4f} {ratio:6.2f}", flush=True)
+        record(f"Ridge {n} x {p}", mine, {"one Ridge": peer}, f"{ratio:.2f} of one fit")
     for n in (300, 1_000, 2_000):
         X = rng.normal(size=(n, 10))
         y = np.sin(X[:, 0]) + rng.normal(size=n)
         path = mm.KernelRidge(alphas=alphas, gamma=0.1)
         theirs = kernel_ridge.KernelRidge(kernel="rbf", gamma=0.1)
         mine, peer, ratio = median_of_both(lambda: path.fit(X, y), lambda: theirs.fit(X, y))  # noqa: B023  # called at once
-        print(f"KernelRidge  {n:6d} rows    {mine:8.4f} {peer:8.4f} {ratio:6.2f}", flush=True)
+        record(f"KernelRidge {n} rows", mine, {"one KernelRidge": peer}, f"{ratio:.2f} of one fit")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default="../shared/data")
+    parser.add_argument("--data", default=str(data_folder()))
     parser.add_argument("--only", default="", help="part of the name of a data set, or 'ridge'")
     options, _ = parser.parse_known_args()
     warnings.simplefilter("ignore", ConvergenceWarning)

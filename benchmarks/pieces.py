@@ -24,8 +24,9 @@ import numpy as np
 from sklearn.linear_model import SGDClassifier
 
 import maxmargin as mm
-from benchmarks._common import best_of, heading
+from benchmarks._common import best_of
 from benchmarks._memory import PeakMemory
+from benchmarks._results import begin, record
 from maxmargin.problems.losses import SquaredHinge
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.rows_in_pieces import BinaryTargets, LossPenaltyPieces
@@ -71,31 +72,24 @@ def fit(folder: Path, n_jobs: int | None) -> dict[str, float]:
 
 def peak_memory(folder: Path) -> None:
     X, _ = load(folder)
-    heading(
-        f"LinearSVC on {len(X)} x {COLUMNS} float32 ({X.nbytes / 1e9:.2f} GB) in pieces; goal: below 1 GB"
-    )
-    print("own = RssAnon (before the fit, and its peak), mapped = peak of RssFile, total = VmHWM; in MB")
-    print("threads  seconds  steps      gap  before    own  mapped  total")
+    begin(table=f"LinearSVC on {len(X)} x {COLUMNS} float32 ({X.nbytes / 1e9:.2f} GB) in pieces")
     for n_jobs in (1, 2):
         command = [sys.executable, "-m", "benchmarks.pieces", "--child", str(folder), "--jobs", str(n_jobs)]
         r = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        print(
-            f"{n_jobs:7d} {r['seconds']:8.1f} {r['iterations']:6d} {r['gap']:8.1e} {r['before']:7.0f} "
-            f"{r['own']:6.0f} {r['files']:7.0f} {r['high_water']:6.0f}",
-            flush=True,
-        )
+        note = f"{r['iterations']} steps, gap {r['gap']:.1e}, own memory {r['before']:.0f} to "
+        note += f"{r['own']:.0f} MB, mapped {r['files']:.0f} MB, in all {r['high_water']:.0f} MB"
+        record(f"{n_jobs} threads", r["seconds"], {}, note)
 
 
 def against_memory(folder: Path, n_rows: int = 2_000_000) -> None:
     X, y = load(folder)
     X, y = X[:n_rows], y[:n_rows]
-    heading(f"the first {len(X)} rows: pieces beside memory, seconds")
+    begin(table=f"the first {len(X)} rows: pieces beside memory, seconds")
     held, labels = np.array(X), np.array(y)
     memory, whole = best_of(lambda: mm.LinearSVC(tol=1e-6).fit(held, labels), 3)
     pieces, cut = best_of(lambda: mm.LinearSVC(tol=1e-6).fit(mm.pieces.from_array(X, y)), 3)
     apart = float(np.abs(cut.coef_ - whole.coef_).max())
-    print(f"in memory {memory:.2f}, in pieces {pieces:.2f}, ratio {pieces / memory:.2f}; "
-          f"largest difference of a coefficient {apart:.1e}")  # fmt: skip
+    record("LinearSVC in pieces", pieces, {"in memory": memory}, f"largest difference {apart:.1e}")
 
     pieces, exact = best_of(lambda: mm.LogisticRegression(1.0, tol=1e-6).fit(mm.pieces.from_array(X, y)), 3)
 
@@ -107,8 +101,8 @@ def against_memory(folder: Path, n_rows: int = 2_000_000) -> None:
 
     seconds, sgd = best_of(one_pass, 1)
     above = _objective(held, labels, sgd) / _objective(held, labels, exact) - 1
-    print(f"logistic in pieces {pieces:.2f}; one pass of scikit-learn's SGDClassifier {seconds:.2f}, ratio "
-          f"{seconds / pieces:.2f}, objective {above:.1e} above the optimum")  # fmt: skip
+    note = f"its objective is {above:.1e} above the optimum"
+    record("LogisticRegression in pieces", pieces, {"one pass of SGDClassifier": seconds}, note)
 
 
 def _objective(X: Any, y: Any, model: Any) -> float:
@@ -132,7 +126,7 @@ def step_of_one_worker(folder: Path, n_rows: int = 4_000_000) -> tuple[float, fl
     theta = np.random.default_rng(0).normal(size=COLUMNS + 1) / 10
     seconds, sums = best_of(lambda: problem.sums(theta), 3)
     rate, sent = len(X) / seconds, len(pickle.dumps(theta)) + len(pickle.dumps(sums))
-    heading("one Newton step on one worker (one thread)")
+    begin(table="one Newton step on one worker (one thread)")
     print(
         f"{rate / 1e6:.1f} million rows per second; reads {X.itemsize * COLUMNS + y.itemsize} bytes per row"
     )
@@ -178,7 +172,7 @@ def simulated_step(
 
 
 def curve(rate: float, sent: float, overhead: float) -> None:
-    heading("simulated: one Newton step for more workers (one thread each), seconds and efficiency")
+    begin(table="simulated: one Newton step for more workers (one thread each), seconds and efficiency")
     print(f"measured {rate / 1e6:.1f} M rows/s, {overhead * 1e3:.2f} ms per task; a fit takes about 7 passes")
     sizes = {"16 MB": 2.0e5, "256 MB": 3.2e6}
     print(f"{'rows':>8s} {'pieces of':>9s} " + "".join(f"{w:>14d}" for w in (1, 2, 5, 10, 20, 50, 100)))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks._results import begin, record
 from maxmargin.scorecards import Binning, Scorecard, WOEEncoder, iv_table
 
 DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
@@ -70,15 +71,16 @@ def has_optbinning() -> bool:
 
 
 def report(rows: list[tuple[str, float, float]]) -> None:
-    """Name, seconds, IV; times as ratios to the first row."""
-    print(f"{'':42}{'seconds':>10}{'ratio':>8}{'sum of IV':>12}")
-    for name, time_taken, iv in rows:
-        print(f"{name:42}{time_taken:10.3f}{time_taken / rows[0][1]:8.1f}{iv:12.4f}")
+    """Name, seconds, IV; those of other packages stand beside the first row."""
+    peers = {name: t for name, t, _ in rows if not name.startswith("maxmargin")}
+    for k, (name, t, iv) in enumerate(rows):
+        if name not in peers:
+            record(name, t, peers if k == 0 else {}, f"sum of IV {iv:.4f}")
 
 
 def table_of_numbers(n_rows: int, n_columns: int, peer: bool) -> None:
     X, y = credit_like(n_rows, n_columns)
-    print(f"\nBinning + WoE + IV, {n_rows} x {n_columns} numbers, target with two classes")
+    begin(table=f"binning, weight of evidence and IV, {n_rows} x {n_columns}")
     ours(X.head(2000), y[:2000], Binning())
     rows = []
     for name, binning in {
@@ -103,7 +105,7 @@ def german_credit(folder: Path, peer: bool) -> None:
         return
     X = pd.read_csv(path)
     y = (X.pop("class") == 2).astype(int)
-    print("\nScorecard on German credit, 1000 x 20")
+    begin(table="scorecard on German credit, 1000 x 20")
     Scorecard().fit(X, y)
     rows = [("maxmargin Scorecard", seconds(lambda: Scorecard().fit(X, y), 5), _card_iv(X, y))]
     if peer:

@@ -1,6 +1,6 @@
 """Feature selection side by side with scikit-learn, mlxtend and scikit-rebate, in one run.
 
-    python -m benchmarks.selection [--only relief,wrappers,rfe,kernel_rfe,chance]
+    python -m benchmarks.selection [--only relief,wrappers,rfe,kernel_rfe,filters,chance]
 
 Peers are optional: those that are not installed are named and skipped. Every row is the best of a few warm
 runs; what takes more than seconds runs once. Columns are standardised beforehand for everybody.
@@ -19,7 +19,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedKFold
 
 import maxmargin as mm
-from benchmarks._common import best_of, data_folder, load, standardised
+from benchmarks._common import best_of, load, standardised
+from benchmarks._results import begin, record
 from maxmargin.feature_selection import (
     RFE,
     SBS,
@@ -30,14 +31,12 @@ from maxmargin.feature_selection import (
     ReliefF,
     SimulatedAnnealing,
     SubsetSelector,
+    SymmetricalUncertainty,
 )
 
 
 def row(task: str, ours: float, peer: str, theirs: float, agreement: str) -> None:
-    print(
-        f"{task:38s} {ours:9.3f} s  {peer:14s} {theirs:9.3f} s  {theirs / ours:7.1f} x  {agreement}",
-        flush=True,
-    )
+    record(task, ours, {peer: theirs}, agreement)
 
 
 def prepared(name: str) -> tuple[Any, Any]:
@@ -120,6 +119,9 @@ def rfe() -> None:
     y = np.repeat([0, 1], [47, 25])
     X = rng.normal(size=(72, 7000)) + np.outer(y, rng.normal(size=7000) * (rng.random(7000) < 0.02))
     _rfe("RFE leukemia-like 72 x 7000", X, y)
+    X = rng.normal(size=(476, 166))
+    y = (X[:, :20].sum(axis=1) + 2.0 * rng.normal(size=476) > 0).astype(int)
+    _rfe("RFE generated 476 x 166", X, y)
 
 
 def _rfe(task: str, X: Any, y: Any) -> None:
@@ -144,8 +146,16 @@ def kernel_rfe() -> None:
     machine = mm.SVC(C=1.0, gamma=0.01)
     RFE(machine, 1).fit(X[:100, :3], y[:100])
     ours, fitted = best_of(lambda: RFE(machine, 1).fit(X, y), 2)
-    print(f"{'kernel RFE spambase 2000 x 57, rbf':38s} {ours:9.3f} s  (no peer; asked for: under 10 s)")
-    print(f"  the last five columns: {np.argsort(fitted.ranking_)[:5].tolist()}")
+    last = np.argsort(fitted.ranking_)[:5].tolist()
+    record("kernel RFE spambase 2000 x 57, rbf", ours, {}, f"the last five columns: {last}")
+
+
+def filters() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 5000))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    SymmetricalUncertainty().fit(X[:, :5], y)
+    ours, _ = best_of(lambda: SymmetricalUncertainty().fit(X, y), 3)
+    record("SymmetricalUncertainty 60 x 5000", ours, {})
 
 
 def chance() -> None:
@@ -158,7 +168,14 @@ def chance() -> None:
         print(f"{type(search).__name__}: the exhaustive optimum for {n_found} of 20 seeds")
 
 
-PARTS = {"relief": relief, "wrappers": wrappers, "rfe": rfe, "kernel_rfe": kernel_rfe, "chance": chance}
+PARTS = {
+    "relief": relief,
+    "wrappers": wrappers,
+    "rfe": rfe,
+    "kernel_rfe": kernel_rfe,
+    "filters": filters,
+    "chance": chance,
+}
 
 
 def main() -> None:
@@ -166,9 +183,7 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(PARTS))
     # a runner of all benchmarks has arguments of its own
     arguments, _ = parser.parse_known_args()
-    if not data_folder().exists():
-        print(f"{data_folder()} does not exist: set MAXMARGIN_DATA")
-        return
+    begin(table="feature selection")
     for part in arguments.only.split(","):
         PARTS[part]()
 

@@ -19,7 +19,9 @@ from scipy.optimize import linprog
 from sklearn.model_selection import train_test_split
 
 import maxmargin as mm
+from benchmarks._common import data_folder
 from benchmarks._linear_data import load
+from benchmarks._results import begin, record
 
 RESTARTS = 20
 ALPHA = 5.0
@@ -71,11 +73,8 @@ def compare_l1(name: str, X: Any, y: np.ndarray, C: float) -> None:
     value, _ = linear_program(X, y, C, np.ones(X.shape[1]))
     peer = perf_counter() - began
     ours = model.certificate_
-    print(
-        f"l1 {name:20s} ours {ours.primal:.8f} in {mine:.2f} s  HiGHS {value:.8f} in {peer:.2f} s  "
-        f"ratio - 1 = {ours.primal / value - 1:.1e}  gap {ours.relative_gap:.1e}",
-        flush=True,
-    )
+    note = f"objective over theirs - 1 = {ours.primal / value - 1:.1e}, gap {ours.relative_gap:.1e}"
+    record(f"l1 {name}", mine, {"HiGHS": peer}, note)
 
 
 def compare_l0(name: str, X: Any, y: np.ndarray, C: float, nu: float, restarts: int) -> None:
@@ -89,20 +88,17 @@ def compare_l0(name: str, X: Any, y: np.ndarray, C: float, nu: float, restarts: 
     ]
     peer = perf_counter() - began
     value, best = model.certificate_.primal, min(values)
-    print(
-        f"l0 {name:20s} ours {value:.6f} in {mine:.2f} s ({np.count_nonzero(model.coef_)} weights)  "
-        f"{restarts} restarts {best:.6f} (median {np.median(values):.6f}) in {peer:.2f} s  "
-        f"ratio {value / best:.8f}",
-        flush=True,
-    )
+    note = f"objective over theirs {value / best:.8f}, {np.count_nonzero(model.coef_)} weights"
+    record(f"l0 {name}", mine, {f"{restarts} restarts": peer}, note)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default="../shared/data")
+    parser.add_argument("--data", default=str(data_folder()))
     parser.add_argument("--only", default="", help="l1 or l0")
     parser.add_argument("--restarts", type=int, default=RESTARTS)
     options, _ = parser.parse_known_args()
+    begin(table="sparse linear models, objectives beside HiGHS")
     generated_sets = {"300 x 20": generated(300, 20), "1000 x 40": generated(1000, 40)}
     real = load(options.data, "spambase") if Path(options.data).exists() else {}
     part = {

@@ -21,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._common import data_folder
+from benchmarks._results import begin, record, times
 from maxmargin.kernels import Spectrum, Subsequence
 
 LENGTH, DECAY = 4, 0.5
@@ -29,6 +31,10 @@ REPEATS = 3
 
 def messages(folder: Path, n: int) -> list[str]:
     """The first n messages in ASCII: strkernels compares bytes, and there bytes are characters."""
+    if not (folder / "sms_spam.tsv").exists():  # words of a small vocabulary in their place
+        rng = np.random.default_rng(0)
+        words = ["".join(rng.choice(list("abcdefghilmnoprstu"), size)) for size in rng.integers(2, 9, 2000)]
+        return [" ".join(rng.choice(words, size)) for size in rng.integers(4, 26, n)]
     lines = (folder / "sms_spam.tsv").read_text(encoding="utf-8").splitlines()
     texts = [line.split("\t", 1)[1] for line in lines]
     return [text for text in texts if text.isascii()][:n]
@@ -75,10 +81,8 @@ def compare(name: str, peer: Callable[[], np.ndarray], ours: Callable[[], np.nda
         (min(run[k] for run in theirs), min(run[k] for run in mine)) for k in (0, 1)
     )
     difference = float(np.abs(theirs[0][2] - mine[0][2]).max())
-    print(
-        f"{name:38} {peer_clock:8.2f} {our_clock:8.3f} {peer_clock / our_clock:7.1f} "
-        f"{peer_work:8.2f} {our_work:8.3f} {peer_work / our_work:7.1f} {difference:11.1e}"
-    )
+    note = f"CPU time {peer_work / our_work:.1f} x; largest difference {difference:.1e}"
+    record(name, our_clock, {name.split(",")[0]: peer_clock}, note)
 
 
 KERNLAB = """
@@ -107,13 +111,11 @@ def beside_kernlab(texts: list[str]) -> None:
     ours = min(timed(lambda: kernel(texts))[0] for _ in range(REPEATS))
     peer, difference = float(run.stdout), np.abs(gram - kernel(texts)).max()
     name = f"kernlab, {len(texts)} messages, exactly 4"
-    print(f"{name:38} {peer:8.2f} {ours:8.3f} {peer / ours:7.1f} {'':25} {difference:11.1e}")
+    record(name, ours, {"kernlab": peer}, f"largest difference {difference:.1e}")
 
 
 def beside_peers(texts: list[str], few: int) -> None:
-    print(f"{'':38} {'clock':>25} {'all processors':>25}")
-    heads = f"{'peer s':>8} {'ours s':>8} {'ratio':>7} "
-    print(f"{'Gram matrix, length 4':38} {heads}{heads}{'difference':>11}")
+    begin(table="string kernels, Gram matrix, length 4")
     summed = Subsequence(LENGTH, DECAY, up_to=True)
     try:
         from strkernels import SubsequenceStringKernel
@@ -134,7 +136,7 @@ def beside_peers(texts: list[str], few: int) -> None:
 
 def alone(texts: list[str]) -> None:
     mean = np.mean([len(text) for text in texts])
-    print(f"\n{len(texts)} messages, {mean:.0f} characters on average: seconds")
+    begin(table=f"string kernels, {len(texts)} messages, {mean:.0f} characters on average")
     kernel = Subsequence(LENGTH, DECAY)
     for name, action in {
         "Subsequence(4)": lambda: kernel(texts),
@@ -143,24 +145,24 @@ def alone(texts: list[str]) -> None:
         "Subsequence(2, tokens='words')": lambda: Subsequence(2, DECAY, tokens="words")(texts),
         "Spectrum(4)": lambda: Spectrum(4)(texts),
     }.items():
-        print(f"{name:38} {min(timed(action)[0] for _ in range(REPEATS)):8.3f}")
+        record(name, times(timed(action)[0] for _ in range(REPEATS)), {})
 
 
 def memory() -> None:
     """Peak memory of one value between two strings, above what the process held before."""
-    print("\none value between two strings of the given length: seconds, MB above the start")
+    begin(table="string kernels, one value between two strings")
     letters = np.random.default_rng(0).choice(list("abcdefgh"), 30_000)
     for n in (1_000, 10_000, 30_000):
         text = "".join(letters[:n])
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         seconds, _, _ = timed(lambda text=text: Subsequence(LENGTH, DECAY, normalize=False)([text], [text]))
         above = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        print(f"{n:<38} {seconds:8.3f} {above:8.1f}")
+        record(f"strings of {n}", seconds, {}, f"{above:.1f} MB above the start")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=data_folder())
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--peer-rows", type=int, default=500, help="messages for strkernels")
     options = parser.parse_args()

@@ -2,8 +2,8 @@
 
     python -m benchmarks.svm [fit] [predict] [answer] [small] [memory] [start]
 
-All peers run in the same process on the same data with the same C, gamma and tol = 1e-3; best of 3 after a
-warm-up fit. The certificate check that a fit makes is inside its time.
+All peers run in the same process on the same data with the same C, gamma and tol = 1e-3, after a warm-up fit;
+every fit also runs as the only one of new processes. The certificate check of a fit is inside its time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -23,10 +25,12 @@ import scipy.sparse as sp
 from sklearn import svm as sk
 
 import maxmargin as mm
-from benchmarks._common import best_of, geometric_mean, heading, load, standardised, synthetic
+from benchmarks._common import best_of, images, load, runs_of, standardised, synthetic, title
+from benchmarks._fresh import PACKAGES, fresh_seconds, model, rows_for
+from benchmarks._results import Times, begin, record, times
 from maxmargin.problems.formulations import Classification
 
-Case = tuple[str, Any, Any, float, float]
+Case = tuple[Any, Any, float, float]
 REPEATS = 3
 SHORT_REPEATS = 15  # what takes milliseconds varies by a half
 
@@ -35,39 +39,52 @@ def signs(positive: Any) -> Any:
     return np.where(positive, 1, -1)
 
 
-def cases() -> list[Case]:
-    """Name, rows, labels, C, gamma."""
-    X, y = load("spambase")
-    spam, spam_y = standardised(X), signs(y == "spam")
-    X, y = load("letter")
-    half = y <= "M"
-    letter, letter_y = standardised(X), signs(half)
-    a9a, y = load("a9a")
-    a9a_y = signs(y > 0)
-    usps, y = load("usps_train")
-    usps_y = signs(y < 5)
-    ijcnn, ijcnn_y = synthetic(49_990, 22)
-    small, small_y = synthetic(10_000, 50)
-    return [
-        ("spambase 4601x57", spam, spam_y, 1.0, 0.01),
-        ("spambase 4601x57", spam, spam_y, 100.0, 0.01),
-        ("letter 20000x16", letter, letter_y, 1.0, 0.0625),
-        ("letter 20000x16", letter, letter_y, 10.0, 0.25),
-        ("usps 7291x256", usps, usps_y, 1.0, 0.004),
-        ("usps 7291x256", usps, usps_y, 10.0, 0.01),
-        ("a9a 32561x123", a9a, a9a_y, 1.0, 1 / 123),
-        ("synthetic 10000x50", small, small_y, 1.0, 0.02),
-        ("synthetic 49990x22", ijcnn, ijcnn_y, 1.0, 1 / 22),
-    ]
+def real(name: str, C: float, gamma: float) -> Case:
+    """Rows, labels, C and gamma on one of the data sets."""
+    X, y = load(name)
+    if name in ("spambase", "letter"):
+        X = standardised(X)
+    positive = {"spambase": "spam", "letter": "M"}
+    if name == "spambase":
+        y = signs(y == positive[name])
+    elif name == "letter":
+        y = signs(y <= positive[name])
+    else:
+        y = signs(y < 5 if name == "usps_train" else y > 0)
+    return X, y, C, gamma
 
 
-def sklearnex_svc() -> Any:
-    try:
-        from sklearnex.svm import SVC
-    except ImportError:
+def generated(n: int, p: int, C: float, gamma: float) -> Case:
+    return *synthetic(n, p), C, gamma
+
+
+def half_of_the_digits(n: int, C: float) -> Case:
+    X, label = images(n)
+    return X, signs(label < 5), C, 1.0 / (784 * X.var())
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    title("spambase", "spambase 4601 x 57, C = 1"): partial(real, "spambase", 1.0, 0.01),
+    title("spambase", "spambase 4601 x 57, C = 100"): partial(real, "spambase", 100.0, 0.01),
+    title("letter", "letter 20000 x 16, C = 1"): partial(real, "letter", 1.0, 0.0625),
+    title("letter", "letter 20000 x 16, C = 10"): partial(real, "letter", 10.0, 0.25),
+    title("usps_train", "usps 7291 x 256, C = 1"): partial(real, "usps_train", 1.0, 0.004),
+    title("usps_train", "usps 7291 x 256, C = 10"): partial(real, "usps_train", 10.0, 0.01),
+    title("a9a", "a9a 32561 x 123, C = 1"): partial(real, "a9a", 1.0, 1 / 123),
+    title("ijcnn1", "ijcnn1 49990 x 22, C = 1"): partial(real, "ijcnn1", 1.0, 1 / 22),
+    "generated 6435 x 36, C = 100": partial(generated, 6435, 36, 100.0, 0.03),
+    "generated 10000 x 50, C = 1": partial(generated, 10_000, 50, 1.0, 0.02),
+    "generated 49990 x 22, C = 1": partial(generated, 49_990, 22, 1.0, 1 / 22),
+    "generated images 15000 x 784, C = 10": partial(half_of_the_digits, 15_000, 10.0),
+}
+
+
+def intelex() -> tuple[str, ...]:
+    """Both precisions of scikit-learn-intelex, or nothing where it is not installed."""
+    if find_spec("sklearnex") is None:
         print("scikit-learn-intelex is not installed: skipped")
-        return None
-    return SVC
+        return ()
+    return PACKAGES[2:]
 
 
 def libsvm_time(X: Any, y: Any, C: float, gamma: float) -> float:
@@ -80,61 +97,41 @@ def libsvm_time(X: Any, y: Any, C: float, gamma: float) -> float:
     return best_of(lambda: svm_train(problem, parameter), 1)[0]
 
 
-def dense(X: Any) -> Any:
-    return X.toarray() if sp.issparse(X) else X
-
-
 def fit_table() -> None:
-    heading("fit: seconds, best of 3; ratios are peer / ours")
-    header = (
-        f"{'data':22}{'C':>7}{'gamma':>8}{'ours':>8}{'sklearn':>9}{'libsvm':>8}{'ex f64':>8}{'ex f32':>8}"
-    )
-    print(header + f"{'x sklearn':>11}{'x sklearnex':>12}{'kkt':>9}{'objective':>11}")
-    peer = sklearnex_svc()
-    over_sk, over_ex = [], []
-    for name, X, y, C, gamma in cases():
-        ours = mm.SVC(C=C, gamma=gamma)
-        ours.fit(X, y)
-        t, model = best_of(lambda m=ours: m.fit(X, y), REPEATS)  # noqa: B023 - called at once
-        plain = sk.SVC(C=C, gamma=gamma, cache_size=500)
-        t_sk, reference = best_of(lambda m=plain: m.fit(X, y), REPEATS, at_most=20)  # noqa: B023 - as above
-        t_lib = libsvm_time(X, y, C, gamma) if t_sk < 10 else float("nan")  # the same algorithm
-        t_ex = []
-        for dtype in (np.float64, np.float32):
-            if peer is None:
-                t_ex.append(float("nan"))
-                continue
-            data = dense(X).astype(dtype)
-            other = peer(C=C, gamma=gamma, cache_size=500)
-            other.fit(data, y)
-            t_ex.append(best_of(lambda m=other, d=data: m.fit(d, y), REPEATS, at_most=20)[0])  # noqa: B023 - as above
-        certificate = mm.certify(model, X, y)
-        worse = relative_loss(model, reference, X, y, C, gamma, certificate.dual)
-        over_sk.append(t_sk / t)
-        over_ex.append(min(t_ex) / t)
-        print(
-            f"{name:22}{C:7g}{gamma:8.3g}{t:8.3f}{t_sk:9.3f}{t_lib:8.2f}{t_ex[0]:8.3f}{t_ex[1]:8.3f}"
-            f"{over_sk[-1]:11.1f}{over_ex[-1]:12.2f}{certificate.kkt:9.1e}{worse:11.1e}",
-            flush=True,
-        )
-    print(
-        f"geometric mean: {geometric_mean(over_sk):.1f} x scikit-learn (least {min(over_sk):.1f}), "
-        f"{geometric_mean(over_ex):.2f} x the faster sklearnex (least {min(over_ex):.2f})"
-    )
-    print("objective: how far ours is below scikit-learn's dual value, relative (negative: above it)")
+    begin(table="SVC, fit")
+    for name, make in CASES.items():
+        X, y, C, gamma = make()
+        figures: dict[str, Times] = {}
+        answers: dict[str, Any] = {}
+        for package in ("maxmargin", "scikit-learn", *intelex()):
+            machine, data = model(package, C, gamma), rows_for(package, X)
+            if package != "scikit-learn":
+                machine.fit(data, y)  # compiled code and pages of memory: "fresh" has them
+            runs, answers[package] = runs_of(partial(machine.fit, data, y), REPEATS, at_most=20)
+            slow = package == "scikit-learn" and min(runs) > 10  # its fresh fits differ by nothing
+            figures[package] = times(runs, min(runs) if slow else fresh_seconds(package, name))
+        ours = figures.pop("maxmargin")
+        if peers := [figures.pop(package) for package in PACKAGES[2:] if package in figures]:
+            figures["faster intelex"] = {kind: min(t[kind] for t in peers) for kind in peers[0]}
+        certificate = mm.certify(answers["maxmargin"], X, y)
+        worse = relative_loss(answers["maxmargin"], answers["scikit-learn"], X, y, C, gamma, certificate.dual)
+        note = f"KKT violation {certificate.kkt:.1e}, dual value above scikit-learn's by {worse:.1e}"
+        if ours["best"] * 20 < 10 and (t_lib := libsvm_time(X, y, C, gamma)) == t_lib:
+            figures["libsvm-official"] = {"best": t_lib}
+        record(name, ours, figures, note)
 
 
 def relative_loss(ours: Any, theirs: Any, X: Any, y: Any, C: float, gamma: float, dual: float) -> float:
     """(scikit-learn's dual value - ours) / |ours|, both recomputed in float64."""
     alpha = np.zeros(len(y))
-    alpha[theirs.support_] = np.abs(np.asarray(dense(theirs.dual_coef_))[0])
+    alpha[theirs.support_] = np.abs(sp.csr_matrix(theirs.dual_coef_).toarray()[0])
     points = ours.kernel_.prepare(X)
     problem = Classification(C=C).build(ours.kernel_, points, np.where(y > 0, 1.0, -1.0), np.ones(len(y)))
     return (problem.certify(alpha, full=True, n_threads=2).dual - dual) / abs(dual)
 
 
 def hard_table() -> None:
-    heading("hard cases and other machines: seconds, full certificate (tol 1e-3)")
+    begin(table="hard cases and other kernel machines, fit")
     X, y = load("spambase")
     raw, labels, spam = X, signs(y == "spam"), standardised(X)
     X, y = load("letter")
@@ -158,51 +155,43 @@ def hard_table() -> None:
     ]
     for _, _, theirs, _, _ in jobs:
         theirs.set_params(cache_size=500)
-    print(f"{'case':24}{'ours':>8}{'sklearn':>9}{'ratio':>8}{'kkt':>9}{'gap':>9}")
     for name, ours, theirs, X, y in jobs:
         ours.fit(X, y)
-        t, _ = best_of(lambda m=ours, X=X, y=y: m.fit(X, y), REPEATS, at_most=15)
-        t_sk, _ = best_of(lambda m=theirs, X=X, y=y: m.fit(X, y), 1)
+        runs, _ = runs_of(partial(ours.fit, X, y), REPEATS, at_most=15)
+        t_sk, _ = best_of(partial(theirs.fit, X, y), 1)
         proof = mm.certify(ours, X, y)
-        print(
-            f"{name:24}{t:8.2f}{t_sk:9.2f}{t_sk / t:8.1f}{proof.kkt:9.1e}{proof.relative_gap:9.1e}",
-            flush=True,
-        )
+        note = f"KKT violation {proof.kkt:.1e}, relative gap {proof.relative_gap:.1e}"
+        record(name, times(runs), {"scikit-learn": t_sk}, note)
 
 
 def predict_table() -> None:
-    heading("predict: seconds for decision_function of all rows, best of 15; ratios are peer / ours")
-    peer = sklearnex_svc()
-    header = f"{'data':22}{'dtype':>9}{'n_SV':>7}{'ours':>8}{'sklearn':>9}{'sklearnex':>10}"
-    print(header + f"{'x sklearn':>11}{'x sklearnex':>12}")
-    for name, X, y, C, gamma in cases()[:6]:
-        for dtype in (np.float64, np.float32):
-            data = dense(X).astype(dtype)
-            ours = mm.SVC(C=C, gamma=gamma).fit(data, y)
-            theirs = sk.SVC(C=C, gamma=gamma, cache_size=500).fit(data, y)
-            ours.decision_function(data[:10])
-            t, _ = best_of(lambda m=ours, d=data: m.decision_function(d), SHORT_REPEATS, at_most=2.0)
-            t_sk, _ = best_of(lambda m=theirs, d=data: m.decision_function(d), SHORT_REPEATS, at_most=2.0)
-            t_ex = float("nan")
-            if peer is not None:
-                other = peer(C=C, gamma=gamma, cache_size=500).fit(data, y)
-                t_ex, _ = best_of(lambda m=other, d=data: m.decision_function(d), SHORT_REPEATS, at_most=2.0)
-            print(
-                f"{name:22}{np.dtype(dtype).name:>9}{len(ours.support_):7d}{t:8.3f}{t_sk:9.3f}{t_ex:10.3f}"
-                f"{t_sk / t:11.1f}{t_ex / t:12.2f}",
-                flush=True,
-            )
+    begin(table="SVC, decision function of all rows")
+    for name in (*list(CASES)[:6], "generated 6435 x 36, C = 100"):
+        X, y, C, gamma = CASES[name]()
+        for dtype in ("float64", "float32"):
+            data = (X.toarray() if sp.issparse(X) else X).astype(dtype)
+            peers = ("scikit-learn", f"intelex {dtype}") if intelex() else ("scikit-learn",)
+            figures: dict[str, Times] = {}
+            n_support = 0
+            for package in ("maxmargin", *peers):
+                machine = model(package, C, gamma).fit(data, y)
+                machine.decision_function(data)
+                runs, _ = runs_of(partial(machine.decision_function, data), SHORT_REPEATS, at_most=2.0)
+                figures[package] = times(runs)
+                n_support = len(machine.support_)
+            ours = figures.pop("maxmargin")
+            named = {package.split()[0]: t for package, t in figures.items()}
+            record(f"{name}, {dtype}", ours, named, f"{n_support} support vectors")
 
 
 def small_table() -> None:
-    heading("small n: milliseconds, best of 15")
-    print(f"{'n':>6}{'ours':>8}{'sklearn':>9}{'difference':>12}")
+    begin(table="SVC, small fits")
     for n in (50, 100, 200, 500, 900):
         X, y = synthetic(n, 10)
         mm.SVC().fit(X, y)
-        t, _ = best_of(lambda X=X, y=y: mm.SVC().fit(X, y), 15)
-        t_sk, _ = best_of(lambda X=X, y=y: sk.SVC().fit(X, y), 15)
-        print(f"{n:6d}{1e3 * t:8.2f}{1e3 * t_sk:9.2f}{1e3 * (t - t_sk):12.2f}", flush=True)
+        runs, _ = runs_of(lambda X=X, y=y: mm.SVC().fit(X, y), SHORT_REPEATS)
+        peer, _ = runs_of(lambda X=X, y=y: sk.SVC().fit(X, y), SHORT_REPEATS)
+        record(f"{n} rows, 10 columns", times(runs), {"scikit-learn": times(peer)})
 
 
 def resident() -> int:
@@ -230,14 +219,14 @@ def peak_while(task: Callable[[], Any]) -> tuple[float, int]:
 
 
 def memory_table() -> None:
-    heading("memory: cache_size=500, p = 20; seconds, MB above the data, growth of time with n")
+    begin(table="SVC, memory with cache_size=500")
     mm.SVC().fit(*synthetic(3000, 20))
     last = None
     for n in (12_500, 25_000, 50_000, 100_000):
         X, y = synthetic(n, 20)
         t, peak = peak_while(lambda X=X, y=y: mm.SVC(gamma=0.05, cache_size=500).fit(X, y))
-        growth = f"   exponent {np.log2(t / last):.2f}" if last else ""
-        print(f"n = {n:7d}: {t:7.2f} s, {peak / 2**20:6.0f} MB{growth}", flush=True)
+        growth = f", exponent of the time {np.log2(t / last):.2f}" if last else ""
+        record(f"generated {n} x 20", t, {}, f"{peak / 2**20:.0f} MB above the data{growth}")
         last = t
 
 
@@ -252,7 +241,7 @@ began = time.perf_counter(); SVC().fit(X, y); print(first - (time.perf_counter()
 
 
 def start_table() -> None:
-    heading("first fit in a new process: seconds more than a warm fit")
+    begin(table="SVC, first fit in a new process: seconds more than a warm fit")
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
         for label in ("no compiled code on disk", "compiled code on disk", "compiled code on disk"):
@@ -263,7 +252,7 @@ def start_table() -> None:
                 text=True,
                 check=True,
             )
-            print(f"{label:26}{float(done.stdout):8.2f}")
+            record(label, float(done.stdout), {})
 
 
 TABLES = {

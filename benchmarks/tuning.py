@@ -16,7 +16,8 @@ from sklearn import svm as sk
 from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, StratifiedKFold, cross_val_score
 
 import maxmargin as mm
-from benchmarks._common import best_of, heading, load, spambase_split, standardised
+from benchmarks._common import best_of, load, runs_of, spambase_split, standardised
+from benchmarks._results import begin, record, times
 
 
 def powers(low: int, high: int) -> list[float]:
@@ -27,7 +28,7 @@ def compare(
     name: str, ours: Any, theirs: Any, X: Any, y: Any, grid: Any, cv: Any, scoring: Any = None
 ) -> None:
     mm.tune(ours, X[:200], y[:200], grid, cv=2, refit=False)
-    t, result = best_of(lambda: mm.tune(ours, X, y, grid, cv=cv, refit=False), 3, at_most=20)
+    runs, result = runs_of(lambda: mm.tune(ours, X, y, grid, cv=cv, refit=False), 3, at_most=20)
     t_sk, search = best_of(
         lambda: GridSearchCV(theirs, grid, cv=cv, n_jobs=2, refit=False, scoring=scoring).fit(X, y), 1
     )
@@ -40,28 +41,19 @@ def compare(
         if scoring
         else f"at most {(apart * sizes).max():.0f} rows apart"
     )
-    print(
-        f"{name:34}{t:8.2f}{t_sk:9.2f}{t_sk / t:8.1f} x   "
-        f"same best cell: {result.best_params == search.best_params_}, {agreement}, {result.best_error:.5f}",
-        flush=True,
-    )
-
-
-def header() -> None:
-    print(f"{'':34}{'ours':>8}{'sklearn':>9}{'ratio':>8}")
+    note = f"same best cell: {result.best_params == search.best_params_}, {agreement}"
+    record(name, times(runs), {"GridSearchCV, n_jobs=2": t_sk}, note)
 
 
 def spambase() -> None:
-    heading("spambase split, 7 x 6 cells, 10 folds")
-    header()
+    begin(table="spambase split, 7 x 6 cells, 10 folds")
     X, y = spambase_split()
     grid = {"C": powers(-3, 2), "gamma": powers(-4, 2)}
     compare("SVC rbf", mm.SVC(), sk.SVC(), X, y, grid, StratifiedKFold(10))
 
 
 def usps() -> None:
-    heading("usps 5 versus 8, 20 cells, 10 folds")
-    header()
+    begin(table="usps 5 versus 8, 20 cells, 10 folds")
     X, y = load("usps_train")
     keep = (y == 5) | (y == 8)
     grid = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": [1e-4, 1e-3, 1e-2, 0.1, 1.0]}
@@ -69,16 +61,14 @@ def usps() -> None:
 
 
 def letter() -> None:
-    heading("letter, 26 classes, 3 x 3 cells, 5 folds")
-    header()
+    begin(table="letter, 26 classes, 3 x 3 cells, 5 folds")
     X, y = load("letter")
     grid = {"C": [1.0, 10.0, 100.0], "gamma": [0.03, 0.1, 0.3]}
     compare("SVC rbf", mm.SVC(), sk.SVC(cache_size=500), standardised(X), y, grid, StratifiedKFold(5))
 
 
 def svr() -> None:
-    heading("california housing, 4000 rows, 5 x 5 x 4 cells, 5 folds")
-    header()
+    begin(table="california housing, 4000 rows, 5 x 5 x 4 cells, 5 folds")
     X, y = load("california_housing")
     rows = np.random.default_rng(0).permutation(len(y))[:4000]
     X, y = standardised(X[rows]), (y[rows] - y[rows].mean()) / y[rows].std()
@@ -87,8 +77,7 @@ def svr() -> None:
 
 
 def loo() -> None:
-    heading("leave-one-out beside cross_val_score(LeaveOneOut())")
-    header()
+    begin(table="leave-one-out beside cross_val_score(LeaveOneOut())")
     vertebral, labels = load("vertebral_2c")
     spam, spam_y = spambase_split()
     for name, X, y, gamma in (
@@ -97,20 +86,22 @@ def loo() -> None:
     ):
         ours = mm.SVC(gamma=gamma)
         mm.tune(ours, X, y, {"C": [1.0]}, cv="loo", refit=False)
-        t, result = best_of(lambda m=ours, X=X, y=y: mm.tune(m, X, y, {"C": [1.0]}, cv="loo", refit=False), 5)
+        runs, result = runs_of(
+            lambda m=ours, X=X, y=y: mm.tune(m, X, y, {"C": [1.0]}, cv="loo", refit=False), 5
+        )
         t_sk, scores = best_of(
             lambda g=gamma, X=X, y=y: cross_val_score(sk.SVC(C=1.0, gamma=g), X, y, cv=LeaveOneOut()), 1
         )
         apart = int((result.folds[0] != 1 - scores).sum())
-        print(f"{name:34}{t:8.4f}{t_sk:9.2f}{t_sk / t:8.1f} x   {apart} rows differ", flush=True)
+        record(name, times(runs), {"cross_val_score": t_sk}, f"{apart} rows differ")
 
 
 def default() -> None:
-    heading("the whole default grid, 11 x 10 cells, 10 folds, all of spambase")
+    begin(table="the whole default grid, 11 x 10 cells, 10 folds, all of spambase")
     X, y = load("spambase")
     mm.tune(mm.SVC(), X[::20], y[::20], {"C": [1.0, 10.0]}, cv=2, refit=False)
     t, result = best_of(lambda: mm.tune(mm.SVC(), standardised(X), y, cv=StratifiedKFold(10), refit=False), 1)
-    print(f"{t:.1f} s, best {result.best_error:.5f} at {result.best_params}")
+    record("spambase, default grid", t, {}, f"error {result.best_error:.5f}")
 
 
 TABLES = {"spambase": spambase, "usps": usps, "letter": letter, "svr": svr, "loo": loo, "default": default}

@@ -29,6 +29,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "plain_docstrings",
     "offline_math",
+    "linked_names",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
+import re
 import sys
+import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +28,9 @@ if "numba" in sys.modules:
     raise RuntimeError("numba was imported before tests/conftest.py could choose its cache folder.")
 os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / f"numba-{_digest()}")
 
-from hypothesis import HealthCheck, Phase, settings  # noqa: E402  # the cache folder must be chosen first
+import numpy as np  # noqa: E402  # the cache folder must be chosen first
+import pytest  # noqa: E402
+from hypothesis import HealthCheck, Phase, settings  # noqa: E402
 
 settings.register_profile(
     "maxmargin",
@@ -37,3 +42,42 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("maxmargin")
+settings.register_profile("varied", settings.get_profile("maxmargin"), derandomize=False)
+
+
+# -- circumstances that must not matter: `make soak` varies them ---------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--vary", type=int, metavar="SEED", help="shuffle the tests and seed them with SEED")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--vary") is not None:
+        settings.load_profile("varied")
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Content of files is no name: compressed bytes can hold the time, and then two workers disagree."""
+    return argname if isinstance(val, bytes) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Another order: modules among each other, and tests inside their module (its fixtures are costly)."""
+    for item in items:
+        if re.search("0x[0-9a-f]{6}", item.nodeid):
+            raise pytest.UsageError(f"{item.nodeid} has an address in its name: give it an id of its own.")
+    seed = config.getoption("--vary")
+    if seed is None:
+        return
+    draw = random.Random(seed)
+    draw.shuffle(items)
+    place = {module: draw.random() for module in sorted({item.nodeid.partition("::")[0] for item in items})}
+    items.sort(key=lambda item: place[item.nodeid.partition("::")[0]])
+
+
+@pytest.fixture(autouse=True)
+def _seeded(request: pytest.FixtureRequest) -> None:
+    """Estimators without random_state draw the same numbers in every run, alone or with other tests."""
+    seed = request.config.getoption("--vary") or 0
+    np.random.seed(zlib.crc32(request.node.nodeid.encode()) ^ seed)  # noqa: NPY002  # the global one is meant

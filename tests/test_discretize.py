@@ -20,6 +20,7 @@ from maxmargin.discretize import (
     discretize_column,
     entropy,
     information_gain,
+    kl_divergence,
     mdl_discretize,
     symmetrical_uncertainty,
 )
@@ -140,3 +141,31 @@ def test_docstrings_run():
     result = doctest.testmod(discretize)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=2, max_size=8))
+def test_kullback_leibler_against_scipy(counts):
+    p, q = np.array(counts).T
+    if p.sum():
+        assert kl_divergence(p, q) == pytest.approx(scipy_entropy(p, q, base=2), abs=1e-12)
+        assert kl_divergence(p, p) == 0.0
+
+
+def test_information_value_is_the_divergence_both_ways():
+    import maxmargin as mm
+
+    x = np.repeat(["a", "b", "c"], [30, 50, 20])
+    y = np.concatenate([np.arange(30) % 2, np.arange(50) % 5 == 0, np.arange(20) % 4 == 0]).astype(int)
+    events, rest = ([np.sum((x == c) & (y == k)) for c in "abc"] for k in (1, 0))
+    both = kl_divergence(events, rest, base=np.e) + kl_divergence(rest, events, base=np.e)
+    assert mm.scorecards.iv_of_counts(events, rest) == pytest.approx(both)
+
+
+def test_distributions_that_are_none():
+    assert kl_divergence([1, 1], [1, 0]) == np.inf
+    for p, q in (([0, 0], [1, 1]), ([-1, 2], [1, 1]), ([1, 1], [1]), ([1], [np.nan])):
+        with pytest.raises(ValueError, match=r"must hold|categories"):
+            kl_divergence(p, q)
+    with pytest.raises(ValueError, match="must be above 1"):
+        kl_divergence([1], [1], base=1.0)

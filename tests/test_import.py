@@ -36,7 +36,7 @@ def test_import_of_the_machines_compiles_nothing() -> None:
 
 
 def test_import_takes_less_than_one_and_a_half_of_scikit_learn() -> None:
-    timer = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+    timer = "import time; t = time.process_time(); import {}; print(time.process_time() - t)"
     best = {
         module: min(float(run(timer.format(module))) for _ in range(3))
         for module in ("sklearn.svm", "maxmargin")

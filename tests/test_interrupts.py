@@ -6,9 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+
+from maxmargin.base.threads import effective_threads
+from tests.interrupts import Interrupted, interrupt_once
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
 
@@ -21,10 +23,10 @@ warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 5)) * 10.0 ** np.array([-9, -3, 0, 5, 10.5])
 y = rng.permutation(30) % 2
-RFE(mm.SVC(kernel="linear", max_iter=10), n_features=4).fit(X, y)
+RFE(mm.SVC(kernel="linear", max_iter=10), n_features_to_select=4).fit(X, y)
 print("go", flush=True)
 while True:
-    RFE(mm.SVC(C=1390, kernel="linear"), n_features=1).fit(X, y)
+    RFE(mm.SVC(C=1390, kernel="linear"), n_features_to_select=1).fit(X, y)
 """
 TUNING = """
 import numpy as np, maxmargin as mm
@@ -50,32 +52,41 @@ print("finished" if result.interrupted and len(result.table) else "lost", result
 """
 
 
-def interrupted(code: str, after: float) -> tuple[subprocess.CompletedProcess[str], float]:
-    """Run the code, interrupt it so many seconds after it says "go", and time how long it takes to end."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline().strip() == "go"
-    time.sleep(after)
-    sent = time.perf_counter()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    done = subprocess.CompletedProcess(process.args, process.returncode, out, err)
-    return done, time.perf_counter() - sent
+def interrupted(code: str, after: float) -> Interrupted:
+    """Run the code, interrupt it so many seconds after it says "go"; it must end soon.
+
+    The time of the processor: the suite shares its cores.
+    """
+    done = interrupt_once([sys.executable, "-c", code], after, go="go")
+    assert min(done.seconds, done.spent) < effective_threads(None)
+    return done
 
 
-@pytest.mark.parametrize("after", [0.05, 0.37])
+@pytest.mark.parametrize("after", [0.05, 0.37, 0.5])
 def test_elimination_on_wild_scales_does_not_crash(after: float) -> None:
-    done, seconds = interrupted(ELIMINATION, after)
+    done = interrupted(ELIMINATION, after)
     assert done.returncode in (130, -signal.SIGINT), done.stderr
     assert "KeyboardInterrupt" in done.stderr
-    assert seconds < 5  # a second on a quiet machine; the suite shares its cores
 
 
 @pytest.mark.parametrize("after", [0.0, 0.2])
 def test_tuning_behind_a_scaler_returns_the_finished_cells(after: float) -> None:
-    done, seconds = interrupted(TUNING, after)
+    done = interrupted(TUNING, after)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith("finished None")
-    assert seconds < 5
+
+
+def test_an_interrupted_command_imports_nothing_more() -> None:
+    """Importing the library takes seconds; the words for Ctrl-C need none of it."""
+    code = (
+        "import sys, typer\n"
+        "from maxmargin.cli.screen import Screen, running\n"
+        "before = set(sys.modules)\n"
+        "try:\n"
+        "    with running(Screen()):\n"
+        "        raise KeyboardInterrupt\n"
+        "except typer.Exit as left:\n"
+        "    print(left.exit_code, [m for m in set(sys.modules) - before if m.startswith('maxmargin')])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "130 []", done.stdout + done.stderr

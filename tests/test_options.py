@@ -142,7 +142,7 @@ def test_cache_size_decides_what_is_shared(path: Callable[..., Any]) -> None:
 
 def test_a_wrapper_without_memory_fits_fold_by_fold() -> None:
     scorer = CrossValidatedError(_svc(cache_size=0.2), 3).prepare(X, Y)
-    assert type(scorer).__name__ == "function"
+    assert type(scorer).__name__ == "EstimatorErrors"
 
 
 def test_shrinking_changes_nothing_but_the_way(path: Callable[..., Any]) -> None:

@@ -9,17 +9,8 @@ import pytest
 
 from tests.random_fits import SUBJECTS, Subject, run, summary, try_fit
 
-# estimators with defects that the driver has found and that are still open
-OPEN = {"SVC", "SVR", "NuSVR", "OneClassSVM", "SVDD"}
 
-
-def _sample():
-    for subject in SUBJECTS:
-        marks = [pytest.mark.xfail(reason="open defects", strict=False)] if subject.name in OPEN else []
-        yield pytest.param(subject, id=subject.name, marks=marks)
-
-
-@pytest.mark.parametrize("subject", list(_sample()))
+@pytest.mark.parametrize("subject", [pytest.param(subject, id=subject.name) for subject in SUBJECTS])
 def test_random_fits_pass(subject):
     results = list(run([subject], 12, seed=1))
     assert all(outcome.passed for _, _, outcome in results), summary(results)

@@ -28,9 +28,12 @@ MOST_ANY = 0.10
 MOST_HOPS = 7
 
 SHARED_FILE_NAMES = {"__init__.py", "base.py", "typing.py"}
-DECORATORS = re.compile(r"^(n?jit(_\w+)?|inline|intrinsic|vectorize|guvectorize|cfunc|stencil|overload\w*)$")
+DECORATORS = re.compile(
+    r"^(n?jit(_\w+)?|part(_\w+)?|also_plain|inline|intrinsic|vectorize|guvectorize|cfunc|stencil|overload\w*)$"
+)
 STRING_ACCESS = {"getattr", "setattr", "hasattr", "delattr", "attrgetter", "methodcaller"}
 PRIVATE = re.compile(r"^_[A-Za-z]\w*$")
+HOOKS = {"_parameter_constraints"}  # scikit-learn's own names, which subclasses of its classes set
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -168,7 +171,7 @@ def private_definitions(tree: Tree) -> dict[str, set[str]]:
             name = node.id
         else:
             continue
-        if PRIVATE.match(name):
+        if PRIVATE.match(name) and name not in HOOKS:
             homes[name].add(path)
     for path in tree.texts:
         for part in path.removesuffix(".py").split("/")[1:]:
@@ -246,6 +249,8 @@ def jitted_outside(tree: Tree, room: str = "compute") -> list[str]:
 def _compiles(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return bool(DECORATORS.match(_called(node))) or _compiles(node.func)
+    if isinstance(node, ast.Name) and node.id == "overload":  # of typing: Numba's takes an argument
+        return False
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     return bool(DECORATORS.match(name))
 

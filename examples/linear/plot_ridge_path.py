@@ -28,3 +28,13 @@ left.legend(fontsize=7)
 right.semilogx(path.alphas, path.loo_mse**0.5)
 right.axvline(model.alpha_, color="k", linestyle=":")
 right.set(xlabel="alpha", ylabel="leave-one-out error")
+
+# %%
+# The error of the training rows can only grow with the penalty; that of rows left out falls first
+# (Fuentes, section 4.2).
+residuals = (y.to_numpy()[:, None] - X @ path.coef.T - path.intercept) ** 2
+figure, ax = plt.subplots(layout="constrained")
+ax.semilogx(path.alphas, residuals.mean(axis=0) ** 0.5, label="training rows")
+ax.semilogx(path.alphas, path.loo_mse**0.5, label="rows left out")
+ax.set(xlabel="alpha", ylabel="root mean squared error")
+ax.legend()

@@ -15,3 +15,7 @@ X, y = X[kept] / 16.0, y[kept]
 model = mm.SVC(C=10.0, gamma=0.05).fit(X, y)
 print(f"{len(model.support_)} of {len(X)} rows are support vectors")
 mm.displays.DigitsDisplay.from_estimator(model, X, y, most=18).plot()
+
+# %%
+# Any rows can be drawn, without a model.
+mm.displays.DigitsDisplay.from_rows(X, y, range(12)).plot()

@@ -1,22 +1,31 @@
-"""Data, the scaling of e1071, and tables side by side, for all scripts in this folder."""
+"""Data, the scaling of e1071, tables with a verdict, progress and the HTML page, for all scripts here."""
 
 from __future__ import annotations
 
 import argparse
+import base64
+import html
+import io
 import os
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sized
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from sklearn.datasets import fetch_openml
 
 # name -> OpenML number, for users without the data folder (scikit-learn keeps a copy of each download)
+WIDTH = 100  # of what is printed
+Item = TypeVar("Item")
 OPENML = {"spambase": 44, "usps": 41082, "vertebral": 1524}
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
-    """The options --data DIR and --pictures DIR."""
+    """The options --data DIR, --pictures DIR and --html FILE."""
+    _PAGE.clear()
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -25,7 +34,13 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
         "--data", default=default, help=f"folder with the .npz files, or 'openml' (default: {default})"
     )
     parser.add_argument("--pictures", type=Path, help="folder for the figures (default: none are drawn)")
+    parser.add_argument("--html", type=Path, help="write tables, verdicts and figures to one HTML page")
     return parser
+
+
+def draws(options: argparse.Namespace) -> bool:
+    """Whether figures are wanted, as files or on the page."""
+    return bool(options.pictures or options.html)
 
 
 def load(name: str, source: str) -> tuple[np.ndarray, np.ndarray]:
@@ -91,20 +106,87 @@ def e1071_scale(X_train: np.ndarray, *others: np.ndarray) -> tuple[np.ndarray, .
     return tuple((X - mean) / spread for X in (X_train, *others))
 
 
+# -- what is printed, and kept for the page ----------------------------------------------------------------
+
+_PAGE: list[str] = []
+
+
 def heading(text: str) -> None:
     print(f"\n{text}\n{'-' * len(text)}")
+    _PAGE.append(f"<h2>{html.escape(text)}</h2>")
+
+
+def say(text: str, kind: str = "") -> None:
+    """A paragraph, in lines of at most 100 characters."""
+    lines, line = [], ""
+    for word in text.split():
+        if len(line) + 1 + len(word) > WIDTH and line:
+            lines, line = [*lines, line], word
+        else:
+            line = f"{line} {word}".strip()
+    print("\n".join([*lines, line]))
+    _PAGE.append(f'<p class="{kind}">{html.escape(text)}</p>')
+
+
+def verdict(same: bool, why: str = "") -> None:
+    """The verdict on the last table: the same as the text's (``why`` adds to it), or why not."""
+    if same:
+        say(f"Verdict: same ({why})." if why else "Verdict: same.", "same")
+    else:
+        say(f"Verdict: differs, because {why}.", "differs")
 
 
 def side_by_side(rows: dict[str, dict[str, object]], index: str, digits: int = 4) -> pd.DataFrame:
-    """Print a table with one row per item, in full."""
-    frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis(index)
-    print(frame.to_string(float_format=lambda v: f"{v:.{digits}f}"))
+    """Print a table with one row per item, in blocks of columns where it is wide."""
+    frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis(index or None, axis=1)
+    shown = {"float_format": lambda v: f"{v:.{digits}f}", "na_rep": ""}
+    print(frame.to_string(line_width=WIDTH, **shown))
+    _PAGE.append(frame.to_html(border=0, **shown))
     return frame
 
 
-def save(figure: object, folder: Path | None, name: str) -> None:
-    """Save a plot if a folder was given."""
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        figure.savefig(folder / f"{name}.png", dpi=120)  # type: ignore[attr-defined]  # a matplotlib Figure
-        print(f"picture: {folder / name}.png")
+def steps(items: Iterable[Item], name: str) -> Iterator[Item]:
+    """The items, with a line of progress on standard error every few seconds."""
+    total = len(items) if isinstance(items, Sized) else None
+    begun = shown = time.monotonic()
+    for k, item in enumerate(items, start=1):
+        if time.monotonic() - shown > 5:
+            shown = time.monotonic()
+            print(f"{name}: {k} of {total}, {shown - begun:.0f} s", file=sys.stderr, flush=True)
+        yield item
+
+
+def save(figure: Any, options: argparse.Namespace, name: str) -> None:
+    """Save a figure in the folder of pictures and on the page."""
+    figure = getattr(figure, "figure_", figure)
+    if options.pictures is not None:
+        options.pictures.mkdir(parents=True, exist_ok=True)
+        figure.savefig(options.pictures / f"{name}.png", dpi=120)
+        print(f"picture: {options.pictures / name}.png")
+    if options.html is not None:
+        image = io.BytesIO()
+        figure.savefig(image, dpi=110, format="png")
+        data = base64.b64encode(image.getvalue()).decode()
+        _PAGE.append(f'<p><img alt="{html.escape(name)}" src="data:image/png;base64,{data}"></p>')
+
+
+_STYLE = (
+    "body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
+    "table{border-collapse:collapse;font-size:14px}td,th{padding:.2em .7em;text-align:right}"
+    "th:first-child{text-align:left}tr:nth-child(even){background:#f4f4f4}img{max-width:100%}"
+    ".same,.differs{border-left:.4em solid #0a7d3c;padding-left:.6em}.differs{border-color:#b35c00}"
+)
+
+
+def finish(options: argparse.Namespace, source: str) -> None:
+    """Write the page, if it was asked for."""
+    if options.html is None:
+        return
+    body = "\n".join(_PAGE)
+    text = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(source)}</title>'
+        f"<style>{_STYLE}</style><h1>{html.escape(source)}</h1>\n{body}</html>\n"
+    )
+    options.html.parent.mkdir(parents=True, exist_ok=True)
+    options.html.write_text(text, encoding="utf-8")
+    print(f"page: {options.html}")

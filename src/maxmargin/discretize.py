@@ -6,19 +6,21 @@ All entropies are in bits. A column of labels may hold anything that has an orde
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.special import rel_entr
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.tables import checked_labels, fitted_table, row_weights
 from maxmargin.base.threads import effective_threads, run
-from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.compute.columns.column_entropy import accepted_cuts
 
 __all__ = [
@@ -27,12 +29,15 @@ __all__ = [
     "discretize_column",
     "entropy",
     "information_gain",
+    "kl_divergence",
     "mdl_discretize",
     "symmetrical_uncertainty",
 ]
 
 
-def entropy(x: npt.ArrayLike, z: npt.ArrayLike | None = None, *, sample_weight: Any = None) -> float:
+def entropy(
+    x: npt.ArrayLike, z: npt.ArrayLike | None = None, *, sample_weight: WeightLike | None = None
+) -> float:
     """Entropy E(X) = - sum p log2 p of a column of labels, or the joint entropy E(X, Z) of two.
 
     Parameters
@@ -57,7 +62,9 @@ def entropy(x: npt.ArrayLike, z: npt.ArrayLike | None = None, *, sample_weight: 
     return _entropy_of(_joint(x, z, sample_weight))
 
 
-def conditional_entropy(x: npt.ArrayLike, z: npt.ArrayLike, *, sample_weight: Any = None) -> float:
+def conditional_entropy(
+    x: npt.ArrayLike, z: npt.ArrayLike, *, sample_weight: WeightLike | None = None
+) -> float:
     """Entropy E(X | Z) = E(X, Z) - E(Z) that is left in X when Z is known.
 
     Examples
@@ -70,7 +77,7 @@ def conditional_entropy(x: npt.ArrayLike, z: npt.ArrayLike, *, sample_weight: An
     return max(0.0, _entropy_of(joint) - _entropy_of(joint.sum(axis=0)))
 
 
-def information_gain(x: npt.ArrayLike, z: npt.ArrayLike, *, sample_weight: Any = None) -> float:
+def information_gain(x: npt.ArrayLike, z: npt.ArrayLike, *, sample_weight: WeightLike | None = None) -> float:
     """Information gain IG(X, Z) = E(X) - E(X | Z), which is symmetric (the mutual information) and >= 0.
 
     Examples
@@ -82,7 +89,9 @@ def information_gain(x: npt.ArrayLike, z: npt.ArrayLike, *, sample_weight: Any =
     return _shared(_joint(x, z, sample_weight))[0]
 
 
-def symmetrical_uncertainty(x: npt.ArrayLike, z: npt.ArrayLike, *, sample_weight: Any = None) -> float:
+def symmetrical_uncertainty(
+    x: npt.ArrayLike, z: npt.ArrayLike, *, sample_weight: WeightLike | None = None
+) -> float:
     """Symmetrical uncertainty SU = 2 IG(X, Z) / (E(X) + E(Z)), between 0 and 1.
 
     Two constant columns have SU = 0: neither says anything about the other.
@@ -97,7 +106,37 @@ def symmetrical_uncertainty(x: npt.ArrayLike, z: npt.ArrayLike, *, sample_weight
     return 2.0 * gain / total if total > 0 else 0.0
 
 
-def mdl_discretize(x: npt.ArrayLike, y: npt.ArrayLike, *, sample_weight: Any = None) -> FloatArray:
+def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike, *, base: float = 2.0) -> float:
+    """Kullback-Leibler divergence KL(p || q) = sum p_k log(p_k / q_k) of two discrete distributions.
+
+    ``p`` and ``q`` hold probabilities or counts of shape (n_categories,) and are divided by their sums.
+    Infinite where p_k > 0 = q_k. In bits; with ``base=math.e`` in nats, where KL(p || q) + KL(q || p) is the
+    information value of `mm.scorecards` (Fuentes, section 7.5; Kullback & Leibler 1951).
+
+    Examples
+    --------
+    >>> from maxmargin.discretize import kl_divergence
+    >>> round(kl_divergence([1, 1], [1, 3]), 4)  # log2(4/3) / 2
+    0.2075
+    """
+    first, second = _distribution("p", p), _distribution("q", q)
+    if first.shape != second.shape:
+        raise ValueError(f"p has {len(first)} categories and q has {len(second)}: give both the same ones.")
+    if not base > 1:
+        raise ValueError(f"base={base!r} must be above 1: 2 for bits, math.e for nats.")
+    return max(0.0, float(rel_entr(first, second).sum()) / math.log(base))
+
+
+def _distribution(name: str, weights: npt.ArrayLike) -> FloatArray:
+    values = np.asarray(weights, dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
+        raise ValueError(f"{name} must hold finite numbers >= 0 of shape (n,), not all zero.")
+    return values / values.sum()
+
+
+def mdl_discretize(
+    x: npt.ArrayLike, y: npt.ArrayLike, *, sample_weight: WeightLike | None = None
+) -> FloatArray:
     """Cut points of a numeric column by class entropy, as many as the minimum description length allows.
 
     The best cut T of a set S of N rows minimises the class entropy of its two parts. It is accepted when
@@ -138,7 +177,9 @@ def mdl_discretize(x: npt.ArrayLike, y: npt.ArrayLike, *, sample_weight: Any = N
     return _cut_points(values[keep], codes[keep], weights[keep], n_classes)
 
 
-def discretize_column(x: npt.ArrayLike, y: npt.ArrayLike, *, sample_weight: Any = None) -> IntArray:
+def discretize_column(
+    x: npt.ArrayLike, y: npt.ArrayLike, *, sample_weight: WeightLike | None = None
+) -> IntArray:
     """The bin number of every value of ``x`` under the cuts of `mdl_discretize`, of shape (n_samples,).
 
     Examples
@@ -179,7 +220,7 @@ class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_jobs: int | None = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MDLDiscretizer:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None = None) -> MDLDiscretizer:
         X = fitted_table(self, X, dtype=np.float64)
         y = checked_labels(y, X.shape[0], self)
         weights = row_weights(sample_weight, X.shape[0])
@@ -192,7 +233,7 @@ class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_bins_ = np.array([len(cuts) + 1 for cuts in self.cuts_])
         return self
 
-    def transform(self, X: Any) -> IntArray:
+    def transform(self, X: TableLike) -> IntArray:
         check_is_fitted(self)
         X = fitted_table(self, X, dtype=np.float64, reset=False)
         return np.column_stack([np.searchsorted(cuts, X[:, j]) for j, cuts in enumerate(self.cuts_)])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 
+import maxmargin as mm
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 
 
@@ -77,3 +81,66 @@ def test_attributes_that_a_fit_deletes_are_gone() -> None:
     model.old_ = True  # type: ignore[attr-defined]
     model.fit(2)
     assert not hasattr(model, "old_")
+
+
+# -- every public estimator ----------------------------------------------------------------------------------
+
+
+class Meanwhile:
+    """Rows that another thread has refitted the model meanwhile: reading them replaces its state."""
+
+    def __init__(self, rows: Any, model: Any, other: dict[str, Any]) -> None:
+        self._rows, self._model, self._other = rows, model, other
+        self.shape, self.ndim = rows.shape, rows.ndim
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        self._model.__dict__ = self._other
+        return np.array(self._rows, dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+MODELS = [
+    *(
+        mm.SVC(),
+        mm.NuSVC(),
+        mm.HardMarginSVC(kernel="linear"),
+        mm.SVR(),
+        mm.NuSVR(),
+        mm.OneClassSVM(),
+        mm.SVDD(),
+    ),
+    *(mm.LinearSVC(), mm.LinearSVR(), mm.LogisticRegression(C=1.0), mm.LeastSquares(), mm.Ridge()),
+    *(
+        mm.FisherDiscriminant(),
+        mm.Perceptron(),
+        mm.PassiveAggressive(),
+        mm.Pegasos(),
+        mm.SubgradientDescent(),
+    ),
+    *(mm.KernelRidge(), mm.KernelPerceptron(), mm.LargeSVC(n_components=5), mm.LargeSVR(n_components=5)),
+    *(mm.LargeKernelRidge(n_components=5), mm.LowRank(n_components=5), mm.RandomFourier(n_components=6)),
+    *(mm.CellSVC(cell_size=30), mm.Scorecard(min_iv=0.0), mm.Binning(), mm.WOEEncoder()),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_every_prediction_is_of_the_model_it_began_with(model: Any) -> None:
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(60, 3))
+    rows[:, 0] += np.repeat([-4.0, 4.0], 30)
+    y = np.repeat([0, 1], 30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # separated classes, few rows
+        first = vars(clone(model).fit(rows, y))
+        second = vars(clone(model).fit(-2.0 * rows + 1.0, y))
+        model.__dict__ = dict(first)
+        for method in ("predict", "decision_function", "predict_proba", "transform"):
+            if not hasattr(model, method):
+                continue
+            model.__dict__ = dict(first)
+            alone = getattr(model, method)(rows)
+            shared = getattr(model, method)(Meanwhile(rows, model, dict(second)))
+            np.testing.assert_array_equal(shared, alone, err_msg=method)
+            assert all(model.__dict__[name] is value for name, value in second.items())  # it did change

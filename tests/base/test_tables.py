@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -108,7 +109,7 @@ def test_text_for_a_number(kind):
 def test_weights_of_rows(kind):
     y = target_of(kind)
     for wrong, message in [
-        (np.zeros(12), "sample_weight is zero for every row"),
+        (np.zeros(12), "all samples have zero or negative weights"),
         (np.r_[-2.0, np.ones(11)], "sample_weight holds negative numbers, the least -2"),
         (np.ones(11), r"sample_weight has the shape \(11,\), and X has 12 rows"),
         (np.r_[np.nan, np.ones(11)], "sample_weight contains NaN"),
@@ -174,7 +175,7 @@ def test_class_codes_keep_the_type_of_the_labels():
         (lambda: mm.SVC(n_jobs="a").fit(X, LABELS), "n_jobs='a' has no meaning: use None"),
         (lambda: mm.LargeSVC(memory="a").fit(X, LABELS), "memory='a' must be a number > 0"),
         (lambda: mm.LargeSVC(max_iter=2.5).fit(X, LABELS), "max_iter=2.5 must be a whole number >= 1"),
-        (lambda: mm.KernelRidge("a").fit(X, NUMBERS), "alpha='a' must be a number > 0"),
+        (lambda: mm.KernelRidge("a").fit(X, NUMBERS), "alpha='a' must be a finite number >= 0"),
         (
             lambda: mm.KernelRidge(alphas=[1.0, 0.0]).fit(X, NUMBERS),
             r"alphas=\[1.0, 0.0\] must be a list",
@@ -215,7 +216,7 @@ def test_parameters_of_the_wrong_kind(fit, message):
 
 def test_functions_that_are_given_the_wrong_model():
     linear = mm.LinearSVC().fit(X, LABELS)
-    with pytest.raises(TypeError, match=r"certify checks SVC.*not LinearSVC.*in certificate_"):
+    with pytest.raises(TypeError, match=r"certify checks SVC.*not LinearSVC.*see its certificate_"):
         mm.certify(linear, X, LABELS)
     with pytest.raises(TypeError, match="evaluate takes a fitted classifier, and SVR has no classes_"):
         mm.evaluate(mm.SVR().fit(X, NUMBERS), X, NUMBERS)
@@ -499,3 +500,25 @@ def test_tune_names_what_is_no_table_and_no_estimator():
         mm.tune(mm.SVC(), None, LABELS, {"C": [1.0]})
     with pytest.raises(TypeError, match="estimator='svm' is not an estimator: give an object"):
         mm.tune("svm", X, LABELS, {"C": [1.0]})
+
+
+@pytest.mark.parametrize("part", ["indices", "indptr"])
+@pytest.mark.parametrize("model", [mm.SVC(), mm.LinearSVC(), mm.Perceptron()], ids=repr)
+def test_entries_outside_a_sparse_matrix_are_refused(part, model):
+    """Compiled code would read foreign memory: also where rows are predicted, or stored by columns."""
+    y, good, broken = [0, 1, 0, 1, 0, 1], sp.csr_array(np.eye(6, 4) + 1.0), []
+    for make in (sp.csr_array, sp.csc_array):
+        rows = make(good)
+        array = getattr(rows, part).copy()
+        array[-1] = 10**6
+        setattr(rows, part, array)
+        broken.append(rows)
+    for rows in broken:
+        with pytest.raises(ValueError, match="entries outside its rows or columns"):
+            model.fit(rows, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # six rows
+        model.fit(good, y)
+    for rows in broken:
+        with pytest.raises(ValueError, match="entries outside its rows or columns"):
+            model.predict(rows)

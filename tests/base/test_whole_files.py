@@ -91,7 +91,7 @@ try:
     with whole_file(sys.argv[1]) as file:
         file.write("x" * 100_000)
 except OSError as full:
-    print(full.strerror)
+    print(full)
 """
 
 
@@ -100,6 +100,6 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
     done = subprocess.run([sys.executable, "-c", LIMITED, path], capture_output=True, text=True, check=True)
-    assert "File too large" in done.stdout
+    assert f"File too large: '{path}'" in done.stdout
     assert path.read_text() == "old"
     assert files(tmp_path) == ["a.txt"]

@@ -253,7 +253,8 @@ def test_scorecard(folder: Path) -> None:
     assert all(row["points"] == round(row["points"]) for row in found["card"])
     assert "points" in pd.read_csv("card.csv").columns
     scores = call("predict", "credit.scorecard.mm", "credit.csv", "--scores").stdout.splitlines()
-    assert scores[0] == "predicted default,probability no,probability yes"
+    assert scores[0] == "id,predicted default,probability no,probability yes"
+    assert [line.split(",")[0] for line in scores[1:]] == credit(300)["id"].tolist()
     iris().to_csv("iris.csv", index=False)
     assert "needs two classes" in refusal("scorecard", "iris.csv", "-t", "species")
 
@@ -526,7 +527,7 @@ def test_ctrl_c_leaves_what_is_finished(folder: Path) -> None:
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "GridRun._take = take\n"
         "sys.argv = ['maxmargin', 'fit', 'iris.csv', '-t', 'species', '--model', 'logistic',\n"
-        "            '--folds', '3', '--no-report']\n"
+        "            '--folds', '3']\n"
         "from maxmargin.cli import main\n"
         "main()\n"
     )
@@ -537,6 +538,8 @@ def test_ctrl_c_leaves_what_is_finished(folder: Path) -> None:
     assert "the best of the finished cells is used" in done.stderr
     assert "Traceback" not in done.stderr
     assert mm.load("iris.logistic.mm").predict(iris().iloc[:1, :4]).tolist() == ["setosa"]
+    assert "no report is written" in done.stderr  # pictures take longer than a second
+    assert not Path("iris.logistic.html").exists()
 
 
 def test_ctrl_c_in_compare_leaves_the_finished_families(

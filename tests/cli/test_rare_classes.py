@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("typer")
 
 import maxmargin as mm
-from maxmargin.cli.measures_and_rules import cheapest_rule  # typer is installed
+from maxmargin.tables.measures_and_rules import cheapest_rule  # typer is installed
 
 QUICK = ["--grid", "C=0.1,1,10", "--grid", "gamma=0.1,0.5", "--folds", "4", "--no-report"]
 
@@ -48,11 +48,36 @@ def test_scoring_on_tune_and_compare(rare: Path, ask: Any, scoring: str, measure
     assert 0 < compared["families"][0]["error"] < 0.6
 
 
+def test_select_compares_columns_by_what_is_asked_for(rare: Path, ask: Any) -> None:
+    words = ["select", rare, "-t", "policy", "--method", "sfs", "--keep", "2", "--folds", "3"]
+    found = ask(*words)  # rare classes: the balanced error with balanced weights
+    assert found["error"]["measure"] == "balanced error"
+    assert any("same total weight" in note for note in found["notes"])
+    assert set(found["selected"]) == {"income", "age"}
+    plain = ask(*words, "--scoring", "error", "--class-weight", "none")
+    assert plain["error"]["measure"] == "error"
+    assert plain["error"]["all"] < found["error"]["all"]
+    by_auc = ask(*words, "--scoring", "auc")
+    assert by_auc["error"]["measure"] == "1 - AUC"
+    from sklearn.metrics import get_scorer
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    table = pd.read_csv(rare)
+    model = make_pipeline(StandardScaler(), mm.SVC(class_weight="balanced"))
+    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    score = cross_val_score(
+        model, table[["income", "age", "cars"]], table["policy"], cv=cv, scoring=get_scorer("roc_auc")
+    )
+    assert by_auc["error"]["all"] == pytest.approx(1 - score.mean(), abs=1e-3)
+
+
 def test_wrong_wishes_are_refused_by_name(rare: Path, run: Any) -> None:
     fit = ["fit", rare, "-t", "policy"]
     assert "--scoring mse does not fit classification" in run(*fit, "--scoring", "mse", code=2).stderr
-    select = ["select", *fit[1:], "--scoring", "auc"]
-    assert "leave out --scoring" in run(*select, code=2).stderr
+    select = ["select", *fit[1:], "--scoring", "log-loss"]
+    assert "gives no probabilities" in run(*select, code=2).stderr
     assert "svm gives no probabilities" in run(*fit, "--scoring", "log-loss", code=2).stderr
     weights = run(*fit, "--model", "fisher", "--class-weight", "balanced", code=2).stderr
     assert "fisher takes no class weights" in weights

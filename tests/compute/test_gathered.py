@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin.compute.dual.block_solver import gathered
+from maxmargin.compute.dual.gram_parts import gathered
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

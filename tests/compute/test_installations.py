@@ -129,6 +129,63 @@ def test_without_any_folder_every_process_compiles(tmp_path: Path, read_only: di
     compare(out, "kernel_perceptron")
 
 
+TWICE = """
+import sys
+if sys.argv[1:]:
+    import resource, signal
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+from maxmargin.compute.jit import jit
+
+@jit
+def twice(x):
+    return x + x
+
+print(twice(3), twice(0.25))
+"""
+
+
+def run_twice(folder: Path, *arguments: str) -> str:
+    """What the script says on standard error, with its answers right."""
+    script = folder / "twice.py"
+    if not script.exists():
+        script.write_text(TWICE)
+    settings = {"NUMBA_CACHE_DIR": str(folder / "kept"), "PYTHONPATH": str(SOURCES.parent)}
+    command = [sys.executable, "-W", "error", str(script), *arguments]
+    done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["6", "0.5"]
+    return done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no limits on the size of files there")
+def test_a_full_disk_does_not_stop_a_fit(tmp_path: Path) -> None:
+    said = run_twice(tmp_path, "full")
+    assert said.count("\n") == 1
+    assert "File too large" in said
+    assert "Free some space" in said
+    assert [run_twice(tmp_path), len(list(tmp_path.rglob("twice.*.nbc")))] == ["", 2]  # there is space again
+
+
+def test_damaged_compiled_code_is_compiled_again(tmp_path: Path) -> None:
+    assert run_twice(tmp_path) == ""
+    for kind in ("nbc", "nbi"):
+        for path in tmp_path.rglob(f"twice.*.{kind}"):
+            path.write_bytes(path.read_bytes()[:-20])
+        assert "is of no use (damaged" in run_twice(tmp_path)
+        assert run_twice(tmp_path) == ""
+
+
+def test_compiled_code_of_other_types_is_not_run(tmp_path: Path) -> None:
+    """As where two processes save at the same moment: the file of one signature holds the code of another."""
+    run_twice(tmp_path)
+    one, other = tmp_path.rglob("twice.*.nbc")
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+    assert run_twice(tmp_path) == ""
+    assert one.read_bytes() == content
+
+
 def test_four_processes_with_an_empty_cache(tmp_path: Path) -> None:
     outs = [tmp_path / f"{k}.npz" for k in range(4)]
     cache = str(tmp_path / "cache")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from maxmargin.compute.dual.block_solver import solve_block
-from maxmargin.compute.dual.narrow_block import MOST, solve_narrow_block
+from maxmargin.compute.dual.narrow_block import MOST
+from maxmargin.compute.dual.one_group import solve_block as solve_narrow_block
 from maxmargin.kernels import RBF
 
 TOL = 1e-3

@@ -67,3 +67,31 @@ def test_values_of_float32_rows_may_be_asked_for_in_float64() -> None:
     points = kernel.prepare(_rows(20, 5, 5))
     wide = kernel.gram(points, points, out=np.empty((20, 20)))
     np.testing.assert_allclose(wide, kernel.gram(points, points), atol=1e-6)
+
+
+@pytest.mark.parametrize("n_rows", [1, ROWS, 2 * ROWS + 1])
+@pytest.mark.parametrize("n_columns", [1, WIDTH + 1, 2 * 512 + 3])
+@pytest.mark.parametrize("p", [3, 900])  # the panels of wide rows are taken in smaller groups
+def test_added_rows_are_the_sum_of_the_rows(n_rows: int, n_columns: int, p: int) -> None:
+    kernel = RBF(gamma=0.5 / p, variance=3.0)
+    columns = kernel.prepare(_rows(n_columns, p, 5))
+    rows = kernel.prepare(_rows(n_rows, p, 6), like=columns)
+    weights = np.random.default_rng(7).normal(size=n_rows)
+    v = np.arange(float(n_columns))
+    assert kernel.adds(columns, rows)
+    kernel.add_products(v, columns, rows, weights, 2)
+    expected = np.arange(float(n_columns)) + weights @ kernel.gram(rows, columns).astype(np.float64)
+    np.testing.assert_allclose(v, expected, rtol=0, atol=1e-12 * n_columns)
+
+
+def test_the_power_of_two_is_exact_at_zero_and_close_elsewhere() -> None:
+    """Equal rows have the value 1 to the last bit; others the relative error of float32 arithmetic."""
+    distances = np.linspace(0.0, 9.0, 5001, dtype=np.float32)[:, None]
+    kernel = RBF(gamma=1.0)
+    points = kernel.prepare(np.zeros((ROWS, 1), dtype=np.float32))
+    others = kernel.prepare(distances, like=points)
+    K = kernel.gram(points, others)[0].astype(np.float64)
+    exact = np.exp(-(distances[:, 0].astype(np.float64) ** 2))
+    assert K[0] == 1.0
+    # a relative 2^-24 for each of three roundings of the exponent (at most 81), and the polynomial
+    np.testing.assert_allclose(K, exact, rtol=(3 * 81 + 4) * 2.0**-24)

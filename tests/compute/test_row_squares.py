@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin.compute.tables.row_squares import add_row_squares
+from maxmargin.compute.jit import jit
+from maxmargin.compute.tables import row_squares
+
+
+@jit
+def add_row_squares(X, rows, weights, gram):
+    row_squares.add_row_squares(X, rows, weights, gram)
 
 
 @pytest.mark.parametrize("n_columns", [1, 4, 5, 15, 16, 57, 100, 131])

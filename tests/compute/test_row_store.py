@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +12,8 @@ from hypothesis import strategies as st
 
 from maxmargin.base.memory import available_bytes, cache_bytes
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.dual.row_store import RowStore
+from maxmargin.compute.dual import row_store
+from maxmargin.compute.dual.row_store import RowStore, release_pages
 
 WIDTH = 30
 TABLE = np.random.default_rng(0).normal(size=(WIDTH, WIDTH))
@@ -77,3 +81,60 @@ def test_cache_bytes() -> None:
     for wrong in (0, -1):
         with pytest.raises(ValueError, match="cache_size"):
             cache_bytes(wrong)
+
+
+def resident_bytes() -> int:
+    with open("/proc/self/statm") as line:
+        return int(line.read().split()[1]) * mmap.PAGESIZE
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_NOHUGEPAGE"), reason="pages are counted on Linux only")
+def test_pages_are_touched_row_by_row_and_released_after_a_fit() -> None:
+    """A store for 600 MB takes the memory of the rows that it holds; at most 256 MB stay afterwards."""
+    megabyte = 1 << 20
+    width = 12_500
+    release_pages()
+    before = resident_bytes()
+
+    def ones(points: IntArray, out: FloatArray) -> None:
+        out[...] = 1.0
+
+    store = RowStore(width, np.float32, 600 * megabyte, at_least=1)
+    store.slots(np.arange(1000), ones)  # 50 MB
+    assert resident_bytes() - before < 80 * megabyte
+    store.slots(np.arange(1000, 8000), ones)  # 400 MB in all
+    assert resident_bytes() - before > 300 * megabyte
+    del store
+    release_pages()
+    assert resident_bytes() - before < 280 * megabyte
+    again = RowStore(width, np.float32, 600 * megabyte, at_least=1)
+    before = resident_bytes()
+    again.slots(np.arange(1000), ones)
+    assert resident_bytes() - before < 8 * megabyte  # the pages of the last store serve again
+
+
+def test_a_store_is_full_when_the_next_row_takes_the_place_of_another() -> None:
+    store = store_of(4)
+    store.slots(np.arange(3), fill)
+    assert not store.full
+    store.slots(np.array([3]), fill)
+    assert store.full
+
+
+def test_a_buffer_that_is_too_small_goes_before_a_larger_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores of other widths need a few bytes more or less; two at once would be twice the cache_size."""
+    made: list[weakref.ref[np.ndarray]] = []
+
+    def pages(n_bytes: int) -> np.ndarray:
+        assert all(buffer() is None for buffer in made)
+        buffer = np.empty(n_bytes, dtype=np.uint8)
+        made.append(weakref.ref(buffer))
+        return buffer
+
+    monkeypatch.setattr(row_store, "_kept", [])
+    monkeypatch.setattr(row_store, "_small_pages", pages)
+    for width in (103, 97, 100):  # 19 776, 19 788 and 20 000 bytes
+        store = row_store.RowStore(width, np.float32, 20_000, at_least=1)
+        assert store.rows.nbytes <= 20_000
+        del store
+    assert len(made) == 3

@@ -1,13 +1,17 @@
-"""Calls on threads after an earlier call failed."""
+"""Calls on threads after an earlier call failed or was interrupted."""
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from maxmargin.base.threads import run
+from maxmargin.base import threads
+from maxmargin.base.threads import beside, run, single_threaded_blas
 
 
 def test_work_does_not_wait_for_tasks_that_were_given_up() -> None:
@@ -28,3 +32,112 @@ def test_work_does_not_wait_for_tasks_that_were_given_up() -> None:
     finally:
         released.set()
     assert time.perf_counter() - started < 10.0
+
+
+def interrupt(call: Callable[[], Any], begun: Callable[[], bool] = lambda: True) -> None:
+    """Ctrl-C during ``beside(call)`` once it has begun; by a true signal, which wakes a thread."""
+
+    def press() -> None:
+        while not begun():
+            time.sleep(0.01)
+        time.sleep(0.1)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    def wait() -> None:
+        ctrl_c.start()
+        beside(call)
+
+    main, ctrl_c = threading.main_thread().ident or 0, threading.Thread(target=press)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            wait()
+    finally:
+        ctrl_c.join()
+        signal.signal(signal.SIGINT, before)
+
+
+needs_signals = pytest.mark.skipif(
+    not hasattr(signal, "pthread_kill"), reason="a signal cannot be sent to a thread here"
+)
+
+
+@needs_signals
+def test_an_interrupt_does_not_wait_for_a_call_that_cannot_be_stopped() -> None:
+    released = threading.Event()
+    started = time.perf_counter()
+    try:
+        interrupt(lambda: released.wait(60.0))
+        assert time.perf_counter() - started < 20.0
+    finally:
+        released.set()
+
+
+@needs_signals
+def test_calls_that_were_given_up_do_not_run_side_by_side() -> None:
+    """The first goes on unseen, the second never begins, and the third waits for the first."""
+    released, seen = threading.Event(), list[str]()
+
+    def first() -> None:
+        seen.append("first begins")
+        released.wait(60.0)
+        seen.append("first ends")
+
+    try:
+        interrupt(first, begun=lambda: bool(seen))
+        interrupt(lambda: seen.append("second"))
+        threading.Timer(0.3, released.set).start()
+        assert beside(lambda: list(seen)) == ["first begins", "first ends"]
+    finally:
+        released.set()
+
+
+def test_a_call_beside_gives_its_result_or_its_error() -> None:
+    assert beside(lambda: 1 + 1) == 2
+    with pytest.raises(ZeroDivisionError):
+        beside(lambda: 1 / 0)
+    assert run([lambda: beside(threading.get_ident), threading.get_ident], 2)  # on a thread it stays there
+
+
+class Limits:
+    """Stands for threadpoolctl: counts limits, and an interrupt comes where it is told to."""
+
+    def __init__(self) -> None:
+        self.limited, self.interrupts = 0, 0
+
+    def limit(self, **_: Any) -> Limits:
+        self.limited += 1
+        return self
+
+    def restore_original_limits(self) -> None:
+        if self.interrupts:
+            self.interrupts -= 1
+            raise KeyboardInterrupt
+        self.limited -= 1
+
+
+def test_an_interrupt_does_not_leave_blas_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = Limits()
+    monkeypatch.setattr(threads, "_controller", lambda: limits)
+    limits.interrupts = 1
+    with pytest.raises(KeyboardInterrupt), single_threaded_blas():
+        pass
+    assert limits.limited == 1  # not lifted yet ...
+    with single_threaded_blas(), single_threaded_blas():
+        assert limits.limited == 1
+    assert limits.limited == 0  # ... but by the next call
+
+
+def test_an_interrupt_before_the_limit_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = Limits()
+
+    def interrupted() -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threads, "_controller", interrupted)
+    with pytest.raises(KeyboardInterrupt), single_threaded_blas():
+        pass
+    monkeypatch.setattr(threads, "_controller", lambda: limits)
+    with single_threaded_blas():
+        assert limits.limited == 1
+    assert limits.limited == 0

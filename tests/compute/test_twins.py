@@ -99,9 +99,8 @@ def swept(function: Any, n_levels: int, first: int, last: int) -> Any:
 
     @numba.njit
     def run(symbols: Any, strings: Any, levels: Any, totals: Any) -> None:
-        function(
-            symbols, strings, levels, totals, bottom, 8, 6, 0.5, 0.25, 2.0, 0.5, n_levels, first, last
-        )  # fmt: skip
+        factors = (0.5, 0.25, 2.0, 0.5)
+        function(symbols, strings, levels, totals, bottom, 8, 6, factors, n_levels, first, last)
 
     run(symbols, strings, levels, totals)
     return levels, totals

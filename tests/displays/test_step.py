@@ -74,7 +74,7 @@ def test_single_steps_and_their_chosen_rows(table: Any) -> None:
     for k in range(1, 5):
         np.testing.assert_array_equal(display.chosen[k], np.unique(model.trace_["rows"].iloc[k]))
     display.plot(step=3)
-    assert display.ax_.get_title().startswith("step 3 (50 active rows)\nobjective")
+    assert display.ax_.get_title().startswith("step 3\nprimal")
     with pytest.raises(ValueError, match="step=-1 comes before the first one, 0"):
         display.plot(step=-1)
 

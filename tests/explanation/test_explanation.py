@@ -132,7 +132,7 @@ def test_regression_and_errors(iris: Any) -> None:
     with pytest.raises(TypeError, match="not Ridge"):
         mm.explain(Ridge().fit(X.iloc[:, :3], X.iloc[:, 3]), X.iloc[0, :3])
     svc = mm.SVC().fit(X, np.repeat([0, 1, 2], 50))
-    with pytest.raises(ValueError, match="y=2 is no class of this machine: it decides"):
+    with pytest.raises(ValueError, match="y=2 is not a class of this machine: it decides"):
         mm.explain(svc, X.iloc[0], y=2, machine=0)
 
 
@@ -198,5 +198,5 @@ def test_several_classes_and_pipelines(iris: Any) -> None:
     assert isinstance(table, pd.DataFrame)
     assert table.groupby("machine").size().tolist() == [100, 100, 100]
     assert (table["label"] == y[table["row"]]).all()
-    with pytest.raises(TypeError, match="kkt_table knows SVC"):
-        mm.kkt_table(mm.SVDD().fit(X))
+    with pytest.raises(TypeError, match="kkt_table supports SVC"):
+        mm.kkt_table(mm.LinearSVC().fit(X, y))

@@ -131,3 +131,22 @@ def test_docstrings_run(module):
     result = doctest.testmod(module)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+class Interrupted(FisherScore):
+    """Ctrl-C comes while it is fitted."""
+
+    def fit(self, X, y):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_returns_the_finished_methods():
+    rows, y = load_iris(return_X_y=True, as_frame=True)
+    methods = {"Fisher": FisherScore(n_features=2), "other": Interrupted(n_features=2)}
+    whole = compare(rows, y, {"Fisher": FisherScore(n_features=2)}, cv=3, n_resamples=2)
+    part = compare(rows, y, methods, cv=3, n_resamples=2)
+    assert (whole.interrupted, part.interrupted) == (False, True)
+    assert part.ranks.equals(whole.ranks)
+    assert part.methods.index.to_list() == ["Fisher"]
+    with pytest.raises(KeyboardInterrupt):
+        compare(rows, y, {"other": Interrupted(n_features=2)}, cv=3, n_resamples=2)

@@ -25,7 +25,7 @@ from maxmargin.feature_selection import (
     SubsetSelector,
 )
 from maxmargin.feature_selection.column_svc import ColumnSVC
-from maxmargin.feature_selection.wrappers import FoldErrors, estimator_scorer
+from maxmargin.feature_selection.wrappers import EstimatorErrors, FoldErrors
 from maxmargin.solvers.dual.gram.column_subsets import SubsetLeaveOneOut
 from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel
 
@@ -66,7 +66,7 @@ def both(estimator, X, y, splits, subsets=SUBSETS):
     criterion = CrossValidatedError(estimator, cv=splits)
     fast = criterion.prepare(X, y)
     assert isinstance(fast, FoldErrors)
-    return fast(subsets), estimator_scorer(estimator, X, y, splits)(subsets)
+    return fast(subsets), EstimatorErrors(estimator, X, y, splits, {})(subsets)
 
 
 @pytest.mark.parametrize("settings", KERNELS.values(), ids=KERNELS)
@@ -107,7 +107,7 @@ def test_leave_one_out_refits_support_vectors_only(settings):
     machine = SVC(**settings, **TIGHT)
     fast = LeaveOneOutError(machine).prepare(X, y)
     assert _leaves_one_out(fast) == ("gamma" in settings or "kernel" in settings)
-    plain = estimator_scorer(machine, X, y, list(LeaveOneOut().split(X)))
+    plain = EstimatorErrors(machine, X, y, list(LeaveOneOut().split(X)), {})
     np.testing.assert_allclose(fast(SUBSETS), plain(SUBSETS), atol=1e-12)
 
 
@@ -131,7 +131,7 @@ def test_the_centre_wanders_without_drift():
     machine = SVC(gamma=1e-4, C=10.0, **TIGHT)
     criterion = CrossValidatedError(machine, cv=splits)
     everything = list(chain.from_iterable(combinations(range(4), k) for k in range(1, 5)))
-    expected = estimator_scorer(machine, X, y, splits)(everything)
+    expected = EstimatorErrors(machine, X, y, splits, {})(everything)
     wandering, rng = criterion.prepare(X, y), np.random.default_rng(0)
     for _ in range(40):
         some = rng.choice(len(everything), 5, replace=False)

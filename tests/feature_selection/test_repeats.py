@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC
 from maxmargin.feature_selection import CrossValidatedError
-from maxmargin.feature_selection.wrappers import FoldErrors, estimator_scorer
+from maxmargin.feature_selection.wrappers import EstimatorErrors, FoldErrors
 from maxmargin.solvers.dual.gram.repeated_rows import RepeatedRows
 
 SUBSETS = [(0,), (2,), (0, 1), (1, 3), (0, 1, 2), (0, 1, 2, 3)]
@@ -62,4 +62,6 @@ def _same(estimator, X, y, splits):
     fast = CrossValidatedError(estimator, cv=splits).prepare(X, y)
     assert isinstance(fast, FoldErrors)
     assert all(len(fast._folds.merged(subset).rows) < len(y) for subset in SUBSETS)
-    np.testing.assert_allclose(fast(SUBSETS), estimator_scorer(estimator, X, y, splits)(SUBSETS), atol=1e-12)
+    np.testing.assert_allclose(
+        fast(SUBSETS), EstimatorErrors(estimator, X, y, splits, {})(SUBSETS), atol=1e-12
+    )

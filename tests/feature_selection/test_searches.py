@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import maxmargin as mm
 from maxmargin.feature_selection import (
     SBS,
     SFS,
@@ -280,3 +281,99 @@ def test_docstrings_run(module):
     result = doctest.testmod(module)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+# -- the printed draws of Gómez 2024, examples 2.11 and 2.12 ---------------------------------------------
+
+PEOPLE = pd.DataFrame(
+    {
+        "f1": [170.0, 147, 150, 154, 175, 152, 173, 177],
+        "f2": [85.0, 75, 77, 81, 79, 80, 82, 84],
+        "f3": [0.011, 0.34, 0.034, 0.092, 0.065, 0.358, 0.36, 0.757],
+    }
+)
+TALL = np.array([1, 0, 0, 0, 1, 0, 1, 1])
+
+
+class PrintedDraws(np.random.RandomState):
+    """A generator that gives the numbers and positions of a printed example, in their order."""
+
+    def __init__(self, numbers, positions):
+        super().__init__(0)
+        self.numbers, self.positions = list(numbers), list(positions)
+
+    def random_sample(self, size=None):
+        return self.numbers.pop(0) if size is None else np.array([self.numbers.pop(0) for _ in range(size)])
+
+    def randint(self, low, high=None, size=None, dtype=int):
+        return self.positions.pop(0)
+
+
+def left_out():
+    return LeaveOneOutError(make_pipeline(StandardScaler(), mm.SVC(kernel="linear", C=1.0)))
+
+
+def test_annealing_follows_example_2_11():
+    # flips f3 f2 f1 f2 f3; r = .886 and .612, and any number where exp(0) = 1 accepts
+    draws = PrintedDraws([0.886, 0.612, 0.5, 0.5], [2, 1, 0, 1, 2])
+    search = SimulatedAnnealing(T0=10.0, T1=3.0, m=2, cooling=0.4, start=["f2"])
+    found = SubsetSelector(search, left_out(), random_state=draws).fit(PEOPLE, TALL)
+    assert found.path_["subset"].tolist() == [
+        ("f2",), ("f2", "f3"), ("f3",), ("f1", "f3"), ("f1", "f2", "f3"), ("f1", "f2")
+    ]  # fmt: skip
+    assert found.path_["value"].tolist() == [3 / 8, 4 / 8, 1.0, 0.0, 0.0, 0.0]
+    assert not draws.numbers
+    assert not draws.positions
+    # the text returns the last subset; of the equally good ones we keep the first in order
+    assert found.selected_ == ["f1", "f2"]
+
+
+def test_genetic_search_follows_example_2_12():
+    # three draws for the selection, three for the crossover, three for the mutation; position 2 mutates
+    draws = PrintedDraws([0.709, 0.477, 0.381, 0.582, 0.784, 0.806, 0.978, 0.603, 0.993], [1])
+    first = [[True, False, True], [True, False, False], [False, False, True]]
+    search = Genetic(population=3, generations=1, p_crossover=0.7, p_mutation=0.7, start=first)
+    asked = []
+
+    class RecordedError(LeaveOneOutError):
+        def prepare(self, X, y):
+            scorer = super().prepare(X, y)
+            return lambda subsets: (asked.extend(subsets), scorer(subsets))[1]
+
+    criterion = RecordedError(left_out().estimator)
+    found = SubsetSelector(search, criterion, random_state=draws).fit(PEOPLE, TALL)
+    # the first generation, and the one subset of the second that is new
+    assert asked == [(0, 2), (0,), (2,), (0, 1, 2)]
+    assert found.history_["value"].tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert found.selected_ == ["f1"]
+    offspring = search._offspring(
+        np.array(first), np.array([1.0, 1.0, 0.0]),
+        PrintedDraws([0.709, 0.477, 0.381, 0.582, 0.784, 0.806, 0.978, 0.603, 0.993], [1]),
+    )  # fmt: skip
+    assert offspring.astype(int).tolist() == [[1, 0, 0], [1, 1, 1], [1, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("search", "words"),
+    [
+        (SimulatedAnnealing(start=[]), "without columns"),
+        (SimulatedAnnealing(start=["height"]), "does not have a column 'height'"),
+        (SimulatedAnnealing(start=(1, 0, 1)), "names a column twice"),
+        (Genetic(3, start=[["f1"], ["f2"]]), "2 subsets for population=3"),
+        (Genetic(2, start=[["f1"], []]), "without columns"),
+    ],
+)
+def test_a_start_that_cannot_be_is_refused(search, words):
+    with pytest.raises(ValueError, match=words):
+        SubsetSelector(search, CFSMerit()).fit(PEOPLE, TALL)
+
+
+def test_searches_begin_at_their_start():
+    for start in (["f3", "f1"], [0, 2], np.array([True, False, True])):
+        found = SubsetSelector(SimulatedAnnealing(start=start), CFSMerit(), random_state=0).fit(PEOPLE, TALL)
+        assert found.path_["subset"][0] == ("f1", "f3")
+        begun = Genetic(1, 1, start=[start])
+        assert SubsetSelector(begun, CFSMerit(), random_state=0).fit(PEOPLE, TALL).path_["subset"][0] == (
+            "f1",
+            "f3",
+        )

@@ -65,6 +65,11 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
         X,
         Y,
     ),
+    "RandomSearch": (
+        mm.RandomSearch(mm.SVC(), {"C": [1, 10.0, 100]}, n_iter=2, cv=3, random_state=0),
+        X,
+        Y,
+    ),
     "composed kernel": (mm.SVC(kernel=COMPOSED + k.Linear(features=[0]).normalized().exp()), X, Y),
     "QuadraticForm": (mm.SVC(kernel=k.QuadraticForm(np.eye(4))), X, Y),
     "Subsequence": (mm.SVC(kernel=k.Subsequence(length=3)), TEXTS, TEXT_Y),
@@ -84,6 +89,7 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
     "FisherScore": (fs.FisherScore(n_features=2), X, Y),
     "InformationGain": (fs.InformationGain(n_features=2), X, Y),
     "ReliefF": (fs.ReliefF(n_features=2), X, Y),
+    "TuRF": (fs.TuRF(fs.SURF(), n_features=2), X, Y),
     "SubsetSelector": (fs.SubsetSelector(fs.BestFirst(), fs.CFSMerit()), X, Y),
     "SparseSVMSelector": (fs.SparseSVMSelector("l1", 2), X, Y),
     "pipeline": (

@@ -244,10 +244,10 @@ def test_a_good_text_is_read(tmp_path: Path) -> None:
 def test_a_wrong_text_is_refused(change: tuple[str, str], reason: str, tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_text(GOOD.replace(*change, 1))
-    start = time.process_time()
+    start = time.thread_time()
     with pytest.raises(mm.io.ModelFileError, match=reason) as caught:
         read(path)
-    assert time.process_time() - start < 0.2
+    assert time.thread_time() - start < 0.2
     assert str(caught.value).isprintable()
 
 

@@ -14,7 +14,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
 
+import maxmargin as mm
 from maxmargin.kernels import (
     RBF,
     Constant,
@@ -133,7 +135,7 @@ def test_nested_parameters() -> None:
     assert repr(changed) == "3.0 * (RBF(gamma=0.25) + Linear()) + Polynomial(gamma=1.0, degree=2)"
     assert repr(kernel) == "2.0 * (RBF(gamma=0.5) + Linear()) + Polynomial(gamma=1.0)"
     assert changed.get_params()["k1__kernel__k1__gamma"] == 0.25
-    with pytest.raises(ValueError, match="'width' is no parameter of RBF"):
+    with pytest.raises(ValueError, match="'width' is not a parameter of RBF"):
         K.with_params(width=1)
     with pytest.raises(ValueError, match="not a kernel"):
         K.with_params(gamma__x=1)
@@ -155,7 +157,7 @@ def test_features_by_position_and_name() -> None:
         Linear(features=["height"])(frame)
     with pytest.raises(ValueError, match="without column names"):
         Linear(features=["age"])(X)
-    with pytest.raises(ValueError, match=r"features=\[7\] are beyond the 3 columns of X"):
+    with pytest.raises(ValueError, match=r"features=\[7\] are out of range: X has 3 columns"):
         Linear(features=[7])(X)
     with pytest.raises(ValueError, match=r"features=2\.5 must be names or positions of columns"):
         Linear(features=2.5)(X)  # type: ignore[arg-type]  # that is the point
@@ -177,10 +179,28 @@ def test_names() -> None:
     assert as_kernel(K) is K
     with pytest.raises(ValueError, match="kernel='gauss' is unknown"):
         as_kernel("gauss")
-    with pytest.raises(ValueError, match="belong to kernels given by name"):
+    with pytest.raises(ValueError, match="only apply to kernels given by name"):
         as_kernel(K, gamma=1.0)
 
 
 def test_function_of_the_wrong_shape() -> None:
     with pytest.raises(ValueError, match="gave shape"):
         Function(lambda A, B: np.ones(3))(X)
+
+
+def test_function_of_two_rows() -> None:
+    """Called with pairs, as scikit-learn's KernelRidge does; dense, sparse and texts."""
+
+    def near(a, b):
+        apart = a - b
+        return float(np.exp(-0.1 * (apart.multiply(apart) if sp.issparse(apart) else apart**2).sum()))
+
+    expected = RBF(gamma=0.1)(X)
+    np.testing.assert_allclose(Function(near)(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(Function(near)(sp.csr_array(X)), expected, rtol=1e-12)
+    texts = ["cat", "car", "dog"]
+    shared = Function(lambda a, b: len(set(a) & set(b)))(texts)
+    np.testing.assert_array_equal(shared, [[3, 2, 0], [2, 3, 0], [0, 0, 3]])
+    model = mm.KernelRidge(kernel=near).fit(X, X[:, 0])
+    theirs = KernelRidge(kernel=near).fit(X, X[:, 0])
+    np.testing.assert_allclose(model.predict(X), theirs.predict(X), rtol=1e-8)

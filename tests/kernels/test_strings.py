@@ -139,7 +139,7 @@ def test_long_strings_with_slow_decay_stay_finite():
 def test_length_beyond_doubles_is_refused():
     """One subsequence of 200 symbols counts 2^-10 for each: 2^-2000 is no double."""
     s = "".join(chr(0x4E00 + i) for i in range(200))
-    with pytest.raises(ValueError, match=r"range of floating-point numbers.*shorter length"):
+    with pytest.raises(ValueError, match=r"overflows on these strings: use a shorter length"):
         Subsequence(length=200, decay=0.999)([s])
 
 
@@ -338,3 +338,23 @@ def test_every_number_of_passes(length):
         plain([s, "", "ab"], [t]), [[expected], [0.0], [plain(["ab"], [t])[0, 0]]], rtol=1e-12
     )
     np.testing.assert_allclose(plain.diag([s]), [enumerated(s, s, length, 0.8)], rtol=1e-12)
+
+
+@few
+@given(short, short, st.integers(1, 4), decays)
+def test_the_kernel_is_the_inner_product_of_its_features(s, t, length, decay):
+    """Valera (7.1) and (7.2): K_m(s, t) is the sum over u of Phi_u(s) Phi_u(t)."""
+    kernel = Subsequence(length, decay, normalize=False)
+    every = {"".join(s[i] for i in places) for places in combinations(range(len(s)), length)}
+    total = sum(float(np.prod(kernel.feature(u, [s, t]))) for u in every)
+    assert total == pytest.approx(kernel([s], [t])[0, 0], rel=1e-9, abs=1e-300)
+
+
+def test_features_of_the_worked_example():
+    kernel = Subsequence(2, 0.5)
+    values = [kernel.feature(u, ["SVM"])[0] for u in ("SV", "SM", "VM", "MV")]
+    assert values == [0.5**2, 0.5**3, 0.5**2, 0.0]
+    words = Subsequence(2, 0.5, tokens="words")
+    assert words.feature("to be", ["to be or not to be"]).tolist() == [0.5**2 + 0.5**6 + 0.5**2]
+    with pytest.raises(ValueError, match="u is empty"):
+        kernel.feature("", ["SVM"])

@@ -183,3 +183,12 @@ def test_equal_rows_are_found_and_near_ones_are_not() -> None:
     np.testing.assert_array_equal(points.first_equals(), expected)
     sparse = RBF(gamma=1.0).prepare(sp.csr_array(rows))
     np.testing.assert_array_equal(sparse.first_equals(), np.arange(len(rows)))
+
+
+def test_float64_values_have_the_rounding_of_their_exponent() -> None:
+    """Relative error: 4e-16 of the power of two, and |x| times 2^-53 for each of four operations."""
+    distances = np.linspace(0.0, 26.0, 4001)[:, None]
+    K = RBF(gamma=1.0)(np.zeros((1, 1)), distances)[0]
+    x = distances[:, 0] ** 2
+    assert K[0] == 1.0
+    assert (np.abs(K / np.exp(-x) - 1.0) <= 4e-16 + 4.0 * x * 2.0**-53).all()

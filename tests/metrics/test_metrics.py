@@ -29,7 +29,7 @@ def scored(draw):
     return y, score
 
 
-@pytest.mark.parametrize("name", ["confusion", "delong", "evaluation", "ranking"])
+@pytest.mark.parametrize("name", ["confusion", "delong", "evaluation", "ranking", "risk"])
 def test_examples(name):
     module = importlib.import_module(f"maxmargin.metrics.{name}")
     result = doctest.testmod(module)
@@ -324,3 +324,30 @@ def test_calibration_groups():
 def test_errors_say_what_is_wrong(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# -- empirical risk --------------------------------------------------------------------------------------
+
+
+@quiet
+@given(scored())
+def test_risks_against_their_definitions(case):
+    y, score = case
+    sign = np.where(y == 1, 1.0, -1.0)
+    zero_one = mm.empirical_risk(y, score)
+    hinge = mm.empirical_risk(y, score, loss="hinge")
+    assert zero_one == pytest.approx(sk.zero_one_loss(y, score > 0))
+    assert hinge == pytest.approx(sk.hinge_loss(sign, score))
+    assert zero_one <= hinge  # Valera, figure 3.2
+    assert mm.empirical_risk(y, score, loss="squared_hinge") == pytest.approx(
+        np.mean(np.maximum(0.0, 1.0 - sign * score) ** 2)
+    )
+    assert mm.empirical_risk(y, -score, loss="hinge", positive=0) == pytest.approx(hinge)
+    weight = np.arange(1, len(y) + 1)
+    repeated = mm.empirical_risk(np.repeat(y, weight), np.repeat(score, weight), loss="hinge")
+    assert mm.empirical_risk(y, score, loss="hinge", sample_weight=weight) == pytest.approx(repeated)
+
+
+def test_a_risk_without_a_name_is_refused():
+    with pytest.raises(ValueError, match="loss"):
+        mm.empirical_risk([0, 1], [0.0, 1.0], loss="squared")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import dask
@@ -17,6 +18,7 @@ from distributed import Client, LocalCluster
 import maxmargin as mm
 from maxmargin import pieces as mp
 from maxmargin.feature_selection import FisherScore
+from maxmargin.pieces.cluster import Home
 from maxmargin.scorecards import WOEEncoder, information_value
 
 pytestmark = [
@@ -109,7 +111,6 @@ def test_a_worker_killed_during_the_fit_changes_nothing(client, arrays, tmp_path
     before = set(client.run(os.getpid).values())
     model = mm.LinearSVC(tol=1e-10).fit(pieces)
     assert (tmp_path / "killed").exists()
-    client.wait_for_workers(2, timeout=120)
     assert set(client.run(os.getpid).values()) != before
     assert (model.coef_ == undisturbed.coef_).all()  # the tree of the sums is the same: to the last bit
     assert_same(model, mm.LinearSVC(tol=1e-10).fit(X, y))
@@ -125,3 +126,46 @@ def test_blocks_that_do_not_match_are_refused(arrays):
         mp.from_dask(frame, arrays[1], target="y")
     other = da.from_array(y, chunks=500)  # cut elsewhere: cut again
     assert_same(mm.LinearSVC(tol=1e-10).fit(arrays[0], other), mm.LinearSVC(tol=1e-10).fit(X, y))
+
+
+@pytest.fixture
+def small_cluster():
+    """One worker that is a thread of this process, and pieces that it keeps."""
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+        client.as_current(),
+    ):
+        yield cluster, client, mp.from_dask(da.from_array(X, chunks=(600, 5)), da.from_array(y, chunks=600))
+
+
+def test_a_closed_cluster_is_named(small_cluster):
+    cluster, client, kept = small_cluster
+    mm.LinearSVC().fit(kept)
+    address = cluster.scheduler_address
+    client.close()
+    cluster.close()
+    with pytest.raises(RuntimeError, match=f"the Dask cluster at {address} is closed.*make the pieces again"):
+        mm.LinearSVC().fit(kept)
+
+
+def test_a_cluster_without_workers_is_said(small_cluster, monkeypatch):
+    """The fit goes on when a worker comes back."""
+    monkeypatch.setattr("maxmargin.pieces.cluster._PATIENCE", 0.2)
+    cluster, client, kept = small_cluster
+    expected = mm.LinearSVC().fit(kept).coef_
+    cluster.scale(0)
+    while client.ncores():
+        time.sleep(0.05)
+    warn_if_deserted = Home._warn_if_deserted
+
+    def warn_and_start_one(home):
+        warned = warn_if_deserted(home)
+        cluster.scale(1)
+        return warned
+
+    monkeypatch.setattr(Home, "_warn_if_deserted", warn_and_start_one)
+    with pytest.warns(UserWarning, match="has no workers left: the fit waits for one") as said:
+        found = mm.LinearSVC().fit(kept).coef_
+    assert len(said) == 1
+    np.testing.assert_array_equal(found, expected)

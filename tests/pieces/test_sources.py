@@ -190,3 +190,64 @@ def test_a_source_may_change_between_fits():
     model = mm.LinearSVC().fit(pieces)
     assert model.certificate_.n_checked == 40
     assert len(next(mp.predict(model, pieces))) == 40
+
+
+# -- errors of files name the file, the row and the column ---------------------------------------------------
+
+ROWS = "".join(f"{i},{i * 2},{i % 3}\n" for i in range(40))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("cell.csv", ROWS + "1,oops,2\n" + ROWS, r"row 42 of .*cell.csv, column 'b'.*'oops'.*dtypes="),
+        ("ragged.csv", ROWS + "1,2\n" + ROWS, r"ragged.csv: CSV parse error: Row #42: Expected 3 columns"),
+        ("missing.csv", ROWS + ",3,1\n", r"row 42 of .*missing.csv, column 'a', is nan"),
+        ("target.csv", ROWS + "1,3,\n", r"row 42 of .*target.csv, column 'y', is nan"),
+        ("endless.csv", ROWS + "inf,3,1\n", r"row 42 of .*endless.csv, column 'a'"),
+        ("text.csv", ROWS.replace(",2,", ",x,"), r"row 3 of .*text.csv, column 'b', is 'x'.*encode it"),
+    ],
+)
+def test_a_bad_cell_of_a_csv_file_is_named(name, text, words, tmp_path, monkeypatch):
+    monkeypatch.setattr("maxmargin.pieces.sources.PIECE_BYTES", 120)  # several blocks
+    (tmp_path / "a.csv").write_text("a,b,y\n" + ROWS)
+    (tmp_path / name).write_text("a,b,y\n" + text)
+    with pytest.raises(ValueError, match=words):
+        mm.LeastSquares().fit(mp.from_csv(tmp_path, target="y"))
+
+
+def test_a_bad_file_among_many_is_named(frame, tmp_path):
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=100)
+    frame.assign(a=np.where(np.arange(len(frame)) == 321, np.nan, frame.a)).to_parquet(
+        tmp_path / "b.parquet", row_group_size=100
+    )
+    with pytest.raises(ValueError, match=r"row 323 of .*b.parquet, column 'a', is nan"):
+        mm.LeastSquares().fit(mp.from_parquet(tmp_path, target="y", columns=["a", "b"]))
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(ValueError, match=r"b.parquet: Parquet"):
+        mm.LeastSquares().fit(mp.from_parquet(tmp_path, target="y", columns=["a", "b"]))
+    (tmp_path / "a.csv").write_text("a,b,y\n" + ROWS)
+    (tmp_path / "b.csv").write_text("a,c,y\n" + ROWS)
+    with pytest.raises(ValueError, match=r"of .*b.csv, has the columns \['a', 'c'\]"):
+        mm.LeastSquares().fit(mp.from_csv(tmp_path, target="y"))
+    with pytest.raises(ValueError, match=r"no column 'b': the file has a, c, y \(.*b.csv\)"):
+        mm.LeastSquares().fit(mp.from_csv(tmp_path, target="y", columns=["a", "b"]))
+
+
+def test_a_bad_cell_of_an_array_or_a_memory_map_is_named(tmp_path):
+    X, y = np.ones((500, 3)), np.arange(500.0)
+    X[433, 2] = np.inf
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(ValueError, match=r"row 433 of X, column '2', is inf"):
+        mm.LeastSquares().fit(mp.from_array(X, y, rows=100))
+    with pytest.raises(ValueError, match=r"row 433 of .*X.npy, column '2', is inf"):
+        mm.LeastSquares().fit(mp.from_array(np.load(tmp_path / "X.npy", mmap_mode="r"), y, rows=100))
+    with pytest.raises(ValueError, match=r"row 33 of piece 4, column '2', is inf"):
+        mm.LeastSquares().fit(mp.from_iterable([(X[k : k + 100], y[:100]) for k in range(0, 500, 100)]))
+    sparse_rows = sparse.csr_array(np.where(np.isinf(X), 1.0, np.eye(500, 3)))
+    sparse_rows.data[-1] = np.nan
+    with pytest.raises(ValueError, match=r"row 433 of X, column '2', is nan"):
+        mm.LinearSVC().fit(mp.from_array(sparse_rows, y > 250, rows=100))
+    weights = np.where(np.arange(500) == 7, -1.0, 1.0)
+    with pytest.raises(ValueError, match=r"row 7 of X, column 'sample_weight', is negative"):
+        mm.LeastSquares().fit(mp.from_array(np.ones((500, 3)), y, weights, rows=100))

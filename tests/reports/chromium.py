@@ -1,7 +1,9 @@
-"""A page in headless Chromium: what it writes to the console, and how wide it is at the width of a phone."""
+"""A page in headless Chromium: what it writes to the console, how wide it is, and which words it breaks."""
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import re
 import shutil
@@ -18,6 +20,21 @@ onload = () => {{
   const inside = e => e.getBoundingClientRect().right <= {width} + 0.5;
   const wide = [...root.querySelectorAll("body *")].filter(e => !inside(e));
   const broken = [...root.querySelectorAll("img")].filter(e => !e.complete || e.naturalWidth === 0);
+  // a word is broken if it stands on two lines without a seam (wbr, space or hyphen) inside
+  const words = [];
+  const walker = document.createTreeWalker(root.querySelector("body"), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {{
+    const node = walker.currentNode;
+    if (node.parentElement.closest("pre, style, script")) continue;
+    for (const match of node.data.matchAll(/[^\\s\\-\u2010-\u2015\\/]+/g)) {{
+      const range = document.createRange();
+      range.setStart(node, match.index);
+      range.setEnd(node, match.index + match[0].length);
+      const lines = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+      if (lines.size > 1) words.push(match[0]);
+    }}
+  }}
+  document.body.dataset.words = JSON.stringify(words);
   const found = [root.scrollWidth, wide.length, broken.length, root.querySelectorAll("img").length];
   document.title = "found " + found.join(" ");
 }};
@@ -34,6 +51,7 @@ class Look:
     n_too_wide: int
     n_broken_images: int
     n_images: int
+    broken_words: list[str]
 
 
 def executable() -> str | None:
@@ -66,4 +84,10 @@ def look(page: Path, folder: Path, *, width: int) -> Look:
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     found = re.search(r"<title>found (\d+) (\d+) (\d+) (\d+)</title>", done.stdout)
     assert found, f"Chromium did not measure the page: {done.stderr[-2000:]}"
-    return Look(_LINE.findall(done.stderr), *(int(part) for part in found.groups()))
+    words = re.search(r'data-words="([^"]*)"', done.stdout)
+    assert words, "Chromium did not list the words"
+    return Look(
+        _LINE.findall(done.stderr),
+        *(int(part) for part in found.groups()),
+        broken_words=json.loads(html.unescape(words[1])),
+    )

@@ -25,16 +25,17 @@ from tests.reports.chromium import executable, look
 
 mpl.use("Agg")
 PHONE = 390
-VOID = {"meta", "link", "img", "br", "input"}
+VOID = {"meta", "link", "img", "br", "input", "wbr"}
 
 
 class Page(HTMLParser):
     """The text of a page, its ids and its addresses; every tag must be closed in its turn."""
 
-    def __init__(self, path) -> None:
+    def __init__(self, source) -> None:
         super().__init__()
         self.open, self.ids, self.addresses, self.words = [], [], [], []
-        self.source = path.read_text(encoding="utf-8")
+        self.goes_on = False  # after <wbr>, which stands inside a word
+        self.source = source if isinstance(source, str) else source.read_text(encoding="utf-8")
         self.feed(self.source)
         assert not self.open
 
@@ -42,6 +43,7 @@ class Page(HTMLParser):
         found = dict(attrs)
         self.ids += [found["id"]] if "id" in found else []
         self.addresses += [found[name] for name in ("src", "href") if name in found]
+        self.goes_on = tag == "wbr"
         if tag not in VOID:
             self.open.append(tag)
 
@@ -49,8 +51,11 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if self.open[-1:] != ["style"]:
+        if self.goes_on and self.words:
+            self.words[-1] += data
+        elif self.open[-1:] != ["style"]:
             self.words.append(data)
+        self.goes_on = False
 
     @property
     def text(self) -> str:
@@ -183,7 +188,7 @@ CASES = {
     "one class": lambda: (mm.OneClassSVM(nu=0.1), _iris()[0].iloc[:, :2], None),
     "ball": lambda: (mm.SVDD(C=0.1), _iris()[0], np.ones(150)),
     "words": lambda: (mm.SVC(kernel=Spectrum(2)), ["abab", "abba", "cdcd", "ccdd"] * 15, [0, 0, 1, 1] * 15),
-    "elimination": lambda: (RFE(mm.SVC(kernel="linear"), n_features=2), *_iris()),
+    "elimination": lambda: (RFE(mm.SVC(kernel="linear"), n_features_to_select=2), *_iris()),
     "filter first": lambda: (make_pipeline(FisherScore(n_features=2), mm.SVC()), *_iris()),
 }  # fmt: skip
 
@@ -217,7 +222,7 @@ def test_sparse_and_precomputed(tmp_path):
 
 def caution_text(model, X, y, tmp_path, **options):
     page = Page(mm.report(model, X, y, tmp_path / "report.html", n_repeats=1, **options))
-    return re.search(r'<section id="cautions">(.*?)</section>', page.source, re.DOTALL).group(1)
+    return Page(re.search(r'<section id="cautions">(.*?)</section>', page.source, re.DOTALL).group(1)).text
 
 
 def test_no_warning_where_there_is_nothing_to_warn_of(cancer, tmp_path):
@@ -259,6 +264,27 @@ def test_grid_edge_imbalance_and_no_better_than_guessing(tmp_path):
     assert "edge of the grid in C" in text
     assert "The class 1 is rare: 8 rows, 4.0 %" in text
     assert "not clearly better than always predicting 0, the largest class" in text
+
+
+def test_money_without_powers_of_ten_and_no_words_of_classes_for_a_quantity(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(80, 2)), columns=["rooms", "age"])
+    y = pd.Series(200_000 + 40_000 * rng.normal(size=80), name="price")  # X tells nothing about it
+    model = mm.Ridge(alpha=1.0).fit(X[::2], y[::2])
+    path = mm.report(
+        model, X[1::2], y[1::2], tmp_path / "a.html", training=(X[::2], y[::2]), n_repeats=1, language="es"
+    )
+    page = Page(path)
+    assert "no es claramente mejor que predecir siempre la media" in page.text
+    assert (
+        f"De {y[::2].min():.0f} a {y[::2].max():.0f}, mediana {y[::2].median():.0f}. Su desviación"
+        in page.text
+    )
+    assert "e+0" not in page.text
+    assert re.findall(r".{30}\b(?:clases?|[Mm]argen)\b", page.text) == []
+    good = X["rooms"] * 30_000 + 200_000
+    better = mm.Ridge(alpha=1.0).fit(X[::2], good[::2])
+    assert "predicting the mean" not in caution_text(better, X[1::2], good[1::2], tmp_path, held_out=True)
 
 
 def test_a_fit_that_did_not_converge(cancer, tmp_path):
@@ -339,6 +365,18 @@ def test_in_chromium_on_a_phone(language, tuned, cancer, tmp_path):
     assert seen.n_too_wide == 0
     assert seen.n_broken_images == 0
     assert seen.n_images >= 4
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [PHONE, 1280])
+def test_no_name_or_number_is_broken(width, tuned, cancer, tmp_path):
+    other = dict(zip(cancer[0][0].columns, ["credit_amount", "residence_since"], strict=False))
+    training, held_out = ((X.rename(columns=other), y) for X, y in cancer)
+    model = tuned.best_estimator.fit(*training)
+    path = mm.report(model, *held_out, tmp_path / "report.html", training=training)
+    seen = look(path, tmp_path, width=width)
+    assert seen.n_too_wide == 0
+    assert seen.broken_words == []
 
 
 @needs_chromium

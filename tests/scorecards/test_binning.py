@@ -307,7 +307,7 @@ def test_tables_are_checked(table):
     X, y = table
     with pytest.raises(TypeError, match="holds dates or times in column 'day': turn them into numbers"):
         Binning().fit(X.assign(day=pd.Timestamp("2020-01-01")), y)
-    with pytest.raises(ValueError, match="held numbers in fit"):
+    with pytest.raises(ValueError, match="had numbers in fit"):
         Binning().fit(X, y).transform(X.assign(age="old"))
     with pytest.raises(ValueError, match="one class"):
         Binning().fit(X, np.zeros(len(y)))

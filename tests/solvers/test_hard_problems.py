@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
@@ -78,3 +79,59 @@ def test_what_float64_cannot_decide_is_said() -> None:
         fitted = mm.SVC(kernel="linear", tol=1e-5, time_limit=5).fit(1000 * CANCER[:, :10], LABELS)
     assert fitted.certificate_.kkt > 1e-5
     assert fitted.machines_[0].solution.status is not Status.CONVERGED
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e8, -1e8])
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(mm.SVC(kernel="linear"), id="SVC"),
+        pytest.param(mm.NuSVC(nu=0.6, kernel="linear"), id="NuSVC"),
+        pytest.param(mm.SVR(kernel="linear"), id="SVR"),
+        pytest.param(mm.NuSVR(kernel="linear"), id="NuSVR"),
+        pytest.param(mm.SVDD(kernel="linear", C=0.05), id="SVDD"),
+    ],
+)
+def test_an_offset_changes_nothing(model: Any, offset: float) -> None:
+    """Engine, certificate, prediction, weights and a second certificate agree about shifted columns."""
+    rng = np.random.default_rng(2)
+    X = np.round(rng.normal(size=(60, 3)), 3)
+    target = X @ [1.0, -2.0, 0.5] + rng.normal(size=60)
+    y = np.sign(target) if isinstance(model, (mm.SVC, mm.NuSVC)) else target
+    moved = X.copy()
+    moved[:, 1] += offset
+    plain, far = clone(model).fit(X, y), clone(model).fit(moved, y)
+    decide = "predict" if isinstance(model, (mm.SVR, mm.NuSVR)) else "decision_function"
+    decisions = getattr(far, decide)(moved)
+    np.testing.assert_allclose(decisions, getattr(plain, decide)(X), atol=5e-3)
+    assert far.certificate_.kkt <= far.tol
+    assert mm.certify(far, moved, y).kkt == pytest.approx(far.certificate_.kkt, abs=1e-6)
+    np.testing.assert_allclose(far.machines_[0].decisions, decisions, atol=1e-6)
+    if not isinstance(model, mm.SVDD):
+        np.testing.assert_allclose(moved @ far.coef_[0] + far.intercept_[0], decisions, atol=1e-5)
+
+
+def test_an_offset_with_several_classes() -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(90, 3)), np.repeat([0, 1, 2], 30)
+    X += 2 * np.eye(3)[y]
+    moved = X + np.array([0.0, 1e8, 0.0])
+    plain, far = mm.SVC(kernel="linear").fit(X, y), mm.SVC(kernel="linear").fit(moved, y)
+    np.testing.assert_allclose(far.decision_function(moved), plain.decision_function(X), atol=2e-3, rtol=2e-3)
+
+
+def test_a_search_on_columns_with_an_offset() -> None:
+    rng = np.random.default_rng(4)
+    X, first = rng.normal(size=(60, 3)), np.array([1.0, 0.0, 0.0])
+    y = np.sign(X[:, 0] + 0.5 * rng.normal(size=60))
+    grid = {"C": [0.1, 1.0, 10.0], "kernel": ["linear", "poly"]}
+    found = [
+        mm.tune(mm.SVC(), X + offset * first, y, grid={"C": [0.1, 1.0, 10.0], "kernel": ["linear"]}, cv=5)
+        for offset in (0.0, 1e8)
+    ]
+    np.testing.assert_array_equal(found[0].table["error"], found[1].table["error"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a polynomial does change with the offset
+        both = mm.tune(mm.SVC(), X + 1e4 * first, y, grid=grid, cv=5).table
+    linear = both[both["kernel"] == "linear"]["error"].to_numpy()
+    np.testing.assert_array_equal(np.sort(linear), np.sort(found[0].table["error"].to_numpy()))

@@ -168,13 +168,14 @@ def test_a_trace_tells_the_story(blobs: Any) -> None:
     assert len(trace) == model.n_iter_[0] + 1  # step 0 is the start
     assert (trace["objective"].diff().dropna() <= 1e-12).all()
     assert (trace["variables"].iloc[1:].map(len) == 2).all()
-    assert trace["violation"].iloc[-1] > 0.9 * model.tol  # before the last step it was not done
+    assert trace["violation"].iloc[-2] > 0.9 * model.tol  # before the last step it was not done
+    assert trace["violation"].iloc[-1] <= 0.9 * model.tol
     assert trace["gap"].iloc[-1] == pytest.approx(model.certificate_.gap, rel=0.5)
     assert trace["kernel_values"].iloc[-1] == model.solution_.kernel_values
     last = trace["variables"].iloc[-1]
     touched = [k for k in range(1, len(trace) - 1) if np.isin(trace["variables"].iloc[k], last).any()]
     broken = trace.drop(index=touched[-1])  # a later step begins where this one ended
-    with pytest.raises(ValueError, match="does not begin where the last one ended"):
+    with pytest.raises(ValueError, match="does not start where the last one ended"):
         mm.replay(broken)
 
 
@@ -263,7 +264,7 @@ X6, Y6 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
         ({"solver": mm.solvers.SMO(tol=1e-5)}, "tol=1e-05 of SMO belongs to the machine: set tol there"),
         ({"solver": mm.solvers.Decomposition(size=1)}, "size=1 must be a whole number from 2"),
         ({"solver": mm.solvers.Chunking(size=1)}, "size=1 must be a whole number >= 2"),
-        ({"solver": "qp", "warm_start": True}, "cannot start from the last fit"),
+        ({"solver": "qp", "warm_start": True}, "does not support warm starts"),
         ({"solver": "qp", "cache_size": 1e-5}, "needs the whole matrix of 6 multipliers"),
         ({"solver": "chunking", "cache_size": 1e-5}, "working set of 6 multipliers needs .* MB, cache_size"),
         ({"solver": "pegasos"}, "needs kernel='linear', got RBF"),
@@ -276,7 +277,7 @@ def test_errors(options: dict[str, Any], message: str) -> None:
 
 
 def test_pegasos_is_for_classification_only() -> None:
-    with pytest.raises(ValueError, match=r"hinge \(SVC\) only: use solver='subgradient'"):
+    with pytest.raises(ValueError, match=r"hinge \(SVC\): use solver='subgradient'"):
         mm.SVR(kernel="linear", solver="pegasos").fit(X6, Y6)
 
 

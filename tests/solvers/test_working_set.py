@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maxmargin.base.progress import SolverProgress
 from maxmargin.base.typing import FloatArray
 from maxmargin.kernels import RBF
 from maxmargin.problems import Status
@@ -15,7 +16,7 @@ from maxmargin.problems.formulations import Classification
 from maxmargin.solvers.certified import solve_certified
 from maxmargin.solvers.dual import working_set
 from maxmargin.solvers.dual.working_set import WorkingSet
-from maxmargin.solvers.stopping import Budget, SolverProgress
+from maxmargin.solvers.stopping import Budget
 from tests.strategies import make_problem
 
 

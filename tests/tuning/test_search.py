@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures.process import BrokenProcessPool
 
 import joblib
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from scipy.stats import loguniform
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, LeaveOneOut, cross_val_score
+from sklearn.model_selection import KFold, LeaveOneOut, RandomizedSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin as mm
@@ -311,3 +315,158 @@ def test_lengths_of_a_string_kernel_share_one_recursion(monkeypatch):
         model = mm.SVC(kernel=Subsequence()).set_params(**cell)
         errors = 1 - cross_val_score(model, np.array(texts, dtype=object), y, cv=3)
         np.testing.assert_allclose(result.folds[k], errors)
+
+
+@pytest.mark.parametrize("front", [False, True])
+def test_a_callback_hears_of_every_cell_once_and_can_stop(front):
+    X, y = make_classification(80, 4, random_state=0)
+    model = make_pipeline(StandardScaler(), mm.SVC()) if front else mm.SVC()
+    name = "svc__" if front else ""
+    grid = {f"{name}C": [0.1, 1, 10], f"{name}gamma": [0.1, 1.0]}
+    heard = []
+    result = mm.tune(model, X, y, grid, cv=5, callback=heard.append)
+    cells = [cell for progress in heard for cell in progress.finished]
+    assert sorted(cell["index"] for cell in cells) == list(range(6))
+    for cell in cells:
+        line = result.table.iloc[cell["index"]]
+        assert cell["params"] == result.params[cell["index"]]
+        assert cell["error"] == pytest.approx(line["error"])
+        assert cell["dispersion"] == pytest.approx(line["dispersion"])
+    done = [progress.n_done for progress in heard]
+    assert done == sorted(done)
+    assert done[-1] == heard[-1].n_total == 30
+    assert not result.interrupted
+
+    stopped = mm.tune(model, X, y, grid, cv=5, callback=lambda progress: len(progress.finished) > 0)
+    assert stopped.interrupted
+    assert 0 < len(stopped.table) < 6
+    with pytest.raises(KeyboardInterrupt, match="no cell was finished"):
+        mm.tune(mm.LinearSVC(), X, y, {"C": [0.1, 1]}, cv=5, callback=lambda progress: True)
+
+
+def test_a_killed_process_costs_one_cell(data, monkeypatch):
+    """joblib raises for the whole batch; the other cells of it are fitted again."""
+
+    class Workers:
+        def __init__(self, n_jobs):
+            assert n_jobs == 2
+
+        def __call__(self, calls):
+            if any(arguments[1].C == 0.5 for _, arguments, _ in calls):
+                raise BrokenProcessPool("a worker process was unexpectedly terminated")
+            return [function(*arguments, **options) for function, arguments, options in calls]
+
+    monkeypatch.setattr(search_module, "_WORTH_PROCESSES", 0.0)
+    monkeypatch.setattr(joblib, "Parallel", Workers)
+    model, grid = LogisticRegression(), {"C": [0.1, 0.5, 1.0]}
+    with pytest.warns(UserWarning, match="1 cells failed.*'C': 0.5.*killed, perhaps for lack of memory"):
+        result = mm.tune(model, *data, grid, cv=3, n_jobs=2)
+    assert result.table["status"].tolist() == ["fitted", "failed", "fitted"]
+    expected = [1 - cross_val_score(LogisticRegression(C=C), *data, cv=3).mean() for C in (0.1, 1.0)]
+    np.testing.assert_allclose(result.table["error"][[0, 2]], expected)
+
+
+def interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+ROWS, SIDES = np.arange(12.0)[:, None], np.repeat([0, 1], 6)
+
+
+def assert_table_without_a_model(search: mm.GridSearch, n_cells: int) -> None:
+    """The finished cells are there and agree with each other; nothing predicts."""
+    assert search.result_.interrupted
+    assert len(search.result_.table) == len(search.cv_results_["params"]) == n_cells
+    assert search.best_params_ == search.result_.best_params
+    assert search.n_splits_ == search.result_.folds.shape[1] == 2
+    assert search.result_.best_estimator is None
+    assert not hasattr(search, "best_estimator_")
+    with pytest.raises(NotFittedError):
+        search.predict(ROWS)
+
+
+@pytest.mark.parametrize("scoring", [None, ["accuracy", "f1"]])
+@pytest.mark.parametrize("shared", [True, False])
+def test_an_interrupted_refit_keeps_the_table(monkeypatch, shared, scoring):
+    """With and without an earlier model: table and model are never of different rows."""
+    refit = "f1" if scoring else True
+    options = {"cv": 2, "scoring": scoring, "refit": refit, "return_train_score": not shared}
+    search = mm.GridSearch(mm.SVC(), {"C": [0.1, 1.0]}, **options)
+    fit = mm.SVC.fit
+
+    def of_all_rows(model, X, y=None):
+        return interrupted() if len(X) == len(ROWS) else fit(model, X, y)
+
+    for y in (SIDES, 1 - SIDES):
+        with monkeypatch.context() as during:
+            during.setattr(mm.SVC, "fit", of_all_rows)
+            with pytest.raises(KeyboardInterrupt, match="result_ and cv_results_ have the finished cells"):
+                search.fit(ROWS, y)
+        assert_table_without_a_model(search, 2)
+        assert search.result_.path.startswith("shared") == shared
+        whole = mm.GridSearch(mm.SVC(), {"C": [0.1, 1.0]}, **options).fit(ROWS, y)
+        np.testing.assert_array_equal(search.result_.folds, whole.result_.folds)
+        assert search.fit(ROWS, y).predict([[0.0]]) == whole.predict([[0.0]])
+
+
+def test_an_interrupted_search_keeps_its_finished_cells(monkeypatch):
+    search = mm.GridSearch(mm.SVC(), {"gamma": [0.1, 0.2, 0.3]}, cv=2).fit(ROWS, SIDES)
+    whole, run = search.result_, search_module.SharedTask.run
+
+    def second_fails(task, *args):
+        return interrupted() if task.cells[0].index == stop else run(task, *args)
+
+    with monkeypatch.context() as during:
+        during.setattr(search_module.SharedTask, "run", second_fails)
+        for stop in (0, 1):  # before the first cell is finished the search stays as it was
+            with pytest.raises(KeyboardInterrupt, match=["no cell", "no model"][stop]):
+                search.fit(ROWS, SIDES)
+            if stop == 0:
+                assert search.result_ is whole
+                assert search.predict([[0.0]]).tolist() == [0]
+    assert_table_without_a_model(search, 1)
+    np.testing.assert_array_equal(search.result_.folds, whole.folds[:1])
+
+
+def test_a_search_without_a_refit_forgets_the_model_of_an_earlier_fit():
+    search = mm.GridSearch(mm.SVC(), {"C": [0.1, 1.0]}, cv=2).fit(ROWS, SIDES)
+    search.set_params(refit=False).fit(ROWS, 1 - SIDES)
+    assert search.result_.best_estimator is None
+    assert not hasattr(search, "best_estimator_")
+    with pytest.raises(AttributeError, match="This 'GridSearch' has no attribute 'predict'"):
+        search.predict([[0.0]])
+
+
+def test_silence_is_kept_and_steps_in_front_are_compared_by_their_values(capsys):
+    from sklearn.preprocessing import MinMaxScaler
+
+    from maxmargin.base import progress
+
+    X, y = load_iris(return_X_y=True)
+    model = make_pipeline(MinMaxScaler(), mm.SVC())
+    grid = {"minmaxscaler__feature_range": [(0, 1), (-1, 1)], "svc__C": [1.0]}
+    found = mm.tune(model, X, y, grid, cv=3, verbose=-1)
+    assert "changes what comes before" in found.path
+    kept = mm.tune(model, X, y, {**grid, "minmaxscaler__feature_range": [(0, 1)]}, cv=3, verbose=-1)
+    assert kept.path == "shared Gram matrices"
+    with pytest.MonkeyPatch.context() as patch:
+        seen = []
+        patch.setattr(progress.ProgressReport, "advance", lambda self, *_: seen.append(self._verbose))
+        mm.tune(model, X, y, {"svc__C": [1.0, 2.0]}, cv=3, verbose=-1)
+    assert set(seen) == {-1}
+
+
+@pytest.mark.parametrize("seed", [0, "generator"])
+def test_random_search_draws_and_scores_as_scikit_learn(seed) -> None:
+    rows, sides = make_classification(80, 4, flip_y=0.2, random_state=0)
+    grid = {"C": loguniform(0.1, 100), "gamma": [0.05, 0.5]}
+    options = {"n_iter": 6, "cv": 3}
+    first, second = (np.random.RandomState(4) if seed == "generator" else seed for _ in range(2))
+    ours = mm.RandomSearch(mm.SVC(tol=1e-6), grid, random_state=first, **options).fit(rows, sides)
+    theirs = RandomizedSearchCV(SVC(tol=1e-6), grid, random_state=second, **options).fit(rows, sides)
+    assert ours.result_.path == "shared Gram matrices"
+    assert ours.cv_results_["params"] == theirs.cv_results_["params"]
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])
+    assert ours.best_params_ == theirs.best_params_
+    other = mm.RandomSearch(LogisticRegression(), {"C": [0.1, 1.0]}, n_iter=2, random_state=0, cv=2)
+    assert other.fit(rows, sides).result_.path.startswith("scikit-learn")

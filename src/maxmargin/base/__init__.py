@@ -1,1 +1,1 @@
-"""What every room needs and no mathematics: types, tables, targets, parameters, threads, memory, stopping."""
+"""Shared foundations without mathematics: types, tables, targets, parameters, threads, memory, stopping."""

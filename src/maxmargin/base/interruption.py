@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+from maxmargin.base.progress import heard, hushed
 
 Estimator = TypeVar("Estimator")
 Options = ParamSpec("Options")
@@ -15,17 +17,20 @@ Method = Callable[Concatenate[Estimator, Options], Result]
 def all_or_nothing(fit: Method[Estimator, Options, Result]) -> Method[Estimator, Options, Result]:
     """A ``fit`` that works on a copy and then replaces all attributes of the estimator in one assignment.
 
-    Where it raises or is interrupted, the estimator stays as it was. Threads that predict during the fit see
-    the old model: the methods they call are marked with `of_one_fit`.
+    If it raises or is interrupted, the estimator does not change. Threads that predict during the fit see the
+    old model, because their methods are marked with `of_one_fit`. A ``callback`` of the fit hears what
+    `maxmargin.base.progress.tell` is told meanwhile.
     """
 
     @wraps(fit)
     def whole(self: Estimator, /, *args: Options.args, **options: Options.kwargs) -> Result:
         before = dict(self.__dict__)
         twin = _with_state(self, dict(before))
-        result = fit(twin, *args, **options)
+        callback = cast(Any, options.get("callback"))
+        with hushed(getattr(self, "verbose", 0)), heard(callback):
+            result = fit(twin, *args, **options)
         after = twin.__dict__
-        # what this fit did not touch keeps its present value: another thread may have called set_params
+        # keep the current value of what this fit did not change: another thread may have called set_params
         state = {name: value for name, value in self.__dict__.items() if name in after or name not in before}
         state |= {
             name: value for name, value in after.items() if name not in before or before[name] is not value

@@ -11,7 +11,7 @@ _MEGABYTE = 1 << 20
 
 
 def available_bytes() -> int:
-    """Free memory, or 256 MB where the system does not report it."""
+    """Free memory, or 256 MB if the system does not report it."""
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:

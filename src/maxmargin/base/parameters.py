@@ -1,4 +1,4 @@
-"""Checks of constructor arguments: every error says what, what was got, and the remedy."""
+"""Checks of constructor arguments; every error names the argument, its value, and the remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 
 def as_number(value: object) -> float:
-    """The value as a float; NaN where it is not a number."""
+    """The value as a float; NaN if it is not a number."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
     try:
@@ -61,6 +61,12 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in choices:
         *others, last = map(repr, choices)
         raise ValueError(f"{name}={value!r} is unknown: use {', '.join(others)} or {last}.")
+
+
+def check_allowed(name: str, value: object, allowed: tuple[object, ...], reason: str) -> None:
+    """Refuse a value that scikit-learn's estimator of the same name accepts, with the reason."""
+    if not any(value is one or (type(value) is type(one) and value == one) for one in allowed):
+        raise ValueError(f"{name}={value!r} is not supported: {reason}")
 
 
 def check_count(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from maxmargin.base.tables import dates_refused, fitted_table, known_columns
@@ -23,7 +24,7 @@ _DATES = {"datetime", "datetime64", "date", "time", "timedelta", "timedelta64", 
 class Column:
     """One variable: float64 values with NaN for missing, or objects (missing where pandas says so).
 
-    Booleans are numbers 0 and 1 with ``is_boolean`` set, so that a reader may also take them as categories.
+    Booleans are numbers 0 and 1 with ``is_boolean`` set, so they can also be read as categories.
     """
 
     name: str
@@ -54,7 +55,7 @@ class CodedTable:
         return n_samples, n_features
 
 
-def feature_names(estimator: Any) -> list[str]:
+def feature_names(estimator: BaseEstimator) -> list[str]:
     """Names of the columns an estimator was fitted on; x0, x1, ... where the table had none."""
     names = getattr(estimator, "feature_names_in_", None)
     return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else [str(n) for n in names]
@@ -84,7 +85,7 @@ def column_mask(wanted: Collection[Any], names: Sequence[str]) -> BoolArray:
 def read_columns(
     estimator: object, X: TableLike, *, reset: bool = True, categorical: Collection[Any] = ()
 ) -> list[Column]:
-    """Columns of a dataframe (pandas, polars) or array; the estimator learns or compares their names.
+    """Columns of a dataframe (pandas, polars) or array; the estimator learns or checks their names.
 
     ``categorical`` holds names or positions of the columns whose numbers are codes of categories.
     """
@@ -95,14 +96,14 @@ def read_columns(
                 f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
             )
     else:
-        if isinstance(X, (list, tuple)):  # NumPy would turn numbers beside text into text
+        if isinstance(X, (list, tuple)):  # NumPy would turn numbers next to text into text
             X = np.asarray(X, dtype=object)
         X = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
     return columns_of(X, feature_names(estimator), categorical)
 
 
 def columns_of(X: TableLike, names: Sequence[str], categorical: Collection[Any] = ()) -> list[Column]:
-    """The columns of a dataframe or array that has been checked, under the given names."""
+    """The columns of a validated dataframe or array, under the given names."""
     if len(set(names)) < len(names):
         raise ValueError(f"Column names must differ from each other, got {', '.join(names)}.")
     if isinstance(categorical, str):
@@ -112,7 +113,7 @@ def columns_of(X: TableLike, names: Sequence[str], categorical: Collection[Any] 
 
 
 def _values(X: Any, j: int, is_category: bool) -> tuple[AnyArray, bool]:
-    """Column j as an array, and whether its values are categories whatever they look like."""
+    """Column j as an array, and whether its type makes it a category."""
     if not isinstance(X, pd.DataFrame):
         return np.asarray(X[X.columns[j]].to_numpy()) if hasattr(X, "columns") else X[:, j], is_category
     series = X.iloc[:, j]
@@ -150,47 +151,51 @@ def as_column(name: str, values: AnyArray, is_category: bool = False) -> Column:
     return Column(name, objects, False)
 
 
-def coded_table(estimator: object, X: TableLike, categorical: Categorical = "auto") -> CodedTable:
+def coded_table(
+    estimator: object, X: TableLike, categorical: Categorical = "auto", *, missing: bool = False
+) -> CodedTable:
     """Validate ``X`` for ``estimator`` (which learns its column names) and code the categories.
 
     ``categorical="auto"`` takes the columns of a dataframe that hold text, categories or booleans; a list of
-    names or positions, or a mask, says which ones; None says that there are none.
+    names or positions, or a mask, says which ones; None says that there are none. ``missing`` allows missing
+    values, which become NaN.
     """
     auto = isinstance(categorical, str)
     if auto and categorical != "auto":
         raise ValueError(f"categorical={categorical!r} is unknown: use 'auto', None, or a list of columns.")
     if (auto or categorical is None) and _holds_only_numbers(X):
-        values = fitted_table(estimator, X, dtype=np.float64)
+        finite = "allow-nan" if missing else True
+        values = fitted_table(estimator, X, dtype=np.float64, ensure_all_finite=finite)
         return CodedTable(values, np.zeros(values.shape[1], dtype=bool))
     columns = read_columns(estimator, X, categorical=() if auto or categorical is None else categorical)
     names = [column.name for column in columns]
     mask = np.array([not column.is_number or column.is_boolean for column in columns])
     if not auto:
         mask = column_mask(() if categorical is None else categorical, names)
-    return CodedTable(np.column_stack([_coded(*part) for part in zip(columns, mask, strict=True)]), mask)
+    coded = [_coded(column, is_cat, missing) for column, is_cat in zip(columns, mask, strict=True)]
+    return CodedTable(np.column_stack(coded), mask)
 
 
 def _holds_only_numbers(X: Any) -> bool:
-    """Whether X is an array, or a pandas table whose columns are all numbers by their type."""
+    """True if X is an array, or a pandas table with numeric columns only."""
     if not isinstance(X, pd.DataFrame):
         return not hasattr(X, "columns")
     return all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in X.dtypes)
 
 
-def _coded(column: Column, is_category: bool) -> FloatArray:
-    """Finite numbers, or the numbers of the categories in order of appearance."""
+def _coded(column: Column, is_category: bool, missing: bool) -> FloatArray:
+    """Finite numbers, or the numbers of the categories in order of appearance; NaN where allowed."""
     values = column.values
     if is_category:
         codes, _ = pd.factorize(values)
-        values, n_missing = codes.astype(np.float64), int((codes < 0).sum())
+        values = np.where(codes < 0, np.nan, codes.astype(np.float64))
     elif not column.is_number:
         example = next((value for value in values if isinstance(value, str)), values[0])
         raise ValueError(
             f"column {column.name!r} holds values that are not numbers, such as {example!r}: encode them, or "
             "name the column in `categorical` where the method has this option."
         )
-    else:
-        n_missing = int((~np.isfinite(values)).sum())
+    n_missing = int((np.isinf(values) if missing else ~np.isfinite(values)).sum())
     if n_missing:
         raise ValueError(
             f"column {column.name!r} holds {n_missing} missing or infinite (NaN or inf) values: drop these "

@@ -1,4 +1,4 @@
-"""Check tables, targets and weights; every refusal names the place and the remedy."""
+"""Validation of tables, targets and weights; every error names the place and the remedy."""
 
 from __future__ import annotations
 
@@ -30,12 +30,17 @@ SQUARES_TOO_LARGE = "the squares of X are too large for floating-point numbers: 
 
 
 def checked_table(X: TableLike, **options: Any) -> Any:
-    """scikit-learn's check_array; its refusals also say which column is wrong and what to do."""
+    """scikit-learn's check_array, with errors that also name the column and the remedy."""
     _check_is_table(X)
     if isinstance(X, (np.ndarray, pd.DataFrame)) and (
         dates := _dates(X)
     ):  # scikit-learn would count nanoseconds
         raise dates_refused(_column(X, dates[0]))
+    if sp.issparse(X) and not entries_inside(X):
+        raise ValueError(
+            "X is a sparse matrix with entries outside its rows or columns, which cannot be read safely: "
+            "make it again from rows, columns and values."
+        )
     try:
         return check_array(X, input_name="X", **options)
     except (TypeError, ValueError) as refused:
@@ -46,7 +51,7 @@ def checked_table(X: TableLike, **options: Any) -> Any:
 
 
 def _advice(reason: str, X: Any) -> str | None:
-    """What to do about a refusal of scikit-learn; None where its own message says so."""
+    """A remedy for an error of scikit-learn; None if its own message has one."""
     if "contains NaN" in reason or "contains infinity" in reason:
         return (
             f"{reason}{_where(X)}: drop such rows or fill them first, for example with "
@@ -67,7 +72,7 @@ def _advice(reason: str, X: Any) -> str | None:
 
 
 def known_columns(estimator: object, X: TableLike, *, reset: bool = True) -> None:
-    """The estimator learns the number and names of the columns or, without reset, compares them."""
+    """The estimator learns the number and names of the columns or, without reset, checks them."""
     _check_is_table(X)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
 
@@ -93,7 +98,7 @@ def fitted_table(estimator: object, X: TableLike, *, reset: bool = True, **optio
 def numbers_or_csr(estimator: object, X: TableLike, *, reset: bool = True, learns: bool | None = None) -> Any:
     """`fitted_table` of float64 or float32, row-major or CSR.
 
-    Overflow of squares is checked where the estimator ``learns`` from X; by default where ``reset`` is True.
+    Overflow of squares is checked if the estimator ``learns`` from X; by default if ``reset`` is True.
     """
     if _is_plain(X):
         known_columns(estimator, X, reset=reset)
@@ -107,7 +112,7 @@ def numbers_or_csr(estimator: object, X: TableLike, *, reset: bool = True, learn
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether the full check would return X unchanged; the full check takes as long as a small fit."""
+    """True if the full check, which takes as long as a small fit, would return X unchanged."""
     if type(X) is not np.ndarray or X.ndim != 2 or not X.size or not X.flags.c_contiguous:
         return False
     if X.dtype not in (np.float64, np.float32):
@@ -115,14 +120,29 @@ def _is_plain(X: Any) -> bool:
     return _squares_are_finite(X)  # otherwise the full check decides
 
 
+def indices_inside(values: AnyArray, stop: int) -> bool:
+    """True if an array holds whole numbers from 0 to stop - 1."""
+    whole = isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu"
+    return bool(whole and values.min(initial=0) >= 0 and values.max(initial=-1) < stop)
+
+
+def entries_inside(X: Any) -> bool:
+    """True if every index of a CSR or CSC matrix is in range; SciPy and compiled code do not check."""
+    if X.format not in ("csr", "csc"):
+        return True  # SciPy checks the other formats itself
+    (outer, inner), ends = X.shape if X.format == "csr" else X.shape[::-1], X.indptr
+    covered = len(ends) == outer + 1 and indices_inside(ends, min(len(X.indices), len(X.data)) + 1)
+    return covered and bool((ends[1:] >= ends[:-1]).all()) and indices_inside(X.indices, inner)
+
+
 def check_squares(X: AnyArray | sp.csr_array) -> None:
-    """Refuse finite rows, dense or sparse, whose squares overflow: every model adds squares up."""
+    """Refuse finite rows, dense or sparse, whose squares overflow, because every model sums squares."""
     if not _squares_are_finite(np.asarray(X.data) if sp.issparse(X) else X):
         raise ValueError(SQUARES_TOO_LARGE)
 
 
 def _squares_are_finite(values: AnyArray) -> bool:
-    """Whether all values and the sum of their squares in float64 are finite numbers.
+    """True if all values and the sum of their squares in float64 are finite.
 
     BLAS is avoided: its threads would keep spinning. Squares of float32 values do not overflow in float64.
     """
@@ -180,10 +200,10 @@ def class_codes(y: TargetLike | None, n_rows: int, estimator: object) -> tuple[A
     """The classes, two or more in order, and the rows' codes 0 ... n_classes - 1 of shape (n_rows,)."""
     labels = _present_labels(y, n_rows, estimator)
     classes, codes = _coded(labels)
-    if len(classes) > _FEW_CLASSES:  # judged beside the number of rows
+    if len(classes) > _FEW_CLASSES:  # compared with the number of rows
         check_classification_targets(labels)
     elif classes.dtype.kind not in "biuf" or (classes != np.floor(classes)).any():
-        check_classification_targets(classes)  # a few tell as much as all labels
+        check_classification_targets(classes)  # a few labels are enough
     check_two_classes(classes, estimator)
     return classes, codes
 
@@ -193,15 +213,15 @@ def _coded(labels: AnyArray) -> tuple[AnyArray, IntArray]:
     if labels.dtype.kind in "biuf":
         low, high = labels.min(), labels.max()
         upper = labels == high
-        if low < high and (upper | (labels == low)).all():  # two classes need no table of what was seen
+        if low < high and (upper | (labels == low)).all():  # two classes need no hash table
             return np.array([low, high]), upper.astype(np.int64)
-    codes, uniques = pd.factorize(labels, sort=True)  # hashing is much quicker than sorting all rows
+    codes, uniques = pd.factorize(labels, sort=True)  # hashing is much faster than sorting all rows
     return np.asarray(uniques, dtype=labels.dtype), codes
 
 
 @dataclass(frozen=True)
 class Classes:
-    """Class codes of shape (n_samples,) and the labels behind them."""
+    """Class codes of shape (n_samples,) and the labels they stand for."""
 
     codes: IntArray
     labels: AnyArray
@@ -234,7 +254,7 @@ def positive_index(classes: AnyArray, positive: LabelLike | None) -> int:
 
 
 def as_rows(X: TableLike) -> Any:
-    """X in a form that can be cut by rows: tables and strings unchanged, sparse as CSR, else an array."""
+    """X in a form that can be indexed by rows: tables and strings unchanged, sparse as CSR, else an array."""
     if X is None or isinstance(X, str):
         raise ValueError(f"X={X!r} is not a table: give rows and columns.")
     if sp.issparse(X):
@@ -245,6 +265,11 @@ def as_rows(X: TableLike) -> Any:
     if not rows.ndim:
         raise ValueError(f"X={X!r} is not a table: give rows and columns.")
     return rows
+
+
+def as_dense(values: Any) -> AnyArray:
+    """An array, also from a sparse one."""
+    return np.asarray(values.toarray() if sp.issparse(values) else values)
 
 
 def n_rows(X: TableLike) -> int:
@@ -284,6 +309,14 @@ def checked_numbers(y: TargetLike | None, n_rows: int, estimator: object) -> Flo
     if not np.isfinite(numbers).all():  # None among objects becomes NaN after scikit-learn has looked
         raise ValueError("Input y contains NaN: drop the rows without a target.")
     return numbers
+
+
+def checked_targets(y: TargetLike | None, n_rows: int, estimator: object) -> FloatArray:
+    """Finite numbers of shape (n_rows,), or (n_rows, n_targets) where y has columns."""
+    values = np.asarray(y)
+    if values.ndim != 2:
+        return checked_numbers(y, n_rows, estimator)
+    return np.column_stack([checked_numbers(values[:, k], n_rows, estimator) for k in range(values.shape[1])])
 
 
 def checked_target(
@@ -326,13 +359,17 @@ def row_weights(sample_weight: WeightLike | None, n_rows: int) -> FloatArray:
         reason = str(refused).splitlines()[0].rstrip(".")
         raise ValueError(f"{reason}: sample_weight is one finite number >= 0 for each row.") from None
     if weights.shape != (n_rows,):
+        kind = "Sample weights must be 1D array or scalar: " if weights.ndim > 1 else ""
         raise ValueError(
-            f"sample_weight has the shape {weights.shape}, and X has {n_rows} rows: give one weight for each."
+            f"{kind}sample_weight has the shape {weights.shape}, and X has {n_rows} rows: give one "
+            "weight for each."
         )
     if weights.min() < 0:
         raise ValueError(f"sample_weight holds negative numbers, the least {weights.min():g}: use >= 0.")
     if not weights.any():
-        raise ValueError("sample_weight is zero for every row: at least one row must count.")
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights. One sample_weight must be > 0."
+        )
     return weights
 
 
@@ -344,9 +381,9 @@ def example_weights(
     *,
     balance_sums: bool = False,
 ) -> FloatArray:
-    """`row_weights` times `class_factors`; refused where a class has no row of positive weight.
+    """`row_weights` times `class_factors`; an error if a class has no row of positive weight.
 
-    "balanced" counts rows, as scikit-learn's SVC does, or with ``balance_sums`` adds up their weights, as its
+    "balanced" counts rows, as scikit-learn's SVC does, or with ``balance_sums`` sums their weights, as its
     linear models do.
     """
     weights = row_weights(sample_weight, len(codes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from numbers import Integral
@@ -35,7 +35,7 @@ def effective_threads(n_jobs: int | None) -> int:
 
 @cache
 def _cores() -> int:
-    """Number of cores that this process may use; finding out takes as long as a small product."""
+    """Number of cores that this process may use, cached because asking takes as long as a small product."""
     cores: int = joblib.cpu_count()
     return cores
 
@@ -62,8 +62,45 @@ def run(tasks: Sequence[Callable[[], Any]], n_threads: int) -> list[Any]:
             return [future.result() for future in futures]
         except BaseException:
             stop.set()
-            _pool.cache_clear()  # later calls do not wait for tasks that see the stop event late
+            _pool.cache_clear()  # later calls do not wait for tasks that notice the stop event late
             raise
+
+
+def beside(call: Callable[[], Any]) -> Any:
+    """The result of a long call that cannot be stopped, such as a factorisation, without delaying Ctrl-C.
+
+    Calls from the main thread run on another thread, whose result is dropped if the user interrupts. They
+    must release the interpreter's lock: NumPy's linear algebra and LAPACK by address do, SciPy's wrappers do
+    not. Only one such call runs at a time, because several would slow each other, and BLAS, down.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    future: Future[Any] = Future()
+    turn = _turn(os.getpid())
+
+    def work() -> None:
+        while not turn.acquire(timeout=0.1):
+            if future.cancelled():
+                return
+        try:
+            if future.set_running_or_notify_cancel():
+                future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+        finally:
+            turn.release()
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        return future.result()
+    finally:
+        future.cancel()  # interrupted before its turn: it never begins
+
+
+@cache
+def _turn(pid: int) -> threading.Lock:
+    """One lock per process: a forked one may not inherit a lock that is held."""
+    return threading.Lock()
 
 
 class StoppedError(Exception):
@@ -74,7 +111,7 @@ _local = threading.local()
 
 
 def check_stop() -> None:
-    """Raise StoppedError in a task whose result is no longer needed; long tasks call it now and then."""
+    """Raise StoppedError in a task whose result is no longer needed; long tasks call it regularly."""
     stop = getattr(_local, "stop", None)
     if stop is not None and stop.is_set():
         raise StoppedError
@@ -102,16 +139,17 @@ _blas_limiter: Any = None
 def single_threaded_blas() -> Iterator[None]:
     """Limit BLAS to one thread while our own threads call it. Re-entrant, and safe from many threads."""
     global _blas_depth, _blas_limiter
-    with _blas_lock:
-        if _blas_depth == 0:
-            _blas_limiter = _controller().limit(limits=1, user_api="blas")
-        _blas_depth += 1
+    entered = False  # Ctrl-C may come anywhere: the count is always restored, and the limit is lifted later
     try:
+        with _blas_lock:
+            if _blas_limiter is None:
+                _blas_limiter = _controller().limit(limits=1, user_api="blas")
+            _blas_depth, entered = _blas_depth + 1, True
         yield
     finally:
         with _blas_lock:
-            _blas_depth -= 1
-            if _blas_depth == 0:
+            _blas_depth -= entered
+            if _blas_depth == 0 and _blas_limiter is not None:
                 _blas_limiter.restore_original_limits()
                 _blas_limiter = None
 

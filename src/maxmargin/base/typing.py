@@ -1,6 +1,6 @@
 """Types of arrays inside the library, and of what users may give to it.
 
-Arrays that we made are ``FloatArray`` and so on; what a user gives has a name that ends in ``Like``. No name
+Our own arrays are ``FloatArray`` and so on; input from users has a name that ends in ``Like``. No type
 includes None: a signature that accepts None says so.
 """
 
@@ -25,6 +25,9 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 AnyArray: TypeAlias = npt.NDArray[Any]
 """An array of any type, such as class labels."""
+
+Matrix: TypeAlias = FloatArray | sp.csr_matrix | sp.csr_array
+"""Rows that were checked: an array, or a sparse matrix in CSR form."""
 
 TableLike: TypeAlias = npt.ArrayLike | pd.DataFrame | sp.spmatrix | sp.sparray
 """X: rows and columns as an array, a list of rows, a data frame (pandas, Polars) or a sparse matrix.
@@ -74,6 +77,7 @@ __all__ = [
     "GammaLike",
     "IntArray",
     "LabelLike",
+    "Matrix",
     "RandomStateLike",
     "Splitter",
     "TableLike",

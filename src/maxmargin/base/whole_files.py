@@ -27,7 +27,7 @@ def whole_file(
     ----------
     path : file to write. Links are followed; the permissions of an existing file are kept.
     mode : "w" for text, "wb" for bytes.
-    overwrite : False raises FileExistsError where ``path`` exists.
+    overwrite : False raises FileExistsError if ``path`` exists.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def whole_file(
             yield file
         return
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with open(handle, mode, **text) as file:
             yield file
             file.flush()
@@ -56,13 +56,15 @@ def whole_file(
             check_writable(path, overwrite=overwrite)
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as wrong:
         temporary.unlink(missing_ok=True)
+        if isinstance(wrong, OSError) and wrong.errno and wrong.filename in (None, str(temporary)):
+            wrong.filename = os.fspath(path)  # a full disk does not say which file it refuses
         raise
 
 
 def check_writable(path: PathLike, *, overwrite: bool = True) -> None:
-    """Raise before the work starts where ``path`` could not be written at its end."""
+    """Raise an error before the work starts if ``path`` cannot be written."""
     file = Path(path)
     if not file.parent.is_dir():
         raise FileNotFoundError(

@@ -8,6 +8,14 @@ import sys
 def main() -> None:
     """Entry point of the command ``maxmargin``."""
     try:
+        _run()
+    except KeyboardInterrupt:  # while the library is imported; a command has its own words for it
+        print("maxmargin: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+def _run() -> None:
+    try:
         import rich  # noqa: F401  # only asked whether it is here
         import typer  # noqa: F401  # likewise
     except ImportError:

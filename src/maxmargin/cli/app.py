@@ -98,7 +98,9 @@ def command(name: str, options: type[CommandOptions]) -> Callable[..., None]:
         given: CommandOptions = filled(options, values)
         screen = Screen(name, as_json=given.screen.json, language=given.screen.language)
         with running(screen):
-            code = import_module(f"maxmargin.cli.commands.{name}_command").run(given, screen)
+            with screen.working("starting"):  # the libraries take seconds to load
+                module = import_module(f"maxmargin.cli.commands.{name}_command")
+            code = module.run(given, screen)
             screen.close()
         raise typer.Exit(int(code or 0))
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from maxmargin.cli import options as o
 from maxmargin.cli.options import DATA, MODEL, OUTPUT, SEARCH, argument, group, option, written
+from maxmargin.tables.wishes import ClassWeight, Encoding, Task
 
 
 class Method(StrEnum):
@@ -16,14 +17,36 @@ class Method(StrEnum):
 
     RFE = "rfe"
     RFE_KERNEL = "rfe-kernel"
+    RELIEF = "relief"
     RELIEFF = "relieff"
     FISHER = "fisher"
+    IG = "ig"
     SU = "su"
     CFS = "cfs"
     SFS = "sfs"
     SBS = "sbs"
+    FLOATING = "floating"
+    FLOATING_BACKWARD = "floating-backward"
+    EXHAUSTIVE = "exhaustive"
+    BRANCH_AND_BOUND = "branch-and-bound"
+    ANNEALING = "annealing"
+    GENETIC = "genetic"
+    L0 = "l0"
     L1 = "l1"
+    L1L2 = "l1l2"
+    L0L2 = "l0l2"
     COMPARE = "compare"
+
+
+class SubsetCriterion(StrEnum):
+    """What a search over subsets of columns compares."""
+
+    ERROR = "error"
+    LOO_ERROR = "loo-error"
+    CFS = "cfs"
+    MAHALANOBIS = "mahalanobis"
+    BHATTACHARYYA = "bhattacharyya"
+    DIVERGENCE = "divergence"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +79,7 @@ class FitOptions(CommandOptions):
     )
 
     table: o.TableOptions
-    task: o.Task = o.task_option()
+    task: Task = o.task_option()
     model: o.ModelOptions = group(o.ModelOptions)
     decision: o.DecisionOptions = group(o.DecisionOptions)
     search: o.SearchOptions = group(o.SearchOptions)
@@ -77,7 +100,7 @@ class TuneOptions(CommandOptions):
     )
 
     table: o.TableOptions
-    task: o.Task = o.task_option()
+    task: Task = o.task_option()
     model: o.ModelOptions = group(o.ModelOptions)
     search: o.SearchOptions = group(o.SearchOptions)
     top: int = option(OUTPUT, "--top N", "Cells to print.", 10, min=1)
@@ -96,15 +119,24 @@ class SelectOptions(CommandOptions):
     )
 
     table: o.TableOptions
-    task: o.Task = o.task_option()
+    task: Task = o.task_option()
     method: Method = option(
         SEARCH,
         "--method",
-        "rfe removes the column with the smallest weight, again and again; sfs and sbs add or remove by the "
-        "error; relieff, fisher and su rank; cfs and l1 choose a set; compare runs all.",
+        "rfe and rfe-kernel remove the column with the smallest weight, again and again. relief, relieff, "
+        "fisher, ig (information gain) and su (symmetrical uncertainty) rank. sfs, sbs, floating, "
+        "floating-backward, exhaustive, branch-and-bound, annealing, genetic and cfs search subsets. l0, l1, "
+        "l1l2 and l0l2 are penalties of a linear SVM. compare runs the usual ones side by side.",
         Method.RFE,
     )
+    criterion: SubsetCriterion | None = option(
+        SEARCH,
+        "--criterion",
+        "What searches over subsets compare; by default the cross-validated error (branch-and-bound: "
+        "mahalanobis).",
+    )
     keep: int | None = option(SEARCH, "--keep N", "Columns to keep; half by default.", min=1)
+    class_weight: ClassWeight = o.weight_option()
     validation: o.FoldOptions = group(o.FoldOptions)
     output: Path | None = written("--output -o", "Ranks as CSV.")
     files: o.FileOptions = group(o.FileOptions)
@@ -182,10 +214,10 @@ class CompareOptions(CommandOptions):
     )
 
     table: o.TableOptions
-    task: o.Task = o.task_option()
+    task: Task = o.task_option()
     only: list[str] = option(MODEL, "--only NAME", "Model to run (can be repeated); all by default.", [])
-    categories: o.Encoding = o.categories_option()
-    class_weight: o.ClassWeight = o.weight_option()
+    categories: Encoding = o.categories_option()
+    class_weight: ClassWeight = o.weight_option()
     validation: o.FoldOptions = group(o.FoldOptions, folds=5)
     output: Path | None = written("--output -o", "Table as CSV.")
     files: o.FileOptions = group(o.FileOptions)
@@ -223,6 +255,37 @@ class InfoOptions(CommandOptions):
     model: Path = o.model_argument()
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlayOptions(CommandOptions):
+    """Open the live page: the solvers in a browser, on points, lessons and tables of your own."""
+
+    examples = (
+        "maxmargin play",
+        "maxmargin play credit.csv --target default",
+        "maxmargin play --lesson 05-smo --language es",
+        "maxmargin play --lesson mine.json --export lesson.html",
+    )
+
+    data: Path | None = argument("DATA", "Table for the tab of the analyst.", None)
+    target: str | None = option(DATA, "--target -t COLUMN", "Column to predict; the last one by default.")
+    port: int = option(OUTPUT, "--port N", "Port on 127.0.0.1; 0 picks a free one.", 0, min=0, max=65535)
+    no_browser: bool = option(OUTPUT, "--no-browser", "Print the address and open no browser.", False)
+    lesson: str | None = option(DATA, "--lesson NAME", "A ready lesson, or a lesson file (.json).")
+    export: Path | None = written("--export", "Write the lesson as one HTML page that needs no Python.")
+    files: o.FileOptions = group(o.FileOptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmupOptions(CommandOptions):
+    """Compile ahead, so that later commands and fits on this machine start at once."""
+
+    examples = ("maxmargin warmup", "maxmargin warmup --only svc --only tuning")
+
+    only: list[str] = option(
+        MODEL, "--only NAME", "Compile this only: svc, tuning, linear_svc, ... (can be repeated).", []
+    )
+
+
 COMMANDS: dict[str, type[CommandOptions]] = {
     "demo": DemoOptions,
     "fit": FitOptions,
@@ -234,4 +297,6 @@ COMMANDS: dict[str, type[CommandOptions]] = {
     "compare": CompareOptions,
     "kernel": KernelOptions,
     "info": InfoOptions,
+    "play": PlayOptions,
+    "warmup": WarmupOptions,
 }

@@ -14,26 +14,10 @@ from typing import Any
 
 import typer
 
+from maxmargin.tables.wishes import ClassWeight, ColumnWishes, Encoding, Format, Reading, Scoring, Task
+
 DATA, MODEL, SEARCH, OUTPUT, TERMINAL = PANELS = ("Data", "Model", "Search", "Output", "Terminal")
-Task = StrEnum("Task", ["AUTO", "CLASSIFICATION", "REGRESSION"])
-Encoding = StrEnum("Encoding", ["ONEHOT", "WOE"])
-Format = StrEnum("Format", ["AUTO", "CSV", "TSV", "PARQUET", "LIBSVM"])
-ClassWeight = StrEnum("ClassWeight", ["AUTO", "NONE", "BALANCED"])
 Language = StrEnum("Language", ["EN", "ES"])
-
-
-class Scoring(StrEnum):
-    """What tuning minimises."""
-
-    AUTO = "auto"
-    ERROR = "error"
-    BALANCED_ERROR = "balanced-error"
-    AUC = "auc"
-    F1 = "f1"
-    LOG_LOSS = "log-loss"
-    MSE = "mse"
-    MAE = "mae"
-    R2 = "r2"
 
 
 def option(panel: str, names: str, help: str, default: Any = None, **more: Any) -> Any:
@@ -90,7 +74,7 @@ weight_option = partial(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadingOptions:
+class ReadingOptions(Reading):
     """How a data file is read."""
 
     form: Format = option(DATA, "--format", "Format of the data; auto goes by the file name.", Format.AUTO)
@@ -105,7 +89,7 @@ class ReadingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableOptions:
+class TableOptions(ColumnWishes):
     """A table, its target, and which columns are used."""
 
     data: Path = data_argument()
@@ -118,7 +102,7 @@ class TableOptions:
     columns: list[str] = option(
         DATA,
         "--columns COLUMN=KIND",
-        "What a column is: number, category, date, date:%d/%m/%Y, text or drop (can be repeated).",
+        "What a column is: number, category, date, date:%d/%m/%Y, text, string or drop (can be repeated).",
         [],
     )
     dry_run: bool = option(DATA, "--dry-run", "Print what would be done to every column, and stop.", False)
@@ -132,8 +116,9 @@ class ModelOptions:
     model: str = option(
         MODEL,
         "--model NAME",
-        "For classes: svm, nu-svm, linear-svm, logistic, fisher, perceptron. For quantities: svm, nu-svm, "
-        "kernel-ridge, linear-svm, ridge, least-squares.",
+        "For classes: svm, nu-svm, hard-margin, linear-svm, logistic, fisher, perceptron, "
+        "passive-aggressive, pegasos, subgradient, kernel-perceptron, large-svc, cell-svc. For quantities: "
+        "svm, nu-svm, kernel-ridge, linear-svm, ridge, least-squares, large-svr, large-kernel-ridge.",
         "svm",
     )
     kernel: str | None = option(
@@ -180,6 +165,13 @@ class SearchOptions:
 
     grid: list[str] = option(
         SEARCH, "--grid NAME=VALUES", "Values to try, such as C=0.1,1,10 (can be repeated).", []
+    )
+    exact: bool = option(
+        SEARCH,
+        "--exact",
+        "Keep the model and its whole grid, however long it takes; without it a search of more than about a "
+        "minute becomes smaller.",
+        False,
     )
     validation: FoldOptions = group(FoldOptions)
 

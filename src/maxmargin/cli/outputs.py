@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 import maxmargin as mm
 from maxmargin.base.whole_files import check_writable, whole_file
-from maxmargin.cli.columns import Prepared
-from maxmargin.cli.measures_and_rules import DecisionRule
 from maxmargin.cli.options import FileOptions
-from maxmargin.cli.screen import Screen, UsageRefusal
+from maxmargin.cli.screen import Screen
+from maxmargin.tables.columns import Prepared
+from maxmargin.tables.measures_and_rules import DecisionRule
+from maxmargin.tables.refusals import UsageRefusal
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)*|[.,]\d+)([eE][-+]?\d+)?%?")
@@ -73,7 +75,13 @@ class Outputs:
         self.screen.line("picture", str(path))
 
     def model(
-        self, model: Any, data: Prepared, path: Path, *, report: Path | None, rule: DecisionRule | None
+        self,
+        model: BaseEstimator,
+        data: Prepared,
+        path: Path,
+        *,
+        report: Path | None,
+        rule: DecisionRule | None,
     ) -> None:
         """A model file that knows its columns, its data, its command and its report."""
         notes = {

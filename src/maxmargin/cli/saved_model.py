@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 import maxmargin as mm
-from maxmargin.cli.column_kinds import ColumnKind
-from maxmargin.cli.columns import Schema, rows_for
-from maxmargin.cli.measures_and_rules import DecisionRule
 from maxmargin.cli.options import ReadingOptions
-from maxmargin.cli.reading import read_table
-from maxmargin.cli.screen import ExitCode, Refusal, Screen
+from maxmargin.cli.screen import Screen
+from maxmargin.io import ModelFileError
 from maxmargin.io import about as read_about
+from maxmargin.tables.column_kinds import ColumnKind
+from maxmargin.tables.columns import Schema, rows_for
+from maxmargin.tables.measures_and_rules import DecisionRule
+from maxmargin.tables.reading import read_table
+from maxmargin.tables.refusals import Refusal
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,13 @@ class SavedModel:
     def of(cls, path: Path) -> SavedModel:
         """Load a model file of the command line, or say why not."""
         said = about(path)
-        schema = Schema.of(said["notes"], path)
+        try:
+            schema = Schema.of(said["notes"]["schema"])
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise ModelFileError(
+                f"{path} was not written by this version of the command line and does not describe its "
+                "columns: use it in Python, mm.load(...).predict(table)."
+            ) from None
         return cls(path, mm.load(path), schema, said)
 
     @property
@@ -51,14 +60,14 @@ class SavedModel:
             positive = next(label for label in self.classes if str(label) == str(given["positive"]))
             return DecisionRule(positive, float(given["threshold"]))
         except (KeyError, TypeError, ValueError, StopIteration):
-            raise Refusal(f"{self.path} has a threshold that cannot be read.", ExitCode.MODEL) from None
+            raise ModelFileError(f"{self.path} has a threshold that cannot be read.") from None
 
     def rows(self, data: Path, reading: ReadingOptions, screen: Screen) -> tuple[pd.DataFrame, pd.DataFrame]:
         """A new table, and the model's columns from it."""
         reading = replace(reading, missing=[*self.schema.missing, *reading.missing])
         as_text = [column.name for column in self.schema.used if column.decimal]
-        table = read_table(data, reading, screen, as_text)
-        rows = rows_for(self.path, self.schema, table, data, screen)
+        table = read_table(data, reading, screen.note, as_text=as_text)
+        rows = rows_for(self.path.name, self.schema, table, data, screen.note)
         if not self._fills_gaps():
             self._check_gaps(rows, data)
         self._say_unseen(rows, screen)
@@ -95,13 +104,13 @@ class SavedModel:
 def about(path: Path) -> dict[str, Any]:
     """What a model file says, or one line about why it cannot be read."""
     if not path.exists():
-        raise Refusal(f"{path}: there is no such file.", ExitCode.MODEL)
+        raise ModelFileError(f"{path}: there is no such file.")
     if path.is_dir():
-        raise Refusal(f"{path} is a folder: give a model file.", ExitCode.MODEL)
+        raise ModelFileError(f"{path} is a folder: give a model file.")
     return read_about(path)
 
 
-def steps_of(model: Any) -> Iterator[Any]:
+def steps_of(model: BaseEstimator) -> Iterator[Any]:
     """A model and all its steps, also inside others."""
     yield model
     for _, step in getattr(model, "steps", []):

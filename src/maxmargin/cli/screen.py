@@ -6,7 +6,6 @@ import json
 import math
 import os
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,9 +18,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from maxmargin.base import work_clock
 from maxmargin.base.progress import ProgressReport, on_terminal
 from maxmargin.base.visible_text import visible
 from maxmargin.cli.translation import Translator
+from maxmargin.tables.refusals import Refusal, UsageRefusal
 
 _LABEL = 10
 
@@ -38,21 +39,6 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-class Refusal(Exception):  # noqa: N818  # an answer to the user, not a fault of the program
-    """A problem that the user can correct: printed as one line, without a traceback."""
-
-    def __init__(self, text: str, code: ExitCode = ExitCode.DATA) -> None:
-        self.code = code
-        super().__init__(text)
-
-
-class UsageRefusal(Refusal):
-    """A command line that cannot be followed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text, ExitCode.USAGE)
-
-
 class Screen:
     """Standard output carries the results, standard error the notes about them.
 
@@ -67,7 +53,7 @@ class Screen:
         width = None if sys.stdout.isatty() else 100
         self._out = Console(highlight=False, soft_wrap=False, width=width)
         self._err = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._began = time.perf_counter()
+        self._began = work_clock.now()
 
     # -- for people ----------------------------------------------------------------------------------
 
@@ -86,13 +72,7 @@ class Screen:
         """A table with numbers to the right; the row ``mark`` is highlighted."""
         if self.as_json:
             return
-        table = Table(
-            title=escape(visible(self.say(title))) or None,
-            title_justify="left",
-            title_style="bold",
-            box=None,
-            pad_edge=False,
-        )
+        table = Table(box=None, pad_edge=False)
         for j, name in enumerate(columns):
             numeric = all(isinstance(row[j], (int, float)) for row in rows)
             table.add_column(
@@ -105,6 +85,8 @@ class Screen:
             cells = [escape(visible(self.shown(value))) for value in row]
             table.add_row(*cells, style="bold green" if i == mark else None)
         self._out.print()
+        if title:  # not the table's own, which is broken to the width of the table
+            self._out.print(f"[bold]{escape(visible(self.say(title)))}[/bold]")
         self._out.print(table)
         self._out.print()
 
@@ -144,7 +126,7 @@ class Screen:
         """Write the JSON answer."""
         if self.as_json:
             self.answer["notes"] = self.notes
-            self.answer["seconds"] = round(time.perf_counter() - self._began, 3)
+            self.answer["seconds"] = round(work_clock.now() - self._began, 3)
             self._write_json()
 
     def _write_json(self) -> None:
@@ -197,18 +179,18 @@ def _failure(screen: Screen, error: BaseException) -> ExitCode | None:
 
 
 def _explained(say: Translator, error: BaseException) -> tuple[str, ExitCode] | None:
+    if isinstance(error, KeyboardInterrupt):  # first: Ctrl-C does not wait for imports
+        return say(str(error) or "interrupted"), ExitCode.INTERRUPTED
     from maxmargin.io import ModelFileError
     from maxmargin.kernels import KernelExpressionError
 
     match error:
+        case UsageRefusal() | KernelExpressionError():
+            return say(str(error)), ExitCode.USAGE
         case Refusal():
-            return say(str(error)), error.code
+            return say(str(error)), ExitCode.DATA
         case ModelFileError():
             return say(str(error)), ExitCode.MODEL
-        case KernelExpressionError():
-            return say(str(error)), ExitCode.USAGE
-        case KeyboardInterrupt():
-            return say(str(error) or "interrupted"), ExitCode.INTERRUPTED
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
             return f"{where}{error.strerror or error}", ExitCode.FAILED
@@ -225,19 +207,13 @@ def _explained(say: Translator, error: BaseException) -> tuple[str, ExitCode] | 
 # -- values --------------------------------------------------------------------------------------------------
 
 
-def shown(value: Any) -> str:
-    """A value as text: four significant digits, nothing for NaN."""
+def shown(value: Any, digits: int = 4) -> str:
+    """A value as text: four significant digits, or all before the point; nothing for NaN."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool) or not isinstance(value, float):
         return str(value)
-    return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.6g}"
-
-
-def listed(names: Sequence[Any], most: int = 6) -> str:
-    """The first names, and how many more there are."""
-    text = ", ".join(map(str, names[:most]))
-    return text if len(names) <= most else f"{text}, … (+{len(names) - most})"
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e12 else f"{value:.{digits}g}"
 
 
 def plain(value: Any) -> Any:

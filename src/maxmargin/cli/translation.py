@@ -12,8 +12,9 @@ _NUMBER = re.compile(r"[-+±]?\d+\.\d+(e[-+]?\d+)?")
 class Translator:
     """Translates sentences such as "12 rows are left out."; unknown ones stay in English.
 
-    A file of translations maps the English sentence, with ``{}`` for each value, to one with ``{0}``, ``{1}``
-    and so on; ``{1:t}`` is translated in turn. Numbers get the decimal mark of the language.
+    A file of translations maps the English sentence, with ``{}`` for each value and ``{#}`` for each number
+    beside another value, to one with ``{0}``, ``{1}`` and so on; ``{1:t}`` is translated in turn. Numbers get
+    the decimal mark of the language.
     """
 
     def __init__(self, language: str = "en") -> None:
@@ -21,10 +22,9 @@ class Translator:
         self._words: dict[str, str] = {}
         self._patterns: list[tuple[re.Pattern[str], str]] = []
         if language != "en":
-            file = resources.files("maxmargin.cli") / "languages" / f"{language}.toml"
-            sentences: dict[str, str] = tomllib.loads(file.read_text(encoding="utf-8"))["sentences"]
-            self._words = {key: value for key, value in sentences.items() if "{}" not in key}
-            keys = sorted((key for key in sentences if "{}" in key), key=len, reverse=True)
+            sentences = {**_of("maxmargin.reports", language, "measures"), **_of("maxmargin.cli", language)}
+            self._words = {key: value for key, value in sentences.items() if "{" not in key}
+            keys = sorted((key for key in sentences if "{" in key), key=len, reverse=True)
             self._patterns = [(_pattern(key), sentences[key]) for key in keys]
 
     def __call__(self, text: str) -> str:
@@ -52,5 +52,13 @@ class _Value:
         return self.translator(self.text) if spec == "t" else self.translator.number(self.text)
 
 
+def _of(package: str, language: str, part: str = "sentences") -> dict[str, str]:
+    file = resources.files(package) / "languages" / f"{language}.toml"
+    found: dict[str, str] = tomllib.loads(file.read_text(encoding="utf-8"))[part]
+    return found
+
+
 def _pattern(key: str) -> re.Pattern[str]:
-    return re.compile("(.+?)".join(map(re.escape, key.split("{}"))), re.DOTALL)
+    parts = re.split(r"(\{#?\})", key)
+    values = {"{}": "(.+?)", "{#}": r"([-+]?[\d.]+(?:e[-+]?\d+)?)"}
+    return re.compile("".join(values.get(part, re.escape(part)) for part in parts), re.DOTALL)

@@ -11,18 +11,30 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 import maxmargin as mm
-from maxmargin.cli.columns import Prepared
-from maxmargin.cli.measures_and_rules import DecisionRule, TuningMeasure
 from maxmargin.cli.options import FoldOptions
 from maxmargin.cli.outputs import Outputs, command_line
-from maxmargin.cli.screen import Refusal, Screen, UsageRefusal
+from maxmargin.cli.screen import Screen, shown
+from maxmargin.machines.linear.logistic_summary import LogisticSummary
 from maxmargin.metrics import Evaluation
 from maxmargin.reports.page import write_page
 from maxmargin.reports.sections.cautions_section import found_cautions
 from maxmargin.reports.sections.evaluation_section import regression_measures
 from maxmargin.reports.study import ReportOptions, Study, make_study
+from maxmargin.tables.coefficients import estimate_names
+from maxmargin.tables.columns import Prepared
+from maxmargin.tables.measures_and_rules import DecisionRule, TuningMeasure
+from maxmargin.tables.refusals import Refusal, UsageRefusal
 
 _LEAST_ROWS = 10
+_SHOWN_COEFFICIENTS = 40
+_COEFFICIENT_HEADS = {
+    "coef": "estimate",
+    "std_err": "std. error",
+    "p_value": "p",
+    "odds_ratio": "odds ratio",
+    "odds_low": "odds low",
+    "odds_high": "odds high",
+}
 
 
 @dataclass(frozen=True)
@@ -96,8 +108,8 @@ def search(
     )
     screen.line(
         "best",
-        f"{best}; {screen.say(measure.name)} {float(found.best_error):.4g} (± "
-        f"{float(found.table['dispersion'].iloc[found.best_index]):.2g} over folds)",
+        f"{best}; {measure.name} {shown(float(found.best_error))} (± "
+        f"{shown(float(found.table['dispersion'].iloc[found.best_index]), 2)} over folds)",
     )
     if found.interrupted:
         screen.note("interrupted: the best of the finished cells is used.")
@@ -143,6 +155,36 @@ def say_model(model: Any, screen: Screen) -> None:
     screen.tell(machine=name, certificate=None if certificate is None else dict(vars(certificate)))
 
 
+def say_coefficients(study: Study, screen: Screen) -> None:
+    """The coefficient table of a logistic regression or least squares."""
+    with screen.working("computing standard errors"):
+        found = study.coefficients
+    if found is None:
+        return
+    table = found.table.rename(columns=_COEFFICIENT_HEADS)
+    names = estimate_names(found)
+    values = table.drop(columns=["low", "high"], errors="ignore") if "odds ratio" in table else table
+    rows = [[name, *map(float, row)] for name, row in zip(names, values.to_numpy(), strict=True)]
+    screen.table(
+        ["variable", *map(str, values.columns)],
+        rows[:_SHOWN_COEFFICIENTS],
+        "coefficients without a penalty, in the units of the table",
+    )
+    if len(rows) > _SHOWN_COEFFICIENTS:
+        screen.note(f"{len(rows) - _SHOWN_COEFFICIENTS} more coefficients are in the report and in --json.")
+    fit = f"log-likelihood {found.log_likelihood:.6g}, AIC {found.aic:.6g}"
+    if isinstance(found, LogisticSummary):
+        screen.line("fit", f"{fit}; log odds of {found.odds}")
+        for note in found.notes:
+            screen.note(note)
+    else:
+        screen.line("fit", f"{fit}; R2 {found.r2:.4g}, residual deviation {found.sigma:.4g}")
+    screen.tell(
+        coefficients=dict(zip(names, found.table.to_dict("records"), strict=True)),
+        fit={"log_likelihood": found.log_likelihood, "aic": found.aic},
+    )
+
+
 # -- evaluation ----------------------------------------------------------------------------------------------
 
 _MEASURES = ("value", "low", "high")
@@ -153,7 +195,8 @@ def say_evaluation(study: Study, screen: Screen, where: str) -> None:
     if study.subject.task == "regression":
         _say_regression(study, screen, where)
         return
-    result: Evaluation = study.evaluation
+    with screen.working("evaluating"):
+        result: Evaluation = study.evaluation
     table = result.table()
     rows: list[list[Any]] = [
         [str(name), *map(float, row)] for name, row in zip(table.index, table.to_numpy(), strict=True)
@@ -180,17 +223,17 @@ def say_evaluation(study: Study, screen: Screen, where: str) -> None:
 def _measure_name(screen: Screen, name: str) -> str:
     """A measure, translated: a known one, or "recall of CLASS"."""
     head, of, rest = name.partition(" of ")
-    return f"{screen.say(head + of)}{rest}" if of else screen.say(name)
+    return f"{screen.say((head + of).rstrip())} {rest}" if of else screen.say(name)
 
 
 def _say_regression(study: Study, screen: Screen, where: str) -> None:
     truth = np.asarray(study.evaluated.y, dtype=float)
     predicted = np.asarray(study.subject.model.predict(study.evaluated.X))
     found = regression_measures(truth, predicted, seed=study.seed)
-    rows = [[name, *values] for name, values in found.items()]
+    rows = [[_measure_name(screen, name), *values] for name, values in found.items()]
     screen.table(["measure", *_MEASURES], rows, f"{screen.say(where)} (intervals of 95 %)")
     spread = float(np.std(truth))
-    screen.line("baseline", f"root mean square error {spread:.4g} by always predicting the mean")
+    screen.line("baseline", f"root mean square error {shown(spread)} by always predicting the mean")
     screen.tell(
         evaluation={name: dict(zip(_MEASURES, values, strict=True)) for name, values in found.items()},
         baseline={"root mean square error": spread},
@@ -199,7 +242,8 @@ def _say_regression(study: Study, screen: Screen, where: str) -> None:
 
 def say_cautions(study: Study, screen: Screen) -> None:
     """What the reader must know before trusting the figures."""
-    found = found_cautions(study)
+    with screen.working("looking for problems"):
+        found = found_cautions(study)
     for caution in found:
         screen.line("caution", f"{caution.what} {caution.remedy}")
     screen.tell(
@@ -236,6 +280,7 @@ class Finish:
         """Print the evaluation, and write the model file and the report."""
         screen = outputs.screen
         study = self.study(subject, path, outputs)
+        say_coefficients(study, screen)
         say_evaluation(study, screen, "held-out rows")
         say_cautions(study, screen)
         outputs.model(model, self.data, path, report=report, rule=self.rule)

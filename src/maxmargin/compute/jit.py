@@ -5,7 +5,8 @@ Never ``fastmath=True``: it would assume that no NaN exists and break ``isnan``.
 
 Numba keeps compiled code in NUMBA_CACHE_DIR, beside the sources, or in the user's cache folder. Where it can
 write to none of them, we keep it in a private folder of the temporary directory; failing that, every process
-compiles again. A line of the logger "maxmargin" says so once.
+compiles again. A line of the logger "maxmargin" says so once. A full disk and damaged files are handled in
+the same way: compiled code is kept to save time, and no fit may fail because of it.
 """
 
 from __future__ import annotations
@@ -14,17 +15,24 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 import numba
 import numpy as np
+from numba.extending import register_jitable
+
+from maxmargin.compute.compiling import start_watch
 
 Function = Callable[..., Any]
 
 _config: Any = numba.config
 COMPILES: bool = not _config.DISABLE_JIT  # NUMBA_DISABLE_JIT=1 runs everything as plain Python
 PLAIN = os.environ.get("MAXMARGIN_PLAIN", "0") not in ("", "0")  # no vector instructions, no pointers
+if COMPILES:
+    start_watch()
+_said: set[str] = set()  # reasons that the logger has heard
 _SUMS = {"reassoc", "contract"}
 _FINITE = {"reassoc", "contract", "nnan", "nsz"}
 
@@ -54,25 +62,102 @@ def jit_scan(function: Function) -> Any:
     return _compiled(function, fastmath=_FINITE, forceinline=True)
 
 
+def part(function: Function) -> Any:
+    """A part of other compiled functions that Python never calls: no wrapper, and kept with its callers."""
+    return _part(function)
+
+
+def part_sums(function: Function) -> Any:
+    """As `part`, with the arithmetic of `jit_sums`."""
+    return _part(function, fastmath=_SUMS)
+
+
+def part_row(function: Function) -> Any:
+    """As `part_sums`, expanded into its caller."""
+    return _part(function, fastmath=_SUMS, forceinline=True)
+
+
+def part_finite(function: Function) -> Any:
+    """As `part`, with the arithmetic of `jit_finite` and expanded into its caller."""
+    return _part(function, fastmath=_FINITE, forceinline=True)
+
+
+def also_plain(function: Function) -> Any:
+    """A few scalar operations: Python runs them as they are, compiled callers compile them."""
+    return register_jitable(function)
+
+
 def inline(function: Function) -> Any:
     """A small function that is always expanded into its jitted caller."""
     return numba.njit(inline="always")(function)
 
 
+def _part(function: Function, **options: Any) -> Any:
+    if not COMPILES:
+        return np.errstate(all="ignore")(function)
+    njit: Any = numba.njit  # its type does not know these options
+    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+
+
 def _compiled(function: Function, **options: Any) -> Any:
     if not COMPILES:
         return np.errstate(all="ignore")(function)  # compiled code gives no floating-point warnings either
+    njit: Any = numba.njit  # its type does not know all options
+    options |= {"nogil": True, "no_cfunc_wrapper": True}  # nothing in C calls us: a wrapper less to compile
     try:
-        return numba.njit(cache=True, nogil=True, **options)(function)
+        return _guarded(njit(cache=True, **options)(function))
     except RuntimeError:  # Numba found no folder to write to
         folder = _temporary_cache()
     if folder is None:
-        return numba.njit(nogil=True, **options)(function)
+        return njit(**options)(function)
     before, _config.CACHE_DIR = _config.CACHE_DIR, folder
     try:
-        return numba.njit(cache=True, nogil=True, **options)(function)
+        return _guarded(njit(cache=True, **options)(function))
     finally:
         _config.CACHE_DIR = before
+
+
+def _guarded(function: Any) -> Any:
+    """A compiled function that compiles again where its files cannot be read, and goes on if they cannot be
+    written.
+
+    Two processes that save at the same moment can take the same file for two signatures (the index of the
+    later one wins), so a signature is compared with the one that was asked for.
+    """
+    files = function._cache
+    load, save = files.load_overload, files.save_overload
+
+    def load_if_right(signature: Any, context: Any) -> Any:
+        try:
+            found = load(signature, context)
+            if found is None or tuple(found.signature.args) == tuple(signature):
+                return found
+        except Exception as broken:  # unpickling a damaged file can raise anything
+            _say_once(files.cache_path, f"damaged: {type(broken).__name__}")
+            with suppress(OSError):
+                files.flush()
+        return None
+
+    def save_if_possible(signature: Any, code: Any) -> None:
+        try:
+            save(signature, code)
+        except OSError as refused:
+            _say_once(files.cache_path, refused.strerror or str(refused))
+
+    files.load_overload, files.save_overload = load_if_right, save_if_possible
+    return function
+
+
+def _say_once(folder: str, reason: str) -> None:
+    if reason in _said:
+        return
+    _said.add(reason)
+    logging.getLogger("maxmargin").warning(
+        "compiled code in %s is of no use (%s), so this process compiles again. Free some space, delete the "
+        "folder, or set NUMBA_CACHE_DIR to another one.",
+        folder,
+        reason,
+    )
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Displays: a display holds the arrays of a picture, and ``plot(ax=None)`` draws it.
+"""Displays: objects that hold the arrays of a plot and draw it with ``plot(ax=None)``.
 
 Classes are imported when they are first used, and matplotlib when something is drawn.
 """
@@ -28,6 +28,10 @@ _HOMES: dict[str, str] = {
     "ConvergenceDisplay": "maxmargin.displays.machines.convergence_display",
     "FeatureMapDisplay": "maxmargin.displays.machines.feature_map_display",
     "DigitsDisplay": "maxmargin.displays.machines.digits_display",
+    "BoundaryDisplay": "maxmargin.displays.machines.boundary_display",
+    "SigmoidDisplay": "maxmargin.displays.machines.sigmoid_display",
+    "DescentDisplay": "maxmargin.displays.machines.descent_display",
+    "NeighbourDisplay": "maxmargin.displays.choices.neighbour_display",
     "StepDisplay": "maxmargin.displays.machines.step_display",
 }
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.typing import AnyArray, FloatArray
-from maxmargin.machines.svm import SVDD
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.explanation.steps import Step
 from maxmargin.machines.svm.base import KernelMachine
 from maxmargin.machines.svm.fitted_problem import FittedProblem
 
 
-def kkt_table(model: Any) -> pd.DataFrame:
+def kkt_table(model: BaseEstimator, step: Step | None = None) -> pd.DataFrame:
     """The Karush-Kuhn-Tucker conditions of every training row of a fitted machine.
 
     For a classifier, with mu_i = C_i - alpha_i the multiplier of xi_i >= 0 (Valera, chapter 3):
@@ -30,14 +30,15 @@ def kkt_table(model: Any) -> pd.DataFrame:
 
     Parameters
     ----------
-    model : fitted SVC, NuSVC, HardMarginSVC, SVR, NuSVR, OneClassSVM, or a Pipeline that ends in one.
+    model : fitted SVC, NuSVC, HardMarginSVC, SVR, NuSVR, OneClassSVM, SVDD, or a Pipeline that ends in one.
+    step : a state of this model from `maxmargin.steps`; the table then describes the unfinished machine.
 
     Returns
     -------
     DataFrame with a line for every row of every machine: machine, row, label (or target), alpha, mu (in
     regression one of each for both sides of the tube), y_f (f for detectors, residual in regression), slack,
-    condition (the one that must hold) and violation (by how much it does not). Decisions are those that the
-    solver left; `maxmargin.certify` computes them again in float64.
+    condition (which must hold) and violation (by how much it is violated). Decision values are those of the
+    solver; `maxmargin.certify` recomputes them in float64.
 
     Examples
     --------
@@ -51,75 +52,93 @@ def kkt_table(model: Any) -> pd.DataFrame:
     3    3    0.0  1.0    0.0  alpha = 0: y f >= 1
     """
     machine = model[-1] if isinstance(model, Pipeline) else model
-    if not isinstance(machine, KernelMachine) or isinstance(machine, SVDD):
+    if not isinstance(machine, KernelMachine):
         raise TypeError(
-            "kkt_table knows SVC, NuSVC, HardMarginSVC, SVR, NuSVR and OneClassSVM, not "
+            "kkt_table supports SVC, NuSVC, HardMarginSVC, SVR, NuSVR, OneClassSVM and SVDD, not "
             f"{type(machine).__name__}."
         )
     check_is_fitted(machine)
-    if is_regressor(machine):
-        make = _of_regressor
-    else:
-        make = _of_classifier if is_classifier(machine) else _of_detector
-    tables = [make(machine, one) for one in machine.machines_]
-    for k, table in enumerate(tables):
-        table.insert(0, "machine", k)
-    return pd.concat(tables, ignore_index=True)
+    if step is None:
+        tables = [_table(machine, one, k) for k, one in enumerate(machine.machines_)]
+        return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    if step.machine is None or step.owner.model is not machine:
+        raise ValueError("step must be a state of this model: take it from mm.steps(model, X, y).")
+    return _table(machine, step.machine, step.owner.number)
 
 
-def _of_classifier(model: Any, machine: FittedProblem) -> pd.DataFrame:
+class Conditions(NamedTuple):
+    """The condition of each multiplier, as a number into a short list of texts."""
+
+    texts: tuple[str, ...]
+    codes: IntArray
+
+    def written(self) -> AnyArray:
+        return np.array(self.texts, dtype=object)[self.codes]
+
+
+def _table(model: Any, machine: FittedProblem, number: int) -> pd.DataFrame:
+    columns = conditions_of(model, machine)
+    return pd.DataFrame(
+        {"machine": number}
+        | {name: c.written() if isinstance(c, Conditions) else c for name, c in columns.items()}
+    )
+
+
+def conditions_of(model: Any, machine: FittedProblem) -> dict[str, Any]:
+    """The columns of `kkt_table` for one machine: arrays, and `Conditions` for the texts."""
+    if is_regressor(model):
+        return _of_regressor(model, machine)
+    return _of_classifier(model, machine) if is_classifier(model) else _of_detector(model, machine)
+
+
+def _of_classifier(model: Any, machine: FittedProblem) -> dict[str, Any]:
     y_f = machine.signs * machine.decisions
     squared = getattr(model, "loss", "hinge") == "squared_hinge"
-    return pd.DataFrame(
-        {
-            "row": machine.rows,
-            "label": model.classes_[model.class_codes_[machine.rows]],
-            "y": machine.signs.astype(np.int64),
-            "alpha": machine.alpha,
-            "mu": _mu(machine),
-            "y_f": y_f,
-            "slack": np.maximum(0.0, 1.0 - y_f),
-            "condition": _conditions(machine, "y f", "1", squared=squared),
-            "violation": machine.violations,
-        }
-    )
+    return {
+        "row": machine.rows,
+        "label": model.classes_[model.class_codes_[machine.rows]],
+        "y": machine.signs.astype(np.int64),
+        "alpha": machine.alpha,
+        "mu": _mu(machine),
+        "y_f": y_f,
+        "slack": np.maximum(0.0, 1.0 - y_f),
+        "condition": _conditions(machine, "y f", "1", squared=squared),
+        "violation": machine.violations,
+    }
 
 
-def _of_detector(model: Any, machine: FittedProblem) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "row": machine.rows,
-            "alpha": machine.alpha,
-            "mu": _mu(machine),
-            "f": machine.decisions,
-            "slack": np.maximum(0.0, -machine.decisions),
-            "condition": _conditions(machine, "f", "0"),
-            "violation": machine.violations,
-        }
-    )
+def _of_detector(model: Any, machine: FittedProblem) -> dict[str, Any]:
+    f = machine.decisions
+    return {
+        "row": machine.rows,
+        "alpha": machine.alpha,
+        "mu": _mu(machine),
+        "f": f,
+        "slack": np.maximum(0.0, -f),
+        "condition": _conditions(machine, "f", "0"),
+        "violation": machine.violations,
+    }
 
 
-def _of_regressor(model: Any, machine: FittedProblem) -> pd.DataFrame:
+def _of_regressor(model: Any, machine: FittedProblem) -> dict[str, Any]:
     n = len(machine.rows)
     mu, residual = _mu(machine), machine.signs - machine.decisions
     squared = getattr(model, "loss", "") == "squared_epsilon_insensitive"
-    above = _conditions(machine, "y - f", "epsilon", rising=True, squared=squared)[:n]
-    below = _conditions(machine, "f - y", "epsilon", rising=True, squared=squared)[n:]
-    return pd.DataFrame(
-        {
-            "row": machine.rows,
-            "target": machine.signs,
-            "alpha_up": machine.alpha[:n],
-            "alpha_down": machine.alpha[n:],
-            "mu_up": mu[:n],
-            "mu_down": mu[n:],
-            "residual": residual,
-            "slack": np.maximum(0.0, np.abs(residual) - model.epsilon_),
-            "condition_up": above,
-            "condition_down": below,
-            "violation": np.maximum(machine.violations[:n], machine.violations[n:]),
-        }
-    )
+    above = _conditions(machine, "y - f", "epsilon", rising=True, squared=squared)
+    below = _conditions(machine, "f - y", "epsilon", rising=True, squared=squared)
+    return {
+        "row": machine.rows,
+        "target": machine.signs,
+        "alpha_up": machine.alpha[:n],
+        "alpha_down": machine.alpha[n:],
+        "mu_up": mu[:n],
+        "mu_down": mu[n:],
+        "residual": residual,
+        "slack": np.maximum(0.0, np.abs(residual) - model.epsilon_),
+        "condition_up": Conditions(above.texts, above.codes[:n]),
+        "condition_down": Conditions(below.texts, below.codes[n:]),
+        "violation": np.maximum(machine.violations[:n], machine.violations[n:]),
+    }
 
 
 def _mu(machine: FittedProblem) -> FloatArray:
@@ -129,10 +148,10 @@ def _mu(machine: FittedProblem) -> FloatArray:
 
 def _conditions(
     machine: FittedProblem, what: str, edge: str, *, rising: bool = False, squared: bool = False
-) -> AnyArray:
-    """The condition of each multiplier, by where it stands in [0, C]; ``rising``: outside is above."""
+) -> Conditions:
+    """The condition of each multiplier by its place in [0, C]; ``rising`` if f grows towards the outside."""
     inside, outside = ("<=", ">=") if rising else (">=", "<=")
     free = "alpha = 2 C slack" if squared else f"0 < alpha < C: {what} = {edge}"
     at_zero, at_bound = f"alpha = 0: {what} {inside} {edge}", f"alpha = C: {what} {outside} {edge}"
-    texts = np.where(machine.alpha > 0, np.where(machine.bounded, at_bound, free), at_zero)
-    return texts.astype(object)
+    codes = np.where(machine.alpha > 0, np.where(machine.bounded, 2, 1), 0)
+    return Conditions((at_zero, free, at_bound), codes)

@@ -1,4 +1,4 @@
-"""The decision of one row, taken apart."""
+"""The decision for one row as a sum over support vectors."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.tables import as_dense
+from maxmargin.base.typing import FloatArray, TargetLike
 from maxmargin.kernels import Linear
 from maxmargin.kernels.kernel_products import kernel_times
+from maxmargin.kernels.vectors import lost_by_shift
 from maxmargin.machines.svm import SVDD
 from maxmargin.machines.svm.base import KernelMachine
 
-_SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)  # column by column, and to be undone
+_SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)  # act on single columns, invertible
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,16 +31,22 @@ class Explanation:
 
     Attributes
     ----------
-    prediction : class, value, or +1/-1 of a detector; against : the other class of this machine.
-    decision : f(x) of this machine; intercept : its constant part (b; for SVDD b - K(x, x)).
+    prediction : class, value, or +1/-1 of a detector. against : the other class of this machine.
+    decision : f(x) of this machine. intercept : its constant part (b; for SVDD b - K(x, x)).
     terms : table of all support vectors, the largest terms first: row (of the training table), label or
         target, coefficient, kernel (K with this row), term (their product).
-    slack : with ``y`` that of this row, else that of a row of the predicted class; 0 on the right side.
+    slack : of this row if ``y`` is given, else of a row of the predicted class; 0 on the right side.
     to_boundary : distance in feature space to f = 0, nan in regression.
-    to_margin : distance to the margin of its side, negative inside the band; nan for all but classifiers.
+    to_margin : distance to the margin on its side, negative inside the margin; nan except for classifiers.
     decisions : f(x) of all machines, by name.
-    changes : linear kernels only: for every column the value, the weight, the value that alone would put the
-        row on the boundary, and the value at the nearest point of the boundary.
+    changes : for linear kernels: the value and weight of every column, the value that alone would move the
+    row to the boundary, and the value at the nearest point of the boundary.
+
+    >>> import maxmargin as mm
+    >>> model = mm.SVC(kernel="linear", C=10.0).fit([[0.0], [2.0]], ["left", "right"])
+    >>> said = mm.explain(model, [2.0])
+    >>> str(said.prediction), round(float(said.decision), 6)
+    ('right', 1.0)
     """
 
     prediction: Any
@@ -73,7 +81,9 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(model: Any, row: Any, *, y: Any = None, machine: int | None = None) -> Explanation:
+def explain(
+    model: BaseEstimator, row: Any, *, y: TargetLike | None = None, machine: int | None = None
+) -> Explanation:
     """The decision of one row as a sum over support vectors.
 
     Parameters
@@ -81,8 +91,8 @@ def explain(model: Any, row: Any, *, y: Any = None, machine: int | None = None) 
     model : fitted SVC, NuSVC, HardMarginSVC, SVR, NuSVR, OneClassSVM or SVDD, or a Pipeline that ends in one.
     row : one row: an array or list of numbers, a pandas Series, a table with one row, or a string.
     y : its true label or target, for its slack.
-    machine : with several classes, the number of the binary machine to explain. By default the one that the
-        decision hangs on: that of the predicted class ("ovr"), the closest of its contests ("ovo").
+    machine : with several classes, the number of the binary machine to explain. By default the decisive one:
+    that of the predicted class ("ovr"), or the closest contest that the predicted class won ("ovo").
 
     Examples
     --------
@@ -103,7 +113,7 @@ def explain(model: Any, row: Any, *, y: Any = None, machine: int | None = None) 
     """
     front, last = (model[:-1], model[-1]) if isinstance(model, Pipeline) else (None, model)
     if not isinstance(last, KernelMachine):
-        raise TypeError(f"explain knows the support vector machines, not {type(last).__name__}.")
+        raise TypeError(f"explain supports the support vector machines, not {type(last).__name__}.")
     check_is_fitted(last)
     given = _one_row(row)
     seen = given if front is None or not front.steps else front.transform(given)
@@ -179,11 +189,11 @@ def _machine_number(model: Any, seen: Any, decisions: pd.Series[float]) -> int:
         for k, task in enumerate(model.binary_tasks_)
         if winner in (task.positive, task.negative)
     ]
-    return min(mine)[1]  # the contest that the winner won least clearly
+    return min(mine)[1]  # the contest that the winner won by the smallest margin
 
 
 def _sides(model: Any, seen: Any, k: int, f: float) -> tuple[Any, Any, float]:
-    """The prediction, what it stands against in machine k, and the sign of f on the prediction's side."""
+    """The prediction, the other class of machine k, and the sign of f on the prediction's side."""
     prediction = model.predict(seen)[0]
     if not is_classifier(model):
         return prediction, None, 1.0 if f >= 0 else -1.0
@@ -211,7 +221,7 @@ def _norm(model: Any, k: int) -> float:
 
 
 def _coefficients(model: Any, k: int) -> FloatArray:
-    """Of machine k, for all support vectors of the model."""
+    """Coefficients of machine k for all support vectors of the model."""
     machine = model.machines_[k]
     full = np.zeros(model.shape_fit_[0])
     full[machine.rows] = machine.beta
@@ -227,7 +237,9 @@ def _slack(model: Any, f: float, side: float, y: Any, k: int) -> float:
     if y is not None:
         positive, negative = _contests(model)[k]
         if y not in (positive, negative) and negative != "the rest":
-            raise ValueError(f"y={y!r} is no class of this machine: it decides {positive!r} or {negative!r}.")
+            raise ValueError(
+                f"y={y!r} is not a class of this machine: it decides {positive!r} or {negative!r}."
+            )
         side = 1.0 if y == positive else -1.0
     return max(0.0, 1.0 - side * f)
 
@@ -238,6 +250,8 @@ def _slack(model: Any, f: float, side: float, y: Any, k: int) -> float:
 def _terms(model: Any, seen: Any, k: int) -> pd.DataFrame:
     machine, coefficients = model.machines_[k], _coefficients(model, k)
     K = np.asarray(model.kernel_.gram(model.points_of(seen), model.support_points_), dtype=np.float64)[0]
+    if not isinstance(model, SVDD):
+        K = K + lost_by_shift(model.kernel_, model.support_points_)
     table = pd.DataFrame({"row": model.support_, "coefficient": coefficients, "kernel": K})
     if is_classifier(model):
         table.insert(1, "label", model.classes_[model.class_codes_[model.support_]])
@@ -252,12 +266,12 @@ def _terms(model: Any, seen: Any, k: int) -> pd.DataFrame:
 
 
 def _changes(model: Any, front: Any, seen: Any, k: int, f: float) -> pd.DataFrame | None:
-    """What each column would have to be, for linear kernels; behind scalers in the units before them."""
+    """The change of each column that reaches the boundary, for linear kernels, in units before scaling."""
     if is_regressor(model) or isinstance(model, SVDD):
         return None
     if not isinstance(model.kernel_, Linear) or model.kernel_.features is not None:
         return None
-    w = np.asarray(model.coef_[k], dtype=np.float64)
+    w = as_dense(model.coef_)[k].astype(np.float64)
     x = np.asarray(seen.todense() if sp.issparse(seen) else seen, dtype=np.float64).ravel()
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = np.where(w != 0, x - f / w, np.nan)
@@ -275,5 +289,5 @@ def _column_names(model: Any, front: Any, n: int) -> list[Any]:
         try:
             return list(front.get_feature_names_out())
         except (AttributeError, ValueError):
-            pass  # a step without names: numbers will do
+            pass  # a step without feature names: use numbers
     return list(getattr(model, "feature_names_in_", [f"x{j}" for j in range(n)]))

@@ -15,22 +15,25 @@ from maxmargin.feature_selection.criteria import (
     cfs_merit,
 )
 from maxmargin.feature_selection.rankers import FisherScore, InformationGain, SymmetricalUncertainty
-from maxmargin.feature_selection.relief import Relief, ReliefF
-from maxmargin.feature_selection.rfe import RFE
+from maxmargin.feature_selection.relief import SURF, MultiSURF, Relief, ReliefF, TuRF
+from maxmargin.feature_selection.rfe import RFE, RFECV
 from maxmargin.feature_selection.searches import BranchAndBound, Exhaustive, Search
 from maxmargin.feature_selection.sequential import Backward, BestFirst, Floating, Forward
 from maxmargin.feature_selection.sparse import SparseSVMSelector
 from maxmargin.feature_selection.stochastic import Genetic, SimulatedAnnealing
-from maxmargin.feature_selection.subset import SBS, SFS, SubsetSelector
+from maxmargin.feature_selection.subset import SBS, SFS, SequentialFeatureSelector, SubsetSelector
 from maxmargin.feature_selection.wrappers import CrossValidatedError, LeaveOneOutError
 
 __all__ = [
     # rankers
     "FisherScore",
     "InformationGain",
+    "MultiSURF",
     "Relief",
     "ReliefF",
+    "SURF",
     "SymmetricalUncertainty",
+    "TuRF",
     # criteria
     "Bhattacharyya",
     "CFSMerit",
@@ -53,8 +56,10 @@ __all__ = [
     "SimulatedAnnealing",
     # selectors
     "RFE",
+    "RFECV",
     "SBS",
     "SFS",
+    "SequentialFeatureSelector",
     "SparseSVMSelector",
     "SubsetSelector",
     # side by side

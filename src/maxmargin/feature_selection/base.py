@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.parameters import count_or_share
 from maxmargin.base.table_columns import feature_names
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Selector(SelectorMixin, BaseEstimator):
@@ -35,7 +39,7 @@ class Selector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         return [name for name, kept in zip(feature_names(self), self.support_, strict=True) if kept]
 
-    def display(self, *, ax: Any = None) -> Any:
+    def display(self, *, ax: Axes | None = None) -> Any:
         """Draw what the selection found; returns the SelectionDisplay (its arrays and its axes)."""
         # looked up by name: displays import selectors, so selectors cannot import displays
         displays: Any = import_module("maxmargin.displays.choices.selection_display")
@@ -45,6 +49,13 @@ class Selector(SelectorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def takes_missing(estimator: Any) -> bool:
+    """Whether an estimator takes missing values; a pipeline does where its first step does."""
+    while getattr(estimator, "steps", None):
+        estimator = estimator.steps[0][1]
+    return not hasattr(estimator, "fit") or bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def rank(scores: FloatArray) -> IntArray:

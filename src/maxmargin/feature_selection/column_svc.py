@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.base.memory import cache_bytes
@@ -35,7 +35,7 @@ class ColumnSVC:
     scaler: Any
 
     @classmethod
-    def of(cls, estimator: Any) -> ColumnSVC | None:
+    def of(cls, estimator: BaseEstimator) -> ColumnSVC | None:
         """None where the problems of the estimator cannot share kernel matrices."""
         parts = column_parts(estimator)
         if parts.reason:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
+from maxmargin.base import work_clock
 from maxmargin.base.parameters import check_count
 from maxmargin.base.table_columns import feature_names
 from maxmargin.base.typing import AnyArray, FloatArray, FoldsLike, RandomStateLike, TableLike, TargetLike
@@ -29,6 +29,7 @@ from maxmargin.feature_selection.subset import SBS, SFS, SubsetSelector
 from maxmargin.feature_selection.wrappers import CrossValidatedError
 from maxmargin.machines.svm import SVC
 from maxmargin.solvers.dual.gram.column_subsets import Splits
+from maxmargin.tuning.errors import ErrorMeasure
 from maxmargin.tuning.folds import make_folds
 
 
@@ -45,12 +46,22 @@ class Comparison:
     methods : DataFrame, one row for each method: number of variables, error of the chosen variables over the
         folds, error when the selection itself is repeated inside every fold (nested_error, the unbiased one),
         stability over the resamples (1 always the same choice, 0 as good as chance) and seconds.
+    interrupted : True when Ctrl-C ended the comparison; it then has the methods that were finished.
+
+    >>> import maxmargin as mm
+    >>> from maxmargin.feature_selection import FisherScore, compare
+    >>> X = [[0.0, 1.0], [0.1, 0.0], [0.2, 1.0], [2.0, 0.0], [2.1, 1.0], [2.2, 0.0]]
+    >>> methods = {"Fisher": FisherScore(n_features=1)}
+    >>> found = compare(X, [0, 0, 0, 1, 1, 1], methods, estimator=mm.SVC(), cv=3, n_resamples=0)
+    >>> found.chosen["Fisher"].tolist()
+    [True, False]
     """
 
     ranks: pd.DataFrame
     chosen: pd.DataFrame
     frequency: pd.DataFrame
     methods: pd.DataFrame
+    interrupted: bool = False
 
     @property
     def table(self) -> pd.DataFrame:
@@ -73,21 +84,22 @@ def compare(
     y: TargetLike,
     methods: Mapping[str, Selector] | None = None,
     *,
-    estimator: Any = None,
+    estimator: BaseEstimator | None = None,
     n_features: int | float | None = None,
     cv: FoldsLike = 10,
+    scoring: Any = None,
     n_resamples: int = 10,
     random_state: RandomStateLike | None = 0,
 ) -> Comparison:
-    """Run selection methods on one table and report ranks, errors and stability.
+    """Run selection methods on one table: ranks, errors and stability. Ctrl-C returns the finished methods.
 
     Parameters
     ----------
     X, y : table of shape (n_samples, n_features) and classes of shape (n_samples,).
     methods : names and selectors; None takes `default_methods`.
     estimator : classifier whose error is reported; None is mm.SVC on standardised columns.
-    n_features : number (or share) that the default methods keep; half of the columns when None.
-    cv : folds of the errors, as in `CrossValidatedError`.
+    n_features, cv : number (or share) that the default methods keep (None: half), and folds of the errors.
+    scoring : None for the share of wrong classes, or a scikit-learn scorer as in `mm.tune`.
     n_resamples : stratified draws of 80 % of the rows over which stability is measured; 0 leaves it out.
     random_state : seed of these draws.
 
@@ -107,22 +119,31 @@ def compare(
     [3, 4, 1, 2]
     """
     estimator = make_pipeline(StandardScaler(), SVC()) if estimator is None else estimator
-    labels = np.asarray(y)
+    X, labels = np.asarray(X) if isinstance(X, list) else X, np.asarray(y)
     if methods is None:
-        methods = default_methods(estimator, how_many(np.shape(X)[1], n_features), cv)
+        methods = default_methods(estimator, how_many(np.shape(X)[1], n_features), cv, scoring)
     splits = make_folds(cv, estimator, X, labels, random_state=None)
-    draws = _draws(labels, n_resamples, random_state)
-    found = {name: _examine(method, X, labels, estimator, splits, draws) for name, method in methods.items()}
+    draws, measure = _draws(labels, n_resamples, random_state), ErrorMeasure(estimator, scoring)
+    found: dict[str, _Findings] = {}
+    try:
+        for name, method in methods.items():
+            found[name] = _examine(method, X, labels, estimator, measure, splits, draws)
+    except KeyboardInterrupt:
+        if not found:
+            raise
     names = found[next(iter(found))].names
     return Comparison(
         ranks=pd.DataFrame({name: f.ranks for name, f in found.items()}, index=names),
         chosen=pd.DataFrame({name: f.chosen for name, f in found.items()}, index=names),
         frequency=pd.DataFrame({name: f.frequency for name, f in found.items()}, index=names),
         methods=pd.DataFrame({name: f.figures for name, f in found.items()}).T,
+        interrupted=len(found) < len(methods),
     )
 
 
-def default_methods(estimator: Any, n_features: int, cv: FoldsLike = 10) -> dict[str, Selector]:
+def default_methods(
+    estimator: BaseEstimator, n_features: int, cv: FoldsLike = 10, scoring: Any = None
+) -> dict[str, Selector]:
     """Filters, wrappers and elimination that keep ``n_features`` columns (CFS keeps what it finds best)."""
     linear = make_pipeline(StandardScaler(), SVC(kernel="linear"))
     return {
@@ -130,8 +151,8 @@ def default_methods(estimator: Any, n_features: int, cv: FoldsLike = 10) -> dict
         "ReliefF": ReliefF(n_features=n_features),
         "SU": SymmetricalUncertainty(n_features=n_features),
         "CFS": SubsetSelector(BestFirst(), CFSMerit()),
-        "SFS": SFS(estimator, n_features, cv=cv),
-        "SBS": SBS(estimator, n_features, cv=cv),
+        "SFS": SFS(estimator, n_features, cv=cv, scoring=scoring),
+        "SBS": SBS(estimator, n_features, cv=cv, scoring=scoring),
         "RFE linear": RFE(linear, n_features),
         "RFE kernel": RFE(make_pipeline(StandardScaler(), SVC()), n_features),
         "l1-SVM": SparseSVMSelector("l1", n_features),
@@ -148,18 +169,27 @@ class _Findings:
 
 
 def _examine(
-    method: Selector, X: Any, y: AnyArray, estimator: Any, splits: Splits, draws: list[AnyArray]
+    method: Selector,
+    X: Any,
+    y: AnyArray,
+    estimator: Any,
+    measure: ErrorMeasure,
+    splits: Splits,
+    draws: list[AnyArray],
 ) -> _Findings:
-    start = time.perf_counter()
-    fitted: Any = clone(method).fit(X, y)
-    seconds = time.perf_counter() - start
+    start = work_clock.now()
+    fitted = _refit(method, X, y)
+    seconds = work_clock.now() - start
     subset = tuple(np.flatnonzero(fitted.support_).tolist())
-    error = CrossValidatedError(estimator, cv=splits).prepare(X, y)([subset])[0] if subset else np.nan
+    error = np.nan
+    if subset:
+        found = CrossValidatedError(estimator, cv=splits, scoring=measure.scoring).prepare(X, y)([subset])[0]
+        error = found if measure.scoring is None else measure.to_error(float(found))
     masks = np.array([_refit(method, X, y, rows).support_ for rows in draws], dtype=float)
     figures = {
         "n_features": len(subset),
         "error": float(error),
-        "nested_error": _nested_error(method, X, y, estimator, splits),
+        "nested_error": _nested_error(method, X, y, estimator, measure, splits),
         "stability": stability(masks),
         "seconds": seconds,
     }
@@ -167,12 +197,18 @@ def _examine(
     return _Findings(feature_names(fitted), variable_ranks(fitted), fitted.support_, frequency, figures)
 
 
-def _refit(method: Selector, X: Any, y: AnyArray, rows: AnyArray) -> Any:
+def _refit(method: Selector, X: Any, y: AnyArray, rows: AnyArray | None = None) -> Any:
+    """The method on some rows, to the end: a search that Ctrl-C cut short is no finished one."""
     refitted: Any = clone(method)
-    return refitted.fit(_safe_indexing(X, rows), y[rows])
+    refitted.fit(X, y) if rows is None else refitted.fit(_safe_indexing(X, rows), y[rows])
+    if getattr(refitted, "interrupted_", False):
+        raise KeyboardInterrupt
+    return refitted
 
 
-def _nested_error(method: Selector, X: Any, y: AnyArray, estimator: Any, splits: Splits) -> float:
+def _nested_error(
+    method: Selector, X: Any, y: AnyArray, estimator: Any, measure: ErrorMeasure, splits: Splits
+) -> float:
     """Mean error over the folds with the selection repeated on every training set."""
     errors = []
     for train, test in splits:
@@ -181,7 +217,7 @@ def _nested_error(method: Selector, X: Any, y: AnyArray, estimator: Any, splits:
             return float("nan")
         columns = _safe_indexing(X, kept, axis=1)
         model = clone(estimator).fit(_safe_indexing(columns, train), y[train])
-        errors.append(np.mean(model.predict(_safe_indexing(columns, test)) != y[test]))
+        errors.append(measure.of_model(model, _safe_indexing(columns, test), y[test]))
     return float(np.mean(errors))
 
 

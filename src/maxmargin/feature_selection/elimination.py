@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
+from sklearn.feature_selection._base import _get_feature_importances
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_method_params
 
-from maxmargin.base.tables import Classes
+from maxmargin.base.tables import Classes, as_dense
 from maxmargin.base.threads import check_stop, run, split
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray, Matrix
 from maxmargin.feature_selection.column_svc import ColumnSVC
 from maxmargin.kernels import Linear
 from maxmargin.machines.svm.base import KernelMachine
@@ -34,31 +37,49 @@ class Elimination(Protocol):
         """Error of the last fit on the held-out rows."""
 
 
+@dataclass(frozen=True)
+class Fits:
+    """What every fit of an elimination reads: the data, the parameters of fits and scores, the scorer."""
+
+    estimator: Any
+    X: Any
+    y: AnyArray
+    fit_params: dict[str, Any]
+    score_params: dict[str, Any]
+    importance_getter: Any = "auto"
+    scorer: Any = None
+
+    def of_rows(self, params: dict[str, Any], rows: IntArray) -> dict[str, Any]:
+        """Parameters that have a value for each row, at these rows; the others unchanged."""
+        return _check_method_params(self.X, params, indices=rows)
+
+
 class AnyElimination:
     """Any estimator that says what its columns are worth (see `model_worths`), fitted afresh each round."""
 
-    def __init__(self, estimator: Any, X: Any, y: AnyArray, train: IntArray, test: IntArray) -> None:
-        self._estimator = estimator
-        self._X, self._y = X, y
-        self._train, self._test = train, test
-        self._columns = np.arange(X.shape[1])
+    def __init__(self, fits: Fits, train: IntArray, test: IntArray) -> None:
+        self._fits, self._train, self._test = fits, train, test
+        self._columns = np.arange(fits.X.shape[1])
+        self._params = fits.of_rows(fits.fit_params, train)
 
     def worths(self) -> FloatArray:
-        X = self._rows(self._train)
-        self._model = clone(self._estimator).fit(X, self._y[self._train])
-        return model_worths(self._model, X)
+        X, fits = self._rows(self._train), self._fits
+        self._model = clone(fits.estimator).fit(X, fits.y[self._train], **self._params)
+        if fits.importance_getter == "auto":
+            return model_worths(self._model, X)
+        worths = _get_feature_importances(self._model, fits.importance_getter, "square")
+        return as_dense(worths).ravel()
 
     def drop(self, places: IntArray) -> None:
         self._columns = np.delete(self._columns, places)
 
     def error(self) -> float:
-        predicted, truth = self._model.predict(self._rows(self._test)), self._y[self._test]
-        if is_classifier(self._estimator):
-            return float(np.mean(predicted != truth))
-        return float(np.mean((predicted - truth) ** 2))
+        fits, truth = self._fits, self._fits.y[self._test]
+        params = fits.of_rows(fits.score_params, self._test)
+        return 1.0 - float(fits.scorer(self._model, self._rows(self._test), truth, **params))
 
     def _rows(self, rows: IntArray) -> Any:
-        return _safe_indexing(_safe_indexing(self._X, self._columns, axis=1), rows)
+        return _safe_indexing(_safe_indexing(self._fits.X, self._columns, axis=1), rows)
 
 
 def model_worths(model: Any, X: Any) -> FloatArray:
@@ -73,7 +94,7 @@ def model_worths(model: Any, X: Any) -> FloatArray:
     if isinstance(last, KernelMachine):
         worths = kernel_worths(last, model[:-1].transform(X) if isinstance(model, Pipeline) else X)
     elif getattr(last, "coef_", None) is not None:
-        worths = (np.atleast_2d(_dense(last.coef_)) ** 2).sum(axis=0)
+        worths = (np.atleast_2d(as_dense(last.coef_)) ** 2).sum(axis=0)
     elif hasattr(last, "feature_importances_"):
         worths = np.asarray(last.feature_importances_, dtype=np.float64)
     else:
@@ -89,7 +110,7 @@ def model_worths(model: Any, X: Any) -> FloatArray:
     return worths
 
 
-def kernel_worths(machine: Any, X: Any) -> FloatArray:
+def kernel_worths(machine: Any, X: Matrix) -> FloatArray:
     """|W^2 - W^2_(-j)| of any kernel machine with its expansion held fixed; p Gram matrices."""
     kernel = machine.kernel_
     named = [
@@ -100,11 +121,11 @@ def kernel_worths(machine: Any, X: Any) -> FloatArray:
             f"{kernel!r} has columns of its own, which elimination cannot take away: use a kernel on "
             "all columns."
         )
-    betas = np.zeros((len(machine.machines_), len(X)))
+    betas = np.zeros((len(machine.machines_), X.shape[0]))
     for k, fitted in enumerate(machine.machines_):
         betas[k, fitted.rows] = fitted.beta
     support = np.flatnonzero(betas.any(axis=0))
-    rows, t = np.asarray(_safe_indexing(X, support), dtype=np.float64), betas[:, support]
+    rows, t = as_dense(_safe_indexing(X, support)).astype(np.float64), betas[:, support]
     full = _squared_norms(t, kernel(rows))
     if rows.shape[1] == 1:
         return np.array([full.sum()])
@@ -112,10 +133,6 @@ def kernel_worths(machine: Any, X: Any) -> FloatArray:
         np.abs(full - _squared_norms(t, kernel(np.delete(rows, j, 1)))).sum() for j in range(rows.shape[1])
     ]
     return np.array(changes)
-
-
-def _dense(coef: Any) -> AnyArray:
-    return np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef)
 
 
 class SVCElimination:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from maxmargin.base import work_clock
 from maxmargin.base.progress import ProgressReport
 from maxmargin.feature_selection.criteria import Scorer, Subset
 
@@ -29,8 +29,9 @@ class SearchMove:
 class Evaluations:
     """Losses (smaller is better) of subsets, for every search and every criterion."""
 
-    def __init__(self, scorer: Scorer, n_features: int, *, maximize: bool, verbose: int = 0) -> None:
-        self.n_features = n_features
+    def __init__(self, scorer: Scorer, names: list[str], *, maximize: bool, verbose: int = 0) -> None:
+        self.names = names
+        self.n_features = len(names)
         self.steps: list[SearchMove] = []
         self._scorer = scorer
         self._sign = -1.0 if maximize else 1.0
@@ -78,24 +79,37 @@ class Evaluations:
         """Record a move of the search."""
         self.steps.append(SearchMove(action, column, subset, self.value(subset)))
 
-    def history(self, names: list[str]) -> pd.DataFrame:
+    def history(self) -> pd.DataFrame:
         """All evaluations in order."""
         records = [
-            (number, len(subset), self._sign * loss, tuple(names[j] for j in subset))
+            (number, len(subset), self._sign * loss, tuple(self.names[j] for j in subset))
             for number, (subset, loss) in enumerate(self._losses.items(), start=1)
         ]
-        return pd.DataFrame(records, columns=["evaluation", "size", "value", "subset"])
+        table = pd.DataFrame(records, columns=["evaluation", "size", "value", "subset"])
+        folds = getattr(self._scorer, "folds", None)
+        if folds is not None:
+            table["folds"] = [tuple(folds[subset].tolist()) for subset in self._losses]
+        return table
 
-    def path(self, names: list[str]) -> pd.DataFrame:
+    def standard_error(self, subset: Subset) -> float:
+        """The standard error of the mean over folds, for criteria that have folds."""
+        self.loss(subset)
+        folds = getattr(self._scorer, "folds", None)
+        if folds is None:
+            raise ValueError("parsimonious=True needs a criterion with folds, such as CrossValidatedError.")
+        values = folds[subset]
+        return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+    def path(self) -> pd.DataFrame:
         """The moves of the search in order."""
         records = [
             (
                 number,
                 step.action,
-                None if step.column is None else names[step.column],
+                None if step.column is None else self.names[step.column],
                 len(step.subset),
                 step.value,
-                tuple(names[j] for j in step.subset),
+                tuple(self.names[j] for j in step.subset),
             )
             for number, step in enumerate(self.steps, start=1)
         ]
@@ -109,9 +123,9 @@ class Evaluations:
 
     def _score(self, chunk: list[Subset]) -> int:
         """Evaluate a chunk; return the size of the next."""
-        start = time.perf_counter()
+        start = work_clock.now()
         values = np.asarray(self._scorer(chunk), dtype=float)
-        seconds = time.perf_counter() - start
+        seconds = work_clock.now() - start
         if np.isnan(values).any():
             bad = chunk[int(np.isnan(values).argmax())]
             raise ValueError(f"the criterion is NaN for the columns {bad}: it must be a number.")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice
 from maxmargin.base.table_columns import Categorical, CodedTable, coded_table, feature_names
-from maxmargin.base.tables import Classes, read_classes, row_weights
+from maxmargin.base.tables import Classes, fitted_table, read_classes, row_weights
 from maxmargin.base.threads import effective_threads, run, split
 from maxmargin.base.typing import FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.compute.columns.column_entropy import information_with_classes
@@ -24,6 +26,7 @@ from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.moments import variances_of_pieces
 from maxmargin.pieces.survey import learn_columns, survey
 
+_BLOCK = 256  # columns of a sparse table that are dense at a time
 FisherKind = Literal["generalized", "difference_over_variance", "signal_to_noise"]
 
 
@@ -47,11 +50,11 @@ class Ranker(Selector):
     n_features: int | float | None = None
     threshold: float | None = None
 
-    def _keep(self, scores: FloatArray) -> None:
+    def _keep(self, scores: FloatArray, ranking: IntArray | None = None) -> None:
         if self.n_features is not None and self.threshold is not None:
             raise ValueError("n_features and threshold exclude each other: give one of them.")
         self.scores_ = scores
-        self.ranking_: IntArray = rank(scores)
+        self.ranking_: IntArray = rank(scores) if ranking is None else ranking
         if self.threshold is None:
             self.support_ = self.ranking_ <= how_many(len(scores), self.n_features)
         else:
@@ -78,11 +81,33 @@ class WeightedRanker(Ranker):
         if pieces is not None:
             self._fit_pieces(pieces)
             return self
+        if sp.issparse(X):
+            self._keep(self._sparse_scores(X, y, sample_weight))
+            return self
         table = coded_table(self, X, getattr(self, "categorical", "auto"))
         classes = read_classes(y, table.shape[0], self)
         weights = row_weights(sample_weight, table.shape[0])
         self._keep(self._scores(table, classes, weights))
         return self
+
+    def _sparse_scores(self, X: Any, y: Any, sample_weight: Any) -> FloatArray:
+        """Scores of sparse columns, a block of them at a time."""
+        categorical = getattr(self, "categorical", "auto")
+        if not isinstance(categorical, str):
+            raise ValueError(f"categorical={categorical!r}: columns of a sparse table are numbers.")
+        X = fitted_table(self, X, dtype=np.float64, accept_sparse="csc")
+        classes, weights = read_classes(y, X.shape[0], self), row_weights(sample_weight, X.shape[0])
+        scores = []
+        for start in range(0, X.shape[1], _BLOCK):
+            part = clone(self)  # learns the columns of the block
+            table = coded_table(part, X[:, start : start + _BLOCK].toarray(), categorical)
+            scores.append(part._scores(table, classes, weights))
+        return np.concatenate(scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _scores(self, table: CodedTable, classes: Classes, weights: FloatArray) -> FloatArray:
         raise NotImplementedError  # each ranker has its own score

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from pandas.api.types import is_numeric_dtype
+from sklearn import get_config
+from sklearn.base import BaseEstimator, clone
+from sklearn.feature_selection import RFE as ScikitRFE  # noqa: N811  # ours has the same name
+from sklearn.feature_selection import RFECV as ScikitRFECV  # noqa: N811  # ours has the same name
+from sklearn.metrics import check_scoring
+from sklearn.utils import Bunch, _safe_indexing
+from sklearn.utils.metadata_routing import process_routing
 
 from maxmargin.base.interruption import all_or_nothing
-from maxmargin.base.parameters import as_number
+from maxmargin.base.parameters import as_number, check_count
 from maxmargin.base.progress import ProgressReport
 from maxmargin.base.table_columns import feature_names
-from maxmargin.base.tables import read_classes
+from maxmargin.base.tables import n_rows, read_classes
 from maxmargin.base.threads import effective_threads, run
-from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.feature_selection.base import Selector, how_many
+from maxmargin.base.typing import FloatArray, FoldsLike, IntArray, TableLike, TargetLike
+from maxmargin.feature_selection.base import Selector, how_many, takes_missing
 from maxmargin.feature_selection.column_svc import ColumnSVC, numbers_of
-from maxmargin.feature_selection.elimination import AnyElimination, Elimination, SVCElimination
+from maxmargin.feature_selection.elimination import AnyElimination, Elimination, Fits, SVCElimination
 from maxmargin.feature_selection.subset import validated
 from maxmargin.tuning.folds import make_folds
 
@@ -38,7 +48,7 @@ class Round:
     error: float
 
 
-class RFE(Selector):
+class RFE(Selector, ScikitRFE):
     """Recursive feature elimination: fit, remove the columns that are worth least, and fit again.
 
     The worth of a column is w_j^2 for linear models (summed over the machines of several classes) and
@@ -49,11 +59,16 @@ class RFE(Selector):
     ----------
     estimator : a linear model, mm.SVC with any kernel of one statistic, a tree model, or a pipeline that ends
         in one of them and keeps the columns (for example StandardScaler).
-    n_features : how many columns to keep, or a share in (0, 1). None: half of them, or with ``cv`` as many as
-        give the smallest cross-validated error (equal errors: fewer).
-    step : how many columns to remove in a round: a number, a share in (0, 1) of those left, or "half".
+    n_features_to_select : how many columns to keep, or a share in (0, 1). None: half of them, or with ``cv``
+        as many as give the smallest cross-validated error (equal errors: fewer).
+    step : how many columns to remove in a round: a number, a share in (0, 1) of all columns, or "half" of
+        those that are left.
     cv : None, a number of folds, a splitter or a list of (train, test) row numbers. The whole elimination is
         repeated in every fold, so the error of a size includes the choice of the columns.
+    scoring : scorer of the folds; None takes the estimator's own score.
+    min_features_to_select : smallest size that the folds try.
+    importance_getter : "auto" for the worths above, or as in scikit-learn the name of an attribute or a
+        function of the fitted estimator.
     n_jobs : joblib workers over folds; for mm.SVC threads (None: the free cores).
     verbose : 1 prints every round on standard error.
 
@@ -61,14 +76,19 @@ class RFE(Selector):
     ----------
     support_, selected_ : what is kept. n_features_ : how many.
     ranking_ : 1 for the columns kept, 2 for those removed last, ..., of shape (n_features_in_,).
-    history_ : DataFrame of the rounds (step, size, removed, worth of the removed, and with ``cv`` error and
-        deviation over folds for this size).
+    estimator_ : the estimator fitted on the columns kept; predict, score and the others ask it.
+    history_ : DataFrame of the rounds (step, size, removed, worth of the removed, and with ``cv`` error,
+        1 - score, and deviation over folds for this size).
+    cv_results_ : with ``cv``, as in scikit-learn's RFECV.
 
     Notes
     -----
     One fit a round. With mm.SVC the Gram matrix is updated by the removed columns and every fit starts from
     the last solution: O(n^2 + n p) a round for the linear kernel, O(n_SV^2 p) for others. Guyon, Weston,
     Barnhill and Vapnik, Gene selection for cancer classification using SVM (2002), sections 4.4 and 4.6.
+
+    Give an SVC with a kernel a number as gamma, such as 1 / n_features: gamma="scale" and "auto" grow as
+    columns go, and a narrow kernel finds columns of noise as useful as others.
 
     Examples
     --------
@@ -77,71 +97,150 @@ class RFE(Selector):
     >>> from maxmargin.feature_selection import RFE
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 5)); y = (X[:, 1] - X[:, 3] > 0).astype(int)
-    >>> RFE(SVC(kernel="linear"), n_features=2).fit(X, y).get_support(indices=True)
+    >>> RFE(SVC(kernel="linear"), 2).fit(X, y).get_support(indices=True)
     array([1, 3])
     """
 
     def __init__(
         self,
-        estimator: Any,
-        n_features: int | float | None = None,
+        estimator: BaseEstimator,
+        n_features_to_select: int | float | None = None,
         *,
         step: Step = 1,
-        cv: Any = None,
+        cv: FoldsLike | None = None,
+        scoring: str | Callable[..., float] | None = None,
+        min_features_to_select: int = 1,
+        importance_getter: str | Callable[[Any], FloatArray] = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
-        self.n_features = n_features
+        self.n_features_to_select = n_features_to_select
         self.step = step
         self.cv = cv
+        self.scoring = scoring
+        self.min_features_to_select = min_features_to_select
+        self.importance_getter = importance_getter
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> RFE:
-        """Eliminate columns of ``X`` for the target ``y``."""
+    def fit(self, /, X: TableLike, y: TargetLike | None, **params: Any) -> Self:
+        """Eliminate columns of ``X`` for the target ``y``.
+
+        ``groups`` go to the folds, other parameters (such as sample_weight) to the fits of the estimator.
+        """
+        routed = self._route(params)
         X, y = validated(self, X, y)
-        make = self._make_elimination(X, y)
-        everything = np.arange(len(y))
-        self._errors = self._cross_validate(X, y, make)
-        n_final = self._n_final()
+        fit_params = routed.estimator.fit
+        make = self._make_elimination(X, y, fit_params, routed.scorer.score)
+        everything = np.arange(n_rows(X))
+        self._cross_validate(X, y, make, routed.splitter.split)
         verbose = max(self.verbose, int(getattr(self.estimator, "verbose", 0)))
         start = make(everything, everything)
-        rounds = eliminate(start, self.n_features_in_, n_final, self.step, verbose=verbose)
+        size = Sizes.of(self.step, self.n_features_in_)
+        rounds = eliminate(start, self._n_final(), size, verbose=verbose)
         self._store(rounds)
+        self.estimator_ = clone(self.estimator).fit(self._kept(X), y, **fit_params)
         return self
 
-    def _make_elimination(self, X: Any, y: Any) -> MakeElimination:
+    def _kept(self, X: Any) -> Any:
+        """The columns kept, as predict gives them to the estimator; categories stay in their dataframe."""
+        if all(is_numeric_dtype(dtype) for dtype in getattr(X, "dtypes", ())):
+            return self.transform(X)
+        return _safe_indexing(X, np.flatnonzero(self.support_), axis=1)
+
+    def _route(self, params: dict[str, Any]) -> Bunch:
+        """Who gets which parameter of fit."""
+        nothing: dict[str, dict[str, Any]] = {
+            "estimator": {"fit": {}},
+            "splitter": {"split": {}},
+            "scorer": {"score": {}},
+        }
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **params)
+            found = {owner: {**parts, **routed.get(owner, {})} for owner, parts in nothing.items()}
+        else:
+            groups = {"groups": params["groups"]} if params.get("groups") is not None else {}
+            own = {name: value for name, value in params.items() if name != "groups"}
+            found = {**nothing, "estimator": {"fit": own}, "splitter": {"split": groups}}
+        return Bunch(**{owner: Bunch(**parts) for owner, parts in found.items()})
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = takes_missing(self.estimator)
+        return tags
+
+    def _wants_folds(self) -> bool:
+        return self.cv is not None
+
+    def _make_elimination(
+        self, X: Any, y: Any, fit_params: dict[str, Any], score_params: dict[str, Any]
+    ) -> MakeElimination:
         model, values = ColumnSVC.of(self.estimator), numbers_of(X)
-        if model is None or values is None:
-            return lambda train, test: AnyElimination(self.estimator, X, y, train, test)
+        plain = self.importance_getter == "auto" and not fit_params and self.scoring in (None, "accuracy")
+        self._on_threads = model is not None and values is not None and plain and y.ndim == 1
+        if model is None or values is None or not self._on_threads:
+            fits = Fits(
+                self.estimator,
+                X,
+                y,
+                fit_params,
+                score_params,
+                importance_getter=self.importance_getter,
+                scorer=check_scoring(self.estimator, self.scoring) if self._wants_folds() else None,
+            )
+            return partial(AnyElimination, fits)
         classes = read_classes(y, len(values), self)
-        n_threads = 1 if self.cv is not None else model.n_threads(self.n_jobs)
+        n_threads = 1 if self._wants_folds() else model.n_threads(self.n_jobs)
         return lambda train, test: SVCElimination(model, values, classes, train, test, n_threads)
 
-    def _cross_validate(self, X: Any, y: Any, make: MakeElimination) -> pd.DataFrame | None:
-        """Mean and deviation of the error over folds, by number of columns."""
-        if self.cv is None:
-            return None
-        splits = make_folds(self.cv, self.estimator, X, y, random_state=None)
+    def _cross_validate(self, X: Any, y: Any, make: MakeElimination, split_params: dict[str, Any]) -> None:
+        """``cv_results_``: the scores of every fold by number of columns."""
+        self.__dict__.pop("cv_results_", None)
+        if not self._wants_folds():
+            return
+        splits = make_folds(self.cv, self.estimator, X, y, None, **split_params)
+        smallest = self._least_columns()
+        size = Sizes.of(self.step, self.n_features_in_)
 
-        def errors_of(train: IntArray, test: IntArray) -> dict[int, float]:
-            rounds = eliminate(make(train, test), self.n_features_in_, 1, self.step, with_error=True)
-            return {r.size: r.error for r in rounds}
+        def rounds_of(train: IntArray, test: IntArray) -> list[Round]:
+            return eliminate(make(train, test), smallest, size, with_error=True)
 
-        if ColumnSVC.of(self.estimator) is not None and numbers_of(X) is not None:
-            found = run([partial(errors_of, *s) for s in splits], effective_threads(self.n_jobs))
+        if self._on_threads:
+            found = run([partial(rounds_of, *s) for s in splits], effective_threads(self.n_jobs))
         else:
-            found = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(errors_of)(*s) for s in splits)
-        table = pd.DataFrame(found)
-        return pd.DataFrame({"error": table.mean(), "deviation": table.std(ddof=1)})
+            found = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(rounds_of)(*s) for s in splits)
+        self.cv_results_ = _cv_results(found, self.n_features_in_)
+
+    def _least_columns(self) -> int:
+        """The smallest size that the folds try."""
+        least = check_count("min_features_to_select", self.min_features_to_select)
+        if least > self.n_features_in_:
+            warnings.warn(
+                f"Found min_features_to_select={least} > n_features={self.n_features_in_}. There will be no "
+                "feature selection and all features will be kept.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return min(least, self.n_features_in_)
 
     def _n_final(self) -> int:
-        if self._errors is None or self.n_features is not None:
-            return how_many(self.n_features_in_, self.n_features)
-        errors = self._errors["error"].sort_index()
-        return int(errors.index[int(np.argmin(errors.to_numpy()))])
+        wanted, total = self.n_features_to_select, self.n_features_in_
+        if wanted is None and self._wants_folds():
+            sizes, scores = self.cv_results_["n_features"], self.cv_results_["mean_test_score"]
+            return int(sizes[int(np.argmax(scores))])
+        if isinstance(wanted, Integral) and wanted > total:
+            warnings.warn(
+                f"Found n_features_to_select={wanted} > n_features={total}. There will be no feature "
+                "selection and all features will be kept.",
+                UserWarning,
+                stacklevel=4,
+            )
+            return total
+        if 0 < as_number(wanted) < 1:
+            return max(1, int(total * as_number(wanted)))
+        return how_many(total, wanted)
 
     def _store(self, rounds: list[Round]) -> None:
         names = feature_names(self)
@@ -160,29 +259,101 @@ class RFE(Selector):
             for number, r in enumerate(rounds, start=1)
         ]
         self.history_ = pd.DataFrame(records)
-        if self._errors is not None:
-            self.history_ = self.history_.join(self._errors, on="size")
-            self.errors_ = self._errors.sort_index()
-        del self._errors
+        self.__dict__.pop("errors_", None)
+        if self._wants_folds():
+            found = self.cv_results_
+            scores = np.array([found[f"split{k}_test_score"] for k in range(_n_folds(found))])
+            deviation = scores.std(axis=0, ddof=1) if len(scores) > 1 else np.zeros(scores.shape[1])
+            self.errors_ = pd.DataFrame(
+                {"error": 1.0 - scores.mean(axis=0), "deviation": deviation}, index=found["n_features"]
+            )
+            self.history_ = self.history_.join(self.errors_, on="size")
+
+
+class RFECV(RFE, ScikitRFECV):
+    """`RFE` with scikit-learn's RFECV's parameters: ``cv=None`` takes five folds, and they choose the size.
+
+    Parameters, attributes and methods are those of `RFE` and of scikit-learn's RFECV.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> from maxmargin.feature_selection import RFECV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5)); y = (X[:, 1] - X[:, 3] > 0).astype(int)
+    >>> RFECV(mm.SVC(kernel="linear")).fit(X, y).support_[[1, 3]].all()
+    np.True_
+    """
+
+    n_features_to_select: ClassVar[None] = None  # type: ignore[misc]  # the folds choose it
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        *,
+        step: Step = 1,
+        min_features_to_select: int = 1,
+        cv: FoldsLike | None = None,
+        scoring: str | Callable[..., float] | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        importance_getter: str | Callable[[Any], FloatArray] = "auto",
+    ) -> None:
+        self.estimator = estimator
+        self.step = step
+        self.min_features_to_select = min_features_to_select
+        self.cv = cv
+        self.scoring = scoring
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.importance_getter = importance_getter
+
+    def _wants_folds(self) -> bool:
+        return True
+
+
+def _n_folds(results: dict[str, Any]) -> int:
+    return sum(name.endswith("_test_score") and name.startswith("split") for name in results)
+
+
+def _cv_results(folds: list[list[Round]], n_columns: int) -> dict[str, Any]:
+    """The rounds of every fold as RFECV's table, by ascending number of columns."""
+    scores = np.array([[1.0 - r.error for r in reversed(rounds)] for rounds in folds])
+    table: dict[str, Any] = {"mean_test_score": scores.mean(axis=0), "std_test_score": scores.std(axis=0)}
+    table.update({f"split{k}_test_score": row for k, row in enumerate(scores)})
+    rankings = []
+    for rounds in folds:
+        ranking, found = np.ones(n_columns, dtype=np.int64), []
+        for done in rounds:
+            found.append(ranking.copy())
+            ranking[done.removed] = 1
+            gone = ranking > 1
+            gone[done.removed] = True
+            ranking[gone] += 1
+        rankings.append(np.array(found[::-1]))
+    table.update({f"split{k}_ranking": ranking for k, ranking in enumerate(rankings)})
+    table.update({f"split{k}_support": ranking == 1 for k, ranking in enumerate(rankings)})
+    table["n_features"] = np.array([r.size for r in reversed(folds[0])])
+    return table
 
 
 def eliminate(
     elimination: Elimination,
-    n_total: int,
     n_final: int,
-    step: Step,
+    sizes: Sizes,
     *,
     with_error: bool = False,
     verbose: int = -1,
 ) -> list[Round]:
     """Rounds from all columns to ``n_final``; the last one removes nothing."""
-    columns = np.arange(n_total)
+    columns = np.arange(sizes.n_total)
     rounds: list[Round] = []
-    with ProgressReport("elimination", n_total - n_final, verbose=verbose) as progress:
+    with ProgressReport("elimination", sizes.n_total - n_final, verbose=verbose) as progress:
         while True:
             worths = elimination.worths()
             error = elimination.error() if with_error else np.nan
-            n_removed = min(step_size(step, len(columns)), len(columns) - n_final)
+            n_removed = min(sizes.step(len(columns)), len(columns) - n_final)
             places = _smallest(worths, n_removed)
             worth = float(worths[places].max(initial=0.0))
             rounds.append(Round(len(columns), columns[places], worth, error))
@@ -200,9 +371,21 @@ def _smallest(worths: FloatArray, n: int) -> IntArray:
     return np.sort(np.argsort(worths, kind="stable")[:n])
 
 
-def step_size(step: Step, n_left: int) -> int:
-    """How many of ``n_left`` columns go in this round."""
-    share = as_number(0.5 if step == "half" else step)
-    if not (0 < share < 1 or (share >= 1 and share.is_integer())):
-        raise ValueError(f"step={step!r}: use a number of columns, a share between 0 and 1, or 'half'.")
-    return int(share) if share >= 1 else max(1, int(share * n_left))
+@dataclass(frozen=True)
+class Sizes:
+    """How many columns go in a round; ``n_removed`` 0 stands for half of those that are left."""
+
+    n_total: int
+    n_removed: int
+
+    @classmethod
+    def of(cls, step: Step, n_total: int) -> Self:
+        if isinstance(step, str) and step == "half":
+            return cls(n_total, 0)
+        share = as_number(step)
+        if not (0 < share < 1 or (share >= 1 and share.is_integer())):
+            raise ValueError(f"step={step!r}: use a number of columns, a share between 0 and 1, or 'half'.")
+        return cls(n_total, int(share) if share >= 1 else max(1, int(share * n_total)))
+
+    def step(self, n_left: int) -> int:
+        return self.n_removed or max(1, n_left // 2)

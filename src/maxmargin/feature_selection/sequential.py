@@ -25,9 +25,9 @@ def best_addition(evaluations: Evaluations, subset: Subset) -> Move:
     return _best_move(evaluations, subset, columns, with_column)
 
 
-def best_removal(evaluations: Evaluations, subset: Subset) -> Move:
-    """The column whose removal gives the smallest loss; ties go to the lowest column."""
-    return _best_move(evaluations, subset, list(subset), without_column)
+def best_removal(evaluations: Evaluations, subset: Subset, fixed: Subset = ()) -> Move:
+    """The column, none of the fixed ones, whose removal gives the smallest loss; ties go to the lowest."""
+    return _best_move(evaluations, subset, [j for j in subset if j not in fixed], without_column)
 
 
 def _best_move(
@@ -39,14 +39,37 @@ def _best_move(
 
 @dataclass(eq=False, repr=False)
 class _Sequential(Search):
-    size: int | None = None
+    size: int | tuple[int, int] | None = None
     _: KW_ONLY
     target: float | None = None
+    tol: float | None = None
+    fixed: Subset = ()
+    parsimonious: bool = False
 
-    def _check(self, n_features: int) -> None:
-        check_size(self.size, n_features)
-        if self.size is not None and self.target is not None:
-            raise ValueError("size and target exclude each other: give one of them.")
+    def _range(self, n_features: int) -> tuple[int, int]:
+        """The smallest and the largest size that may be kept."""
+        given = [name for name in ("size", "target", "tol") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} exclude each other: give one of them.")
+        if self.parsimonious and (self.target is not None or self.tol is not None or self._is_one_size()):
+            raise ValueError(
+                "parsimonious=True chooses among sizes: leave target, tol and a single size out."
+            )
+        least = max(1, len(self.fixed))
+        sizes = self.size if isinstance(self.size, tuple) else (self.size, self.size)
+        for size in sizes:
+            check_size(size, n_features)
+        low, high = sizes[0] or least, sizes[1] or n_features
+        if not least <= low <= high:
+            raise ValueError(f"size={self.size!r} must be a range from at least {least} columns upwards.")
+        return low, high
+
+    def _is_one_size(self) -> bool:
+        return self.size is not None and not isinstance(self.size, tuple)
+
+    def _is_too_small(self, before: float, after: float) -> bool:
+        """Whether a step from one loss to another improves it by less than ``tol``."""
+        return self.tol is not None and before - after < self.tol
 
     def _reached(self, evaluations: Evaluations, loss: float) -> bool:
         return self.target is not None and loss <= evaluations.loss_of(self.target)
@@ -54,6 +77,9 @@ class _Sequential(Search):
     def _best_of(self, evaluations: Evaluations, path: list[Subset]) -> Subset:
         """The best subset of the path; among equal losses the one with fewer columns."""
         best = min(path, key=lambda subset: (evaluations.loss(subset), len(subset), subset))
+        if self.parsimonious:
+            limit = evaluations.loss(best) + evaluations.standard_error(best)
+            return min((s for s in path if evaluations.loss(s) <= limit), key=lambda s: (len(s), s))
         if self.target is not None:
             warnings.warn(
                 f"no subset on the path reaches target={self.target!r}: the best one has "
@@ -69,9 +95,13 @@ class Forward(_Sequential):
 
     Parameters
     ----------
-    size : stop at this number of columns.
+    size : stop at this number of columns; a range (least, most) keeps the best subset of these sizes.
     target : stop at the first subset whose criterion is at least as good as this value.
-        With neither, the whole path to all columns is walked and its best subset kept (ties: fewer columns).
+    tol : stop when the next column improves the criterion by less than this.
+        With none of them, the whole path to all columns is walked and its best subset kept (ties: fewer
+        columns).
+    fixed : numbers of columns that are always kept.
+    parsimonious : keep the smallest subset within one standard error (over folds) of the best one.
 
     Notes
     -----
@@ -87,16 +117,25 @@ class Forward(_Sequential):
     """
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
-        self._check(evaluations.n_features)
-        subset: Subset = ()
+        least, most = self._range(evaluations.n_features)
+        subset: Subset = tuple(self.fixed)
         path: list[Subset] = []
-        while len(subset) < (self.size or evaluations.n_features):
-            loss, column, subset = best_addition(evaluations, subset)
+        last = np.inf
+        if subset:
+            evaluations.step("start", None, subset)
+            path, last = [subset], evaluations.loss(subset)
+        while len(subset) < most - (self.tol is not None):
+            loss, column, larger = best_addition(evaluations, subset)
+            if self._is_too_small(last, loss):
+                break
+            subset, last = larger, loss
             evaluations.step("add", column, subset)
             path.append(subset)
             if self._reached(evaluations, loss):
                 return subset
-        return subset if self.size is not None else self._best_of(evaluations, path)
+        if self._is_one_size() or self.tol is not None:
+            return subset
+        return self._best_of(evaluations, [s for s in path if len(s) >= least])
 
 
 class Backward(_Sequential):
@@ -104,9 +143,11 @@ class Backward(_Sequential):
 
     Parameters
     ----------
-    size : stop at this number of columns.
+    size, fixed, parsimonious : as in `Forward`.
     target : stop when every removal would make the criterion worse than this value.
-        With neither, the whole path to one column is walked and its best subset kept (ties: fewer columns).
+    tol : stop when a removal improves the criterion by less than this, which may be negative.
+        With none of them, the whole path to one column is walked and its best subset kept (ties: fewer
+        columns).
 
     Notes
     -----
@@ -123,20 +164,23 @@ class Backward(_Sequential):
     """
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
-        self._check(evaluations.n_features)
+        least, most = self._range(evaluations.n_features)
         subset: Subset = tuple(range(evaluations.n_features))
         evaluations.step("start", None, subset)
-        path = [subset]
-        while len(subset) > (self.size or 1):
-            loss, column, smaller = best_removal(evaluations, subset)
+        path, last = [subset], np.inf
+        while len(subset) > least:
+            loss, column, smaller = best_removal(evaluations, subset, self.fixed)
             if self._reached(evaluations, evaluations.loss(subset)) and not self._reached(evaluations, loss):
                 return subset
-            subset = smaller
+            if self._is_too_small(last, loss):
+                break
+            subset, last = smaller, loss
             evaluations.step("remove", column, subset)
             path.append(subset)
-        if self.size is not None or self._reached(evaluations, evaluations.loss(subset)):
+        done = self._is_one_size() or self.tol is not None
+        if done or self._reached(evaluations, evaluations.loss(subset)):
             return subset
-        return self._best_of(evaluations, path)
+        return self._best_of(evaluations, [s for s in path if len(s) <= most])
 
 
 @dataclass(eq=False, repr=False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
 from maxmargin.base.interruption import all_or_nothing
@@ -33,6 +34,7 @@ from maxmargin.base.typing import (
 )
 from maxmargin.feature_selection.base import Selector, how_many
 from maxmargin.machines.linear import LinearSVC
+from maxmargin.machines.linear.base import SparseInput
 from maxmargin.problems.multiclass import BinaryTask, binary_tasks
 from maxmargin.tuning.folds import make_folds
 
@@ -42,7 +44,7 @@ NEGLIGIBLE = 1e-8  # weights below this share of the largest count as zero
 
 
 @dataclass(eq=False, repr=False)
-class SparseSVMSelector(Selector):
+class SparseSVMSelector(SparseInput, Selector):
     """Keep the columns to which a sparse linear SVM gives a weight, along a path of its penalty.
 
         min over w, b   sum_i L(y_i (<w, x_i> + b)) + lambda P(w)
@@ -118,10 +120,10 @@ class SparseSVMSelector(Selector):
         check_flags(self, "standardize")
         check_positive("sparsity", self.sparsity)
         check_positive("l0_alpha", self.l0_alpha)
-        raw = fitted_table(self, X, dtype=np.float64)
-        classes = read_classes(y, len(raw), self)
+        raw = fitted_table(self, X, dtype=np.float64, accept_sparse="csr")
+        classes = read_classes(y, raw.shape[0], self)
         labels = classes.labels[classes.codes]
-        scaled = self._scaler().fit_transform(raw)
+        scaled = self._scaler(raw).fit_transform(raw)
         self.lambdas_ = self._path(scaled, classes)
         models = [self._fit_one(value, scaled, labels) for value in self.lambdas_]
         self.n_iter_ = int(max(model.n_iter_.max() for model in models))
@@ -132,9 +134,9 @@ class SparseSVMSelector(Selector):
         self._store(nonzero, errors)
         return self
 
-    def _scaler(self) -> StandardScaler:
+    def _scaler(self, X: Any) -> StandardScaler:
         # the intercept is not penalised, so centring changes no weight, and it separates columns from it
-        return StandardScaler(with_std=self.standardize)
+        return StandardScaler(with_std=self.standardize, with_mean=not sp.issparse(X))
 
     def _fit_one(self, value: float, X: FloatArray, y: AnyArray) -> LinearSVC:
         model = LinearSVC(
@@ -171,7 +173,7 @@ class SparseSVMSelector(Selector):
         splits = make_folds(self.cv, LinearSVC(), X, y, random_state=None)
         wrong = np.empty((len(self.lambdas_), len(splits)))
         for f, (train, test) in enumerate(splits):
-            scaler = self._scaler().fit(X[train])
+            scaler = self._scaler(X).fit(X[train])
             for k, value in enumerate(self.lambdas_):
                 model = self._fit_one(value, scaler.transform(X[train]), y[train])
                 wrong[k, f] = np.mean(model.predict(scaler.transform(X[test])) != y[test])

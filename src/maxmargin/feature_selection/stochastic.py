@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from maxmargin.base.parameters import check_count, check_fraction, check_inner_fraction, check_positive
+from maxmargin.base.table_columns import column_mask
 from maxmargin.base.typing import BoolArray, FloatArray
 from maxmargin.feature_selection.criteria import Subset
 from maxmargin.feature_selection.evaluations import Evaluations
@@ -26,6 +29,7 @@ class SimulatedAnnealing(Search):
     T0, T1 : first temperature, and the one at which the search ends; T0 > T1 > 0.
     m : flips without improvement before cooling.
     cooling : factor v in (0, 1).
+    start : columns of the first subset (names, numbers or a mask); None draws them.
 
     Notes
     -----
@@ -45,10 +49,14 @@ class SimulatedAnnealing(Search):
     T1: float = 1e-3
     m: int = 10
     cooling: float = 0.9
+    start: Collection[Any] | None = None
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
         self._check()
-        inside = _random_subset(evaluations.n_features, rng)
+        if self.start is None:
+            inside = _random_subset(evaluations.n_features, rng)
+        else:
+            inside = _given_subset(self.start, evaluations.names)
         loss = evaluations.loss(_columns(inside))
         evaluations.step("start", None, _columns(inside))
         T = self.T0
@@ -91,6 +99,8 @@ class Genetic(Search):
     generations : number G of rounds.
     p_crossover : probability that a subset takes part in a crossover.
     p_mutation : probability that one random column of a subset is flipped.
+    start : the ``population`` subsets of the first generation, each as in `SimulatedAnnealing`; None draws
+        them.
 
     Notes
     -----
@@ -110,10 +120,11 @@ class Genetic(Search):
     generations: int = 50
     p_crossover: float = 0.7
     p_mutation: float = 0.3
+    start: Sequence[Collection[Any]] | None = None
 
     def run(self, evaluations: Evaluations, rng: np.random.RandomState) -> Subset:
         self._check()
-        subsets = np.array([_random_subset(evaluations.n_features, rng) for _ in range(self.population)])
+        subsets = self._first_generation(evaluations, rng)
         for generation in range(self.generations + 1):
             losses = np.array(evaluations.losses([_columns(inside) for inside in subsets]))
             leader = _columns(subsets[losses.argmin()])
@@ -123,11 +134,21 @@ class Genetic(Search):
         assert evaluations.best is not None
         return evaluations.best
 
+    def _first_generation(self, evaluations: Evaluations, rng: np.random.RandomState) -> BoolArray:
+        if self.start is None:
+            return np.array([_random_subset(evaluations.n_features, rng) for _ in range(self.population)])
+        if len(self.start) != self.population:
+            raise ValueError(
+                f"start has {len(self.start)} subsets for population={self.population}: give one per member."
+            )
+        return np.array([_given_subset(subset, evaluations.names) for subset in self.start])
+
     def _offspring(self, subsets: BoolArray, fitness: FloatArray, rng: np.random.RandomState) -> BoolArray:
         n, p = subsets.shape
         total = fitness.sum()
         chances = fitness / total if total > 0 else np.full(n, 1.0 / n)
-        children: BoolArray = subsets[rng.choice(n, size=n, p=chances)]
+        wheel = np.cumsum(chances) / chances.sum()
+        children: BoolArray = subsets[np.searchsorted(wheel, rng.random_sample(n), side="right")]
         mates = rng.permutation(np.flatnonzero(rng.random_sample(n) < self.p_crossover))
         for first, second in zip(mates[0::2], mates[1::2], strict=False):  # the last of an odd number is left
             if p > 1:
@@ -160,6 +181,17 @@ def _random_subset(n_features: int, rng: np.random.RandomState) -> BoolArray:
     inside: BoolArray = rng.random_sample(n_features) < 0.5
     if not inside.any():
         inside[rng.randint(n_features)] = True
+    return inside
+
+
+def _given_subset(columns: Collection[Any], names: list[str]) -> BoolArray:
+    given = list(columns)
+    inside = column_mask(given, names)
+    if not inside.any():
+        raise ValueError("start holds a subset without columns: name at least one.")
+    masked = all(isinstance(value, (bool, np.bool_)) for value in given)
+    if not masked and len(given) > inside.sum():
+        raise ValueError(f"start={given!r} names a column twice: a mask has True and False, not 1 and 0.")
     return inside
 
 

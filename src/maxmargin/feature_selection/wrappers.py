@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import LeaveOneOut
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_method_params
 
 from maxmargin.base.tables import Classes, read_classes
 from maxmargin.base.threads import run
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, FloatArray, FoldsLike, IntArray, Matrix, TableLike, TargetLike
 from maxmargin.feature_selection.column_svc import ColumnSVC, numbers_of
 from maxmargin.feature_selection.criteria import Criterion, Scorer, Subset
 from maxmargin.problems.solution import Ending, worst_ending
@@ -59,7 +60,7 @@ class CrossValidatedError(Criterion):
     """
 
     def __init__(
-        self, estimator: Any, cv: Any = 10, *, scoring: Any = None, n_jobs: int | None = None
+        self, estimator: BaseEstimator, cv: FoldsLike = 10, *, scoring: Any = None, n_jobs: int | None = None
     ) -> None:
         self.estimator = estimator
         self.cv = cv
@@ -70,16 +71,21 @@ class CrossValidatedError(Criterion):
     def maximize(self) -> bool:  # type: ignore[override]  # here the direction follows from `scoring`
         return self.scoring is not None
 
-    def prepare(self, X: Any, y: Any) -> Scorer:
-        splits = self._splits(X, y)
-        if self.scoring is None:
+    def prepare(
+        self, X: TableLike, y: TargetLike, *, groups: AnyArray | None = None, **fit_params: Any
+    ) -> Scorer:
+        """As in `Criterion`; ``groups`` make the folds, other parameters go to the fits."""
+        splits = self._splits(X, y, groups)
+        if self.scoring is None and not fit_params:
             fast = fold_errors(self.estimator, X, y, splits, n_jobs=self.n_jobs)
             if fast is not None:
                 return fast
-        return estimator_scorer(self.estimator, X, y, splits, scoring=self.scoring, n_jobs=self.n_jobs)
+        return EstimatorErrors(
+            self.estimator, X, y, splits, fit_params, scoring=self.scoring, n_jobs=self.n_jobs
+        )
 
-    def _splits(self, X: Any, y: Any) -> Splits:
-        return make_folds(self.cv, self.estimator, X, y, random_state=None)
+    def _splits(self, X: Any, y: Any, groups: Any) -> Splits:
+        return make_folds(self.cv, self.estimator, X, y, None, groups)
 
 
 class LeaveOneOutError(CrossValidatedError):
@@ -103,17 +109,23 @@ class LeaveOneOutError(CrossValidatedError):
 
     maximize = False
 
-    def __init__(self, estimator: Any, *, n_jobs: int | None = None) -> None:
+    def __init__(self, estimator: BaseEstimator, *, n_jobs: int | None = None) -> None:
         self.estimator = estimator
         self.n_jobs = n_jobs
 
     scoring = None
 
-    def prepare(self, X: Any, y: Any) -> Scorer:
-        fast = fold_errors(self.estimator, X, y, [], n_jobs=self.n_jobs, leave_one_out=True)
-        return super().prepare(X, y) if fast is None else fast
+    def prepare(
+        self, X: TableLike, y: TargetLike, *, groups: AnyArray | None = None, **fit_params: Any
+    ) -> Scorer:
+        if groups is not None:
+            raise ValueError("groups are for folds: LeaveOneOutError leaves single rows out.")
+        fast = None
+        if not fit_params:
+            fast = fold_errors(self.estimator, X, y, [], n_jobs=self.n_jobs, leave_one_out=True)
+        return super().prepare(X, y, **fit_params) if fast is None else fast
 
-    def _splits(self, X: Any, y: Any) -> Splits:
+    def _splits(self, X: Any, y: Any, groups: Any) -> Splits:
         return list(LeaveOneOut().split(X))
 
 
@@ -122,6 +134,7 @@ class FoldErrors:
 
     def __init__(self, model: ColumnSVC, folds: SubsetFolds, classes: Classes, n_threads: int) -> None:
         self._model, self._folds, self._classes, self._n_threads = model, folds, classes, n_threads
+        self.folds: dict[Subset, FloatArray] = {}
         self._held_out = np.zeros((len(folds.problems.splits), len(classes.codes)), dtype=np.int64)
         for f, (_, test) in enumerate(folds.problems.splits):
             self._held_out[f, test] = 1
@@ -140,11 +153,19 @@ class FoldErrors:
         predicted = self._model.predict(by_row, len(self._classes.labels))
         right = predicted.reshape(n_folds, n) == merged.take(self._classes.codes)
         held_out = merged.sums(self._held_out)
-        return mean_error((right * held_out).sum(axis=1) / held_out.sum(axis=1)), ending
+        accuracies = (right * held_out).sum(axis=1) / held_out.sum(axis=1)
+        self.folds[subset] = 1.0 - accuracies
+        return mean_error(accuracies), ending
 
 
 def fold_errors(
-    estimator: Any, X: Any, y: Any, splits: Splits, *, n_jobs: int | None = None, leave_one_out: bool = False
+    estimator: Any,
+    X: Matrix,
+    y: TargetLike,
+    splits: Splits,
+    *,
+    n_jobs: int | None = None,
+    leave_one_out: bool = False,
 ) -> FoldErrors | None:
     """Errors from shared matrices where that is possible: our SVC, numbers, all classes in every fold."""
     model, values = ColumnSVC.of(estimator), numbers_of(X)
@@ -183,31 +204,52 @@ def mean_error(accuracies: FloatArray) -> float:
     return float(1.0 - np.mean(accuracies))
 
 
-def estimator_scorer(
-    estimator: Any, X: Any, y: Any, splits: Splits, *, scoring: Any = None, n_jobs: int | None = None
-) -> Scorer:
-    """The function from subsets to mean errors (or scores) of any estimator over the folds."""
-    y = np.asarray(y)
-    scorer = None if scoring is None else check_scoring(estimator, scoring)
-    parallel = Parallel(n_jobs=n_jobs)
+class EstimatorErrors:
+    """Mean errors (or scores) of any estimator over the folds; calling it with subsets gives one for each."""
 
-    def score(subsets: Sequence[Subset]) -> FloatArray:
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        X: TableLike,
+        y: TargetLike | None,
+        splits: Splits,
+        fit_params: dict[str, Any],
+        *,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self._estimator, self._X = estimator, X
+        self._y = None if y is None else np.asarray(y)
+        self._splits = splits
+        self._params = [_check_method_params(X, fit_params, indices=train) for train, _ in splits]
+        self._scorer = None if scoring is None else check_scoring(estimator, scoring)
+        self._parallel = Parallel(n_jobs=n_jobs)
+        self.folds: dict[Subset, FloatArray] = {}
+
+    def __call__(self, subsets: Sequence[Subset]) -> FloatArray:
         tasks = [
-            delayed(_fold_value)(estimator, _safe_indexing(X, list(subset), axis=1), y, train, test, scorer)
-            for subset in subsets
-            for train, test in splits
+            delayed(_fold_value)(self._estimator, columns, self._y, fold, params, self._scorer)
+            for columns in (_safe_indexing(self._X, list(subset), axis=1) for subset in subsets)
+            for fold, params in zip(self._splits, self._params, strict=True)
         ]
-        folds = np.array(parallel(tasks), dtype=float).reshape(len(subsets), len(splits))
-        by_accuracy = scorer is None and is_classifier(estimator)
-        return np.array([mean_error(values) if by_accuracy else values.mean() for values in folds])
+        folds = np.array(self._parallel(tasks), dtype=float).reshape(len(subsets), len(self._splits))
+        if self._scorer is not None or not is_classifier(self._estimator):
+            self.folds.update(zip(subsets, folds, strict=True))
+            return folds.mean(axis=1)
+        self.folds.update(zip(subsets, 1.0 - folds, strict=True))
+        return np.array([mean_error(values) for values in folds])
 
-    return score
 
-
-def _fold_value(estimator: Any, X: Any, y: Any, train: IntArray, test: IntArray, scorer: Any) -> float:
+def _fold_value(
+    estimator: Any, X: Any, y: Any, fold: tuple[IntArray, IntArray], params: dict[str, Any], scorer: Any
+) -> float:
     """The scorer's value of one fold, else a classifier's accuracy or a regressor's mean squared error."""
-    model = clone(estimator).fit(_safe_indexing(X, train), y[train])
+    train, test = fold
     held_out = _safe_indexing(X, test)
+    if y is None:
+        model = clone(estimator).fit(_safe_indexing(X, train), **params)
+        return float(scorer(model, held_out))
+    model = clone(estimator).fit(_safe_indexing(X, train), y[train], **params)
     if scorer is not None:
         return float(scorer(model, held_out, y[test]))
     predicted = model.predict(held_out)

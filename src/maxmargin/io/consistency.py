@@ -7,7 +7,7 @@ and the like are free: they are the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.parameters import check_choice, check_not_negative
+from maxmargin.base.table_columns import column_mask, feature_names
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import AnyArray
 from maxmargin.io.prepared_rows import (
@@ -46,6 +47,9 @@ def check_parts(name: str, made: Any) -> None:
                 output[0] == "transform" and output[1] in ("default", "pandas", "polars"),
                 "the kind of output",
             )
+    # hasattr: parts without parameters, such as _SigmoidCalibration, have nothing to validate
+    if name.startswith("sklearn/") and hasattr(made, "_parameter_constraints"):
+        made._validate_params()  # scikit-learn does so in fit only
     if hasattr(made, "check_parameters"):
         made.check_parameters()
     with np.errstate(all="ignore"):
@@ -86,7 +90,7 @@ def _svm(model: Any) -> None:
     if hasattr(model, "classes_"):
         _svm_classes(model)
     else:
-        sides = len(model.dual_coef_), len(model.intercept_), model.n_support_.tolist()
+        sides = len(model.dense_dual_coef), len(model.intercept_), model.n_support_.tolist()
         agree(sides == (1, 1, [len(support)]), "coefficients")
     if hasattr(model, "machines_"):
         _check_problems(model, int(n_rows))
@@ -95,7 +99,7 @@ def _svm(model: Any) -> None:
 def _svm_classes(model: Any) -> None:
     k, counts, calibrated = len(model.classes_), model.n_support_, _hidden(model, ".calibrated")
     rows = k - 1 if k > 2 and model.multiclass == "ovo" else _n_machines(model)
-    sides = len(model.dual_coef_), len(model.intercept_), len(counts)
+    sides = len(model.dense_dual_coef), len(model.intercept_), len(counts)
     agree(sides == (rows, _n_machines(model), k), "coefficients and classes")
     agree(counts.min() >= 0 and counts.sum() == len(model.support_), "support vectors and classes")
     if hasattr(model, "class_codes_"):
@@ -125,8 +129,8 @@ def _check_problems(model: Any, n_rows: int) -> None:
 def _spread(model: Any) -> list[AnyArray]:
     """Coefficients of each binary problem; those of pairs of classes are stored in LIBSVM's layout."""
     if not hasattr(model, "classes_") or len(model.classes_) == 2 or model.multiclass != "ovo":
-        return list(model.dual_coef_)
-    owners, compact = np.repeat(np.arange(len(model.classes_)), model.n_support_), model.dual_coef_
+        return list(model.dense_dual_coef)
+    owners, compact = np.repeat(np.arange(len(model.classes_)), model.n_support_), model.dense_dual_coef
     return [
         np.where(owners == i, compact[j - 1], np.where(owners == j, compact[i], 0.0))
         for i, j in combinations(range(len(model.classes_)), 2)
@@ -154,10 +158,12 @@ def _perceptron(model: Any) -> None:
 
 
 def _kernel_ridge(model: Any) -> None:
-    points, path = _hidden(model, ".points"), model.path_
+    points, paths = _hidden(model, ".points"), getattr(model, "paths_", None) or [model.path_]
     agree(len(points) == len(model.dual_coef_), "coefficients and rows")
-    chosen = path.coef[path.alphas == model.alpha_]
-    agree(len(chosen) and np.array_equal(chosen[0], model.dual_coef_), "coefficients and path")
+    targets = zip(paths, np.atleast_1d(model.alpha_), np.atleast_2d(model.dual_coef_.T), strict=True)
+    for path, alpha, coef in targets:
+        chosen = path.coef[path.alphas == alpha]
+        agree(len(chosen) and np.array_equal(chosen[0], coef), "coefficients and path")
     check_points(model.kernel_, points, Columns.of(model))
 
 
@@ -230,6 +236,8 @@ def _online(model: Any) -> None:
 
 def _fisher(model: Any) -> None:
     agree(len(model.cut_points_) == len(model.classes_) - 1, "cut points and classes")
+    shares = getattr(model, "priors_", None)
+    agree(model.priors is None or (shares is not None and bool(np.min(shares) > 0)), "priors")
 
 
 # -- scorecards ----------------------------------------------------------------------------------------------
@@ -248,6 +256,9 @@ def _binning(model: Any) -> None:
     columns = Columns.of(model)
     agree(columns.n == len(model.bins_) == len(model.counts_), "bins and columns")
     agree(not columns.names or [bins.name for bins in model.bins_] == columns.names, "bins and columns")
+    chosen = model.categorical_features
+    agree(isinstance(chosen, Collection), "the columns of categories")
+    column_mask(chosen, feature_names(model))  # an error where it names columns that are not there
     agree(model.event_ in model.classes_ and len(model.totals_) == 2, "the event")
     for j, (bins, counts) in enumerate(zip(model.bins_, model.counts_, strict=True)):
         agree(np.shape(counts) == (2, bins.n_bins) and counts.min() >= 0, "bins and counts")
@@ -295,7 +306,8 @@ def _tuned(result: Any) -> None:
 def _grid_search(model: Any) -> None:
     best = getattr(model, "best_estimator_", None)
     agree(
-        0 <= model.best_index_ < len(model.result_.params) and best is model.result_.best_estimator,
+        0 <= getattr(model, "best_index_", 0) < len(model.result_.params)
+        and best is model.result_.best_estimator,
         "best cell",
     )
     if best is not None:
@@ -325,6 +337,10 @@ def _pipeline(model: Any) -> None:
 
 def _column_transformer(model: Any) -> None:
     indices, columns = _hidden(model, ".transformer_to_input_indices"), Columns.of(model)
+    made = _hidden(model, ".transformers_feature_names_out")
+    if made is not None:
+        words = isinstance(made, np.ndarray) and all(isinstance(name, str) for name in made)
+        agree(words and len(set(made)) == len(made), "the names of the columns that are made")
     for name, step, chosen in model.transformers_:
         mine = _positions(chosen, columns)
         agree(list(indices.get(name, ())) == mine, "the columns of a step")
@@ -428,6 +444,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "Scorecard": _scorecard,
     "TuneResult": _tuned,
     "GridSearch": _grid_search,
+    "RandomSearch": _grid_search,
     "sklearn/Pipeline": _pipeline,
     "sklearn/ColumnTransformer": _column_transformer,
     "sklearn/SimpleImputer": _imputer,

@@ -35,7 +35,17 @@ _CHUNK = 1 << 20
 
 
 class ModelFileError(ValueError):
-    """A file is not a model file, was damaged or changed, or does not hold a model that passes all checks."""
+    """A file is not a model file, was damaged or changed, or does not hold a model that passes all checks.
+
+    >>> import maxmargin as mm
+    >>> from tempfile import NamedTemporaryFile
+    >>> with NamedTemporaryFile() as file:
+    ...     try:
+    ...         mm.load(file.name)
+    ...     except ModelFileError:
+    ...         print("refused")
+    refused
+    """
 
 
 class NotStorableError(TypeError):

@@ -9,7 +9,7 @@ hold any value that a file can hold. ``+group`` stands for the fields of a group
     .field                                    the attribute _field
     a|b                                       one kind or the other
     Certificate*                              a list or tuple of them
-    none flag whole float text dict random value       single values; float~ may be NaN or infinite
+    none flag whole float text dict dtype random value      single values; float~ may be NaN or infinite
     real[n,p] int[n] bool[n] number[n]        arrays: sides of one name are equal within an object
     int[n]<k                                  whole numbers from 0 to k - 1
     =p                                        a whole number that is the side p
@@ -85,20 +85,25 @@ OneClassSVM SVDD: +svm; solution_? Solution; offset_ real[m]
 
 [maxmargin.solvers.primal.separation]
 Separation: kind text; direction real[q]|real[k,q]; columns bool[p]; is_limit flag
+[maxmargin.machines.linear.squares_summary]
+SquaresMoments: scatter real[p,p]; means real[p]; residual_sum float; total_sum float; weight float
 [maxmargin.machines.linear]
 +linear: +columns; certificate_? Certificate; certificates_? Certificate*; solutions_? Solution*; solution_?
   Solution
 +planes: +linear; +classes; coef_ real[m,p]; intercept_ real[m]; n_iter_ whole|int[i]
-+plane: +linear; coef_ real[p]; intercept_ float; n_iter_? whole
++plane: +linear; coef_ real[p]|real[t,p]; intercept_ float|real[t]; n_iter_? whole
 LogisticRegression: +planes; separation_ Separation|none; .information? real[j,j]|none; .null_log_likelihood?
   float~; .n_observations? float; .history? value; history_? table; dropped_? text*; .dropped? bool[p]
 LinearSVC: +planes
 LinearSVR: +plane
-LeastSquares: +plane; rank_? whole; history_? table; trace_? table
-Ridge: +plane; trace_? table; path_? RidgePath|none; alpha_? float; history_? table
+LeastSquares: +plane; .moments? SquaresMoments|none; solver_? text; rank_? whole; history_?
+  table; trace_? table
+Ridge: +plane; solver_? text; trace_? table; path_? RidgePath|none; paths_? RidgePath*;
+  alpha_? float|real[t]; history_?
+  table
 FisherDiscriminant: +columns; certificate_? Certificate; +classes; xbar_ real[p]; eigenvalues_ real[q]; axes_
   real[p,q]; explained_ratio_ real[q]; centroids_ real[k,q]; cut_points_ real[c]; .n_features_out =q;
-  shrinkage_? float
+  priors_? real[k]; shrinkage_? float
 
 [maxmargin.machines.online]
 +online: +planes; .states OnlineState*; .rows value; .last_mistakes int[m]; .scales real[m]; .logs? table*;
@@ -115,8 +120,8 @@ KernelPerceptron: +columns; +classes; kernel_ Kernel; .points Points; dual_coef_
   intercept_ real[m]; .past PerceptronPast; .last_mistakes? value; n_errors_? number~[m]; certificates_?
   Certificate*; certificate_? Certificate; .history value; n_mistakes_ int[m]; n_iter_ whole; converged_?
   flag; stopped_? text; trace_? table
-KernelRidge: +columns; kernel_ Kernel; .points Points; dual_coef_ real[n]; path_ RidgePath; alpha_ float;
-  certificate_? Certificate; certificates_? Certificate*
+KernelRidge: +columns; kernel_ Kernel; .points Points; dual_coef_ real[n]|real[n,t]; path_? RidgePath; paths_?
+  RidgePath*; alpha_ float|real[t];  certificate_? Certificate; certificates_? Certificate*
 
 [maxmargin.machines.large.approximation]
 Approximation: map MapError; exact_gap float~; exact_gap_error float~; relative float~
@@ -137,8 +142,8 @@ CellSVC: +columns; +classes; kernel_ Kernel; centres_ real[c,p]; sizes_ int[c]; 
 [maxmargin.tuning]
 TuneResult: table table; folds real~[c,f]; params dict*; measure text; path text; seconds float;
   best_estimator value; interrupted flag; notes text*
-GridSearch: +columns; result_ TuneResult; best_index_ whole; best_params_ dict; cv_results_ dict; best_score_
-  float~; n_splits_ whole; best_estimator_? value
+GridSearch RandomSearch: +columns; result_ TuneResult; best_index_? whole; best_params_? dict; cv_results_
+  dict; best_score_? float~; n_splits_ whole; multimetric_ flag; refit_time_? float; best_estimator_? value
 
 [maxmargin.discretize]
 MDLDiscretizer: +columns; cuts_ value; n_bins_ int[p]
@@ -148,7 +153,7 @@ CategoryBins: name text; specials value; groups value
 [maxmargin.scorecards]
 Binning: +columns; bins_ Bins*; counts_ real[a,b]*|value; classes_ label[2]; event_ value; totals_ float*
 WOEEncoder: +columns; binning_ Binning
-IVSelector: +columns; binning_ Binning; iv_ real[p]; table_ table
+IVSelector: min_iv float~; max_iv float~; +columns; binning_ Binning; iv_ real[p]; table_ table
 Scorecard: +columns; encoder_ WOEEncoder; binning_ Binning; classes_ label[2]; dropped_ table; .used whole*;
   variables_ text*; estimator_ value; certificate_ Certificate|none; coef_ real[u]; intercept_ float; factor_
   float; offset_ float; .contributions value; .bin_points value; base_points_ float; points_ table; notes_
@@ -159,10 +164,13 @@ CFSMerit Custom Mahalanobis Bhattacharyya Divergence CrossValidatedError LeaveOn
 Exhaustive BranchAndBound Forward Backward Floating BestFirst Genetic SimulatedAnnealing:
 +selector: +columns; support_ bool[p]; history_ table; ranking_? int[p]
 FisherScore InformationGain SymmetricalUncertainty: +selector; scores_ real~[p]
-Relief ReliefF: +selector; scores_ real~[p]; instances_? int[i]
-RFE: +selector; n_features_ whole; .errors? value; errors_? value
+Relief ReliefF SURF MultiSURF: +selector; scores_ real~[p]; instances_? int[i]
+TuRF: +selector; scores_ real~[p]
+RFE RFECV: +selector; n_features_ whole; estimator_ value; cv_results_? dict; errors_? value; .on_threads flag
 SparseSVMSelector: +selector; lambdas_ real[l]; n_iter_ whole; coef_path_ real[l,j]; lambda_ float; coef_
   real[m,p]
+SequentialFeatureSelector: +selector; interrupted_ flag; seconds_ float; score_ float~; n_evaluations_ whole;
+  path_ table; n_features_to_select_ whole
 SFS SBS SubsetSelector: +selector; interrupted_ flag; seconds_ float; score_ float~; n_evaluations_ whole;
   path_ table
 
@@ -176,7 +184,7 @@ sklearn/Pipeline:
 sklearn/make_column_selector:
 sklearn/ColumnTransformer: +columns; transformers_ value; .columns value; .transformer_to_input_indices dict;
   .remainder value; sparse_output_ flag; output_indices_ dict; .n_features? whole;
-  .name_to_fitted_passthrough? dict; .transformers_feature_names_out? dict
+  .name_to_fitted_passthrough? dict; .transformers_feature_names_out? value
 [sklearn.preprocessing]
 sklearn/StandardScaler: +columns; mean_ real[p]|none; var_ real[p]|none; scale_ real[p]|none; n_samples_seen_
   whole|float|int[p]|real[p]
@@ -185,14 +193,15 @@ sklearn/MinMaxScaler: +columns; scale_ real[p]; min_ real[p]; data_min_ real[p];
 sklearn/MaxAbsScaler: +columns; scale_ real[p]; max_abs_ real[p]; n_samples_seen_ whole
 sklearn/RobustScaler: +columns; center_ real[p]|none; scale_ real[p]|none
 sklearn/FunctionTransformer: func none; inverse_func none; +columns
-sklearn/OneHotEncoder: +columns; categories_ value; drop_idx_ value; .drop_idx_after_grouping value;
-  .n_features_outs whole*; .infrequent_enabled flag; .infrequent_indices? value;
-  .default_to_infrequent_mappings? value
-sklearn/OrdinalEncoder: +columns; categories_ value; .infrequent_enabled flag; .missing_indices dict
+sklearn/OneHotEncoder: dtype dtype; +columns; categories_ value; drop_idx_ value;
+  .drop_idx_after_grouping value; .n_features_outs whole*; .infrequent_enabled flag;
+  .infrequent_indices? value; .default_to_infrequent_mappings? value
+sklearn/OrdinalEncoder: dtype dtype; +columns; categories_ value; .infrequent_enabled flag;
+  .missing_indices dict
 [sklearn.feature_extraction.text]
-sklearn/TfidfVectorizer: tokenizer none; preprocessor none; analyzer text; vocabulary none; stop_words none;
-  token_pattern text; vocabulary_ dict; fixed_vocabulary_ flag; .tfidf sklearn/TfidfTransformer;
-  .stop_words_id? whole
+sklearn/TfidfVectorizer: dtype dtype; tokenizer none; preprocessor none; analyzer text; vocabulary none;
+  stop_words none; token_pattern text; vocabulary_ dict; fixed_vocabulary_ flag;
+  .tfidf sklearn/TfidfTransformer; .stop_words_id? whole
 sklearn/TfidfTransformer: +columns; idf_ real[p]
 [sklearn.impute]
 sklearn/SimpleImputer: +columns; statistics_ number~[p]|value; indicator_ none; .fit_dtype value; .fill_dtype

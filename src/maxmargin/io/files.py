@@ -48,7 +48,9 @@ _ABOUT: dict[str, Any] = {
 _TOLD = ("model", "feature_names", "n_features", "classes")  # what the header says and the model must confirm
 
 
-def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> Path:
+def save(
+    model: BaseEstimator, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None
+) -> Path:
     """Write a model to a file that `load` opens without running code.
 
     Every estimator of maxmargin, pipelines and searches of them with the usual steps of scikit-learn, and
@@ -93,7 +95,18 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model in a file written by `save`. No code of the file runs; refusals are `ModelFileError`."""
+    """The model in a file written by `save`. No code of the file runs; refusals are `ModelFileError`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = mm.save(mm.SVC(C=10.0).fit([[0.0], [1.0]], [0, 1]), Path(folder) / "model.mm")
+    ...     mm.load(path).predict([[0.9]]).tolist()
+    [1]
+    """
     header, arrays = read_container(path)
     try:
         said = _checked_about(header["about"])
@@ -113,6 +126,14 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Length and checksum of the file are checked as in `load`, but the model is not made. Text in the file may
     hold control characters: show it with `printable`.
+
+    >>> import maxmargin as mm
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = mm.save(mm.SVC().fit([[0.0], [1.0]], ["no", "yes"]), f"{folder}/model.mm")
+    ...     said = mm.io.about(path)
+    >>> said["model"]
+    ['SVC']
     """
     header, _ = read_container(path, arrays=False)
     try:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.base.whole_files import whole_file
@@ -47,7 +48,7 @@ _LARGEST_COUNT = (1 << 31) - 1  # LIBSVM's whole numbers have 32 bits
 # -- writing -------------------------------------------------------------------------------------------------
 
 
-def write_libsvm(model: Any, path: str | os.PathLike[str], *, labels: Any = None) -> Path:
+def write_libsvm(model: BaseEstimator, path: str | os.PathLike[str], *, labels: Any = None) -> Path:
     """Write a fitted model as a LIBSVM model file.
 
     For `SVC`, `NuSVC`, `OneClassSVM`, `SVR` and `NuSVR` with the kernels linear, polynomial, RBF, sigmoid
@@ -73,13 +74,13 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, labels: Any = None
     True
     """
     name = _type_name(model)
-    factor, header = _kernel_lines(model.kernel_)
+    factor, header = libsvm_kernel(model.kernel_)
     lines = [f"svm_type {name}", *header]
     classifier = name in ("c_svc", "nu_svc")
     n_classes = len(model.classes_) if classifier else 2
     # LIBSVM's model of a pair is positive on the first class; ours of two classes on the second
     sign = -1.0 if classifier and n_classes == 2 else 1.0
-    coefficients = sign * factor * np.atleast_2d(model.dual_coef_)
+    coefficients = sign * factor * model.dense_dual_coef
     lines += [f"nr_class {n_classes}", f"total_sv {coefficients.shape[1]}"]
     lines.append("rho " + " ".join(_digits(-sign * value) for value in model.intercept_))
     if classifier:
@@ -110,10 +111,10 @@ def _type_name(model: Any) -> str:
     return name
 
 
-def _kernel_lines(kernel: Kernel) -> tuple[float, list[str]]:
+def libsvm_kernel(kernel: Kernel) -> tuple[float, list[str]]:
     """A factor on all coefficients, and the lines of the header that describe the kernel."""
     if isinstance(kernel, Scaled):
-        factor, lines = _kernel_lines(kernel.kernel)
+        factor, lines = libsvm_kernel(kernel.kernel)
         return factor * float(kernel.scale), lines
     if getattr(kernel, "features", None) is not None:
         raise ValueError(f"LIBSVM's kernels use all columns, and this one chooses some: {kernel!r}.")
@@ -237,6 +238,14 @@ def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) 
     path : model file written by LIBSVM, `write_libsvm` or another program.
     n_features : number of columns (of training rows, for a precomputed kernel); the largest index in the file
         by default, as the format does not say it.
+
+    >>> import maxmargin as mm
+    >>> from tempfile import TemporaryDirectory
+    >>> model = mm.SVC(C=1, gamma=0.5).fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> with TemporaryDirectory() as folder:
+    ...     again = mm.io.read_libsvm(mm.io.write_libsvm(model, f"{folder}/svm.model"))
+    >>> again.predict([[0.5], [3.5]])
+    array([0, 1])
     """
     header, body = _split(Path(path))
     name = header.words("svm_type")[0]
@@ -265,7 +274,7 @@ def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) 
     else:
         model.n_support_ = np.array([len(body)], dtype=np.int32)
         model.offset_ = -intercepts
-    model.dual_coef_, model.intercept_ = coefficients, intercepts
+    vars(model)["dual_coef_"], model.intercept_ = coefficients, intercepts
     _set_rows(model, kernel, vectors, n_features, header)
     return model
 
@@ -377,7 +386,9 @@ def _set_rows(model: Any, kernel: Kernel, vectors: Any, n_features: int | None, 
         model.n_features_in_ = _checked_width(n_features, int(index.max()) + 1)
         model.support_ = index.astype(np.int32)
         model.support_vectors_ = np.empty((0, 0))
-        model.support_points_ = IndexedPoints(np.zeros((len(index), 1)), index)
+        # kernel values among training rows are not in the file, and no prediction needs them: one zero
+        unknown: FloatArray = np.broadcast_to(0.0, (len(index), model.n_features_in_))
+        model.support_points_ = IndexedPoints(unknown, index)
         return
     model.n_features_in_ = _checked_width(n_features, vectors.shape[1] - 1)
     columns = sp.csr_array(vectors[:, 1:])

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from maxmargin.base.typing import FloatArray
 from maxmargin.kernels import (
+    Linear,
     Normalized,
     Periodic,
     Precomputed,
@@ -56,7 +58,7 @@ class Columns(NamedTuple):
     names: list[str]
 
     @classmethod
-    def of(cls, model: Any) -> Columns:
+    def of(cls, model: BaseEstimator) -> Columns:
         return cls(getattr(model, "n_features_in_", None), list(getattr(model, "feature_names_in_", ())))
 
     def chosen(self, features: Any) -> list[int]:
@@ -171,7 +173,8 @@ def _check_vector_kernel(kernel: Any, points: VectorPoints, columns: Columns) ->
     if hasattr(kernel, "number_gamma"):
         kernel.number_gamma()  # an error where it still depends on the data
     shifted = kernel.centred and not sp.issparse(points.X)
-    agree((points.shift is not None) == shifted, "the shift of prepared rows")
+    may_differ = isinstance(kernel, Linear) and not sp.issparse(points.X)  # see `about_their_mean`
+    agree(may_differ or (points.shift is not None) == shifted, "the shift of prepared rows")
     seen = columns.n if kernel.features is None else len(columns.chosen(kernel.features))
     twice = isinstance(kernel, Periodic) and kernel.form == "product"
     agree(seen is not None and points.X.shape[1] == seen * (1 + twice), "the columns of prepared rows")

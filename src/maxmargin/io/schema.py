@@ -64,6 +64,7 @@ _SIMPLE: dict[str, Callable[[Any], bool]] = {
     "float": _is_number,
     "text": lambda value: isinstance(value, str),
     "dict": lambda value: isinstance(value, dict),
+    "dtype": lambda value: isinstance(value, (type, np.dtype)),
     "random": lambda value: isinstance(value, np.random.RandomState),
     "table": lambda value: isinstance(value, pd.DataFrame),
     "label": _are_labels,
@@ -197,7 +198,7 @@ class Entry:
             require(
                 known, f"this version of maxmargin knows no field {name!r} of {self.name}: use a newer one."
             )
-        fitted = any(name in self.attributes for name in given)
+        fitted = any(name in self.attributes and name not in _CONFIGURATION for name in given)
         sides: dict[str, int] = {}
         for name, field in {**self.fields, **_CONFIGURATION}.items():
             if name in given:

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, TableLike
 from maxmargin.kernels.base import Kernel, validated_columns
-from maxmargin.kernels.points import CombinedPoints, WeightedPoints
+from maxmargin.kernels.points import CombinedPoints, Points, WeightedPoints
 from maxmargin.kernels.vector_base import check_degree, integer_power, number, values_of
 from maxmargin.kernels.vectors import Constant
 
@@ -77,11 +77,16 @@ class _Pair(Kernel):
 
     @staticmethod
     def combine(first: FloatArray, second: FloatArray) -> None:
-        raise NotImplementedError  # Sum and Product say how
+        raise NotImplementedError  # Sum and Product implement it
 
 
 class Sum(_Pair):
-    """K1 + K2."""
+    """K1 + K2.
+
+    >>> from maxmargin.kernels import Constant, Linear
+    >>> (Linear() + Constant(2.0))([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[13.0]]
+    """
 
     precedence = 1
 
@@ -94,7 +99,12 @@ class Sum(_Pair):
 
 
 class Product(_Pair):
-    """K1 * K2, element by element (Schur's theorem makes it a kernel)."""
+    """K1 * K2, element by element (Schur's theorem makes it a kernel).
+
+    >>> from maxmargin.kernels import Constant, Linear
+    >>> (Linear() * Linear())([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[121.0]]
+    """
 
     precedence = 2
 
@@ -143,7 +153,12 @@ class _Wrapper(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Scaled(_Wrapper):
-    """scale * K for a number scale > 0."""
+    """scale * K for a number scale > 0.
+
+    >>> from maxmargin.kernels import Linear
+    >>> (2.0 * Linear())([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[22.0]]
+    """
 
     scale: float
     kernel: Kernel
@@ -162,7 +177,12 @@ class Scaled(_Wrapper):
 
 @dataclass(frozen=True, repr=False)
 class Power(_Wrapper):
-    """K ** degree for a whole number degree >= 1."""
+    """K ** degree for a whole number degree >= 1.
+
+    >>> from maxmargin.kernels import Linear
+    >>> ((Linear() + 1.0) ** 2)([[1.0, 2.0]], [[3.0, 4.0]]).tolist()  # Polynomial(2, 1, 1)
+    [[144.0]]
+    """
 
     kernel: Kernel
     degree: int
@@ -181,7 +201,12 @@ class Power(_Wrapper):
 
 @dataclass(frozen=True, repr=False)
 class Exp(_Wrapper):
-    """exp(K)."""
+    """exp(K).
+
+    >>> from maxmargin.kernels import Exp, Linear
+    >>> Exp(Linear())([[1.0]], [[0.0], [1.0]]).round(4).tolist()
+    [[1.0, 2.7183]]
+    """
 
     kernel: Kernel
 
@@ -214,14 +239,19 @@ class _Weighted(_Wrapper):
 
 @dataclass(frozen=True, repr=False)
 class Normalized(_Weighted):
-    """K(x, z) / sqrt(K(x, x) K(z, z)). A row with K(x, x) = 0 has the value 0 with every other row."""
+    """K(x, z) / sqrt(K(x, x) K(z, z)). A row with K(x, x) = 0 has the value 0 with every other row.
+
+    >>> from maxmargin.kernels import Linear, Normalized
+    >>> Normalized(Linear())([[1.0, 0.0]], [[3.0, 4.0]]).round(4).tolist()  # the cosine of the angle
+    [[0.6]]
+    """
 
     kernel: Kernel
 
     def __post_init__(self) -> None:
         _check_kernels("Normalized", self.kernel)
 
-    def prepare(self, X: Any, like: Any = None) -> WeightedPoints:
+    def prepare(self, X: TableLike, like: Any = None) -> WeightedPoints:
         inner = self.kernel.prepare(X, None if like is None else like.inner)
         squares = self.kernel.diagonal(inner)
         if squares.min(initial=0.0) < 0:
@@ -236,7 +266,12 @@ class Normalized(_Weighted):
 
 @dataclass(frozen=True, repr=False)
 class Modulated(_Weighted):
-    """f(x) K(x, z) f(z), for a function from rows of shape (n, n_features) to numbers of shape (n,)."""
+    """f(x) K(x, z) f(z), for a function from rows of shape (n, n_features) to numbers of shape (n,).
+
+    >>> from maxmargin.kernels import Linear, Modulated
+    >>> Modulated(lambda rows: rows[:, 0], Linear())([[1.0, 2.0]], [[3.0, 4.0]]).tolist()  # 1 * 11 * 3
+    [[33.0]]
+    """
 
     f: Callable[[Any], Any]
     kernel: Kernel
@@ -244,14 +279,19 @@ class Modulated(_Weighted):
     def __post_init__(self) -> None:
         _check_kernels("Modulated", self.kernel)
 
-    def prepare(self, X: Any, like: Any = None) -> WeightedPoints:
+    def prepare(self, X: TableLike, like: Any = None) -> WeightedPoints:
         inner = self.kernel.prepare(X, None if like is None else like.inner)
         return WeightedPoints(inner, values_of(self.f, validated_columns(X, None)).astype(inner.dtype))
 
 
 @dataclass(frozen=True, repr=False)
 class Mapped(_Wrapper):
-    """K(h(x), h(z)), for a function from rows of shape (n, n_features) to rows of shape (n, any)."""
+    """K(h(x), h(z)), for a function from rows of shape (n, n_features) to rows of shape (n, any).
+
+    >>> from maxmargin.kernels import Linear, Mapped
+    >>> Mapped(lambda rows: rows**2, Linear())([[1.0, 2.0]], [[3.0, 4.0]]).tolist()  # 1*9 + 4*16
+    [[73.0]]
+    """
 
     h: Callable[[Any], Any]
     kernel: Kernel
@@ -264,14 +304,14 @@ class Mapped(_Wrapper):
         mapped = self.h(rows)
         if len(mapped) != rows.shape[0]:
             raise ValueError(
-                f"Mapped: h must keep the number of rows: got {rows.shape[0]}, gave {len(mapped)}."
+                f"Mapped: h must return one row for each row: got {rows.shape[0]}, gave {len(mapped)}."
             )
         return mapped
 
-    def bind(self, X: Any) -> Self:
+    def bind(self, X: TableLike) -> Self:
         return self._copy(kernel=self.kernel.bind(self._map(X)))
 
-    def prepare(self, X: Any, like: Any = None) -> Any:
+    def prepare(self, X: TableLike, like: Points | None = None) -> Any:
         return self.kernel.prepare(self._map(X), like)
 
     def view_key(self) -> Any:

@@ -1,4 +1,4 @@
-"""The Kernel interface: immutable, printable as written, composed with + * ** and exp()."""
+"""The Kernel interface: immutable objects that print as written, composed with +, *, ** and exp()."""
 
 from __future__ import annotations
 
@@ -12,31 +12,36 @@ from sklearn.utils import _safe_indexing
 
 from maxmargin.base.tables import checked_table
 from maxmargin.base.threads import effective_threads
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import ColumnsLike, FloatArray, IntArray, TableLike
 from maxmargin.compute.kernel_values.tiles import fill_by_tiles, fill_expensive
-from maxmargin.kernels.points import work_order
+from maxmargin.kernels.points import Points, work_order
 
 
 class Kernel(ABC):
-    """A function K(x, z) of two rows that is, or is meant to be, positive semidefinite.
+    """A function K(x, z) of two rows, positive semidefinite or intended to be.
 
-    ``kernel(X, Z)`` gives the matrix of values and ``kernel.diag(X)`` its diagonal. A machine asks for
-    `bind` (data-dependent parameters become numbers), `prepare` (rows become Points) and `gram` (Points to
-    values). Subclasses are frozen dataclasses whose fields are the parameters.
+    ``kernel(X, Z)`` gives the matrix of values and ``kernel.diag(X)`` its diagonal. Machines call `bind` (to
+    replace data-dependent parameters by numbers), `prepare` (to turn rows into Points) and `gram` (to compute
+    the values between Points). Subclasses are frozen dataclasses whose fields are the parameters.
+
+    >>> import maxmargin as mm
+    >>> kernel = 2.0 * mm.kernels.Linear() + 1.0
+    >>> kernel([[1.0, 2.0]], [[3.0, 4.0]]), kernel.diag([[1.0, 2.0]])
+    (array([[23.]]), array([11.]))
     """
 
     precedence = 4  # of the printed form: 1 sum, 2 product, 3 power, 4 atom
 
     @property
     def whole(self) -> bool:
-        """True where a value is so dear that a machine had better compute the whole Gram matrix once."""
+        """True if values are so expensive that a machine should compute the whole Gram matrix once."""
         return False
 
-    # -- what a subclass says ------------------------------------------------------------------------
+    # -- implemented by subclasses -------------------------------------------------------------------
 
     @abstractmethod
-    def prepare(self, X: Any, like: Any = None) -> Any:
-        """Validated Points of the rows of ``X``; ``like`` are Points whose conventions must be shared."""
+    def prepare(self, X: TableLike, like: Points | None = None) -> Any:
+        """The rows of ``X``, validated, as Points that can be combined with the Points ``like``."""
 
     @abstractmethod
     def evaluate(self, A: Any, B: Any, out: FloatArray) -> None:
@@ -51,8 +56,8 @@ class Kernel(ABC):
         """True if positive semidefinite for all data, False if it may fail, None if nothing is known."""
         return True
 
-    def bind(self, X: Any) -> Self:
-        """The same kernel with every parameter that depends on the data replaced by its number."""
+    def bind(self, X: TableLike) -> Self:
+        """The same kernel with numbers in place of the parameters that depend on the data."""
         return self
 
     def view_key(self) -> Any:
@@ -61,14 +66,14 @@ class Kernel(ABC):
 
     # -- evaluation ----------------------------------------------------------------------------------
 
-    def __call__(self, X: Any, Z: Any = None, *, n_jobs: int | None = None) -> FloatArray:
+    def __call__(self, X: TableLike, Z: TableLike | None = None, *, n_jobs: int | None = None) -> FloatArray:
         """Matrix of K(x_i, z_j) of shape (n_samples_X, n_samples_Z); ``Z`` defaults to ``X``."""
         bound = self.bind(X)
         A = bound.prepare(X)
         B = None if Z is None else bound.prepare(Z, like=A)
         return bound.gram(A, B, n_threads=effective_threads(n_jobs))
 
-    def diag(self, X: Any) -> FloatArray:
+    def diag(self, X: TableLike) -> FloatArray:
         """K(x_i, x_i) of shape (n_samples,)."""
         bound = self.bind(X)
         return bound.diagonal(bound.prepare(X))
@@ -90,6 +95,14 @@ class Kernel(ABC):
             np.fill_diagonal(out, self.diagonal(A))
         return out
 
+    def adds(self, A: Any, B: Any) -> bool:
+        """True if `add_products` can add K(A, B) w to a vector without storing kernel values."""
+        return False
+
+    def add_products(self, v: FloatArray, A: Any, B: Any, weights: FloatArray, n_threads: int) -> None:
+        """v += K(A, B) weights; only for kernels whose `adds` is True."""
+        raise NotImplementedError(f"{self!r} has no fused product with a vector: use kernel_times.")
+
     def _fill_expensive(self, A: Any, B: Any, out: FloatArray, n_threads: int) -> None:
         columns = A if B is None else B
 
@@ -102,9 +115,9 @@ class Kernel(ABC):
         if B is None:
             np.fill_diagonal(out, self.diagonal(A))
 
-    def check_values(self, A: Any) -> None:
-        """Refuse Points on which values overflow: none of a kernel is larger than the largest K(x, x)."""
-        if self.whole:  # strings, whose values are too dear for a check and do not overflow
+    def check_values(self, A: TableLike) -> None:
+        """Refuse Points on which values overflow. It suffices to check K(x, x), the largest values."""
+        if self.whole:  # strings: values are too expensive for a check and do not overflow
             return
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(self.diagonal(A)).all()
@@ -135,7 +148,7 @@ class Kernel(ABC):
             head, _, rest = name.partition("__")
             if head not in known:
                 raise ValueError(
-                    f"{head!r} is no parameter of {type(self).__name__}: it has {', '.join(known) or 'none'}."
+                    f"{head!r} is not a parameter of {type(self).__name__}: {', '.join(known) or 'none'}."
                 )
             if rest:
                 nested.setdefault(head, {})[rest] = value
@@ -187,7 +200,7 @@ class Kernel(ABC):
         return Power(self, degree)
 
     def exp(self) -> Kernel:
-        """exp(K(x, z)), a kernel whenever K is one."""
+        """exp(K(x, z)), which is a kernel if K is one."""
         from maxmargin.kernels.algebra import Exp
 
         return Exp(self)
@@ -210,7 +223,7 @@ class Kernel(ABC):
         return f"{type(self).__name__}({', '.join(self._shown())})"
 
     def _inside(self, precedence: int) -> str:
-        """The printed form, in parentheses where the surrounding operator binds more tightly."""
+        """The printed form, in parentheses if the surrounding operator binds more tightly."""
         text = repr(self)
         return f"({text})" if self.precedence < precedence else text
 
@@ -219,7 +232,7 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or (np.isscalar(a) and np.isscalar(b) and bool(a == b))
 
 
-def validated_columns(X: Any, features: Any) -> Any:
+def validated_columns(X: TableLike, features: ColumnsLike | None) -> Any:
     """The chosen columns of a table, array or sparse matrix as finite floats (float32 is kept)."""
     if features is not None:
         X = choose_columns(X, features)
@@ -241,5 +254,5 @@ def choose_columns(X: Any, features: Any) -> Any:
         if missing:
             raise ValueError(f"X has no column {missing[0]!r}: its columns are {list(columns)}.")
     elif names and not -np.shape(X)[1] <= min(names) <= max(names) < np.shape(X)[1]:
-        raise ValueError(f"the kernel's features={names!r} are beyond the {np.shape(X)[1]} columns of X.")
+        raise ValueError(f"the kernel's features={names!r} are out of range: X has {np.shape(X)[1]} columns.")
     return _safe_indexing(X, names, axis=1)

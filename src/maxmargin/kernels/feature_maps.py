@@ -1,4 +1,4 @@
-"""Explicit maps phi with <phi(x), phi(z)> close to K(x, z), and how close they are."""
+"""Explicit feature maps phi with <phi(x), phi(z)> close to K(x, z), and their approximation error."""
 
 from __future__ import annotations
 
@@ -11,38 +11,39 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from scipy import linalg
+from numpy.typing import DTypeLike
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
 from maxmargin.base.parameters import check_choice
-from maxmargin.base.threads import run, single_threaded_blas
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.threads import beside, run, single_threaded_blas
+from maxmargin.base.typing import FloatArray, IntArray, TableLike
 from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.landmarks import CHOOSERS, METHODS
+from maxmargin.kernels.points import check_inside
 
 _BLOCK_BYTES = 1 << 22  # of kernel values that a thread holds at a time
 _PAIRED_ROWS = 500  # rows among which all pairs are compared
 
 
 class FeatureMap(Protocol):
-    """phi: rows to vectors. It holds what it needs and travels to other processes."""
+    """A map phi from rows to vectors. It is self-contained, so it can be pickled."""
 
     @property
     def kernel(self) -> Kernel: ...
     @property
     def n_components(self) -> int: ...
-    def points(self, X: Any) -> Any: ...
+    def points(self, X: TableLike) -> Any: ...
     def of_points(self, points: Any) -> FloatArray: ...
-    def exact_points(self, X: Any) -> Any:
+    def exact_points(self, X: TableLike) -> Any:
         """Points of the kernel itself, to compare with."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MapError:
-    """How far <phi(x), phi(z)> is from K(x, z) on rows that were looked at.
+    """Approximation error of <phi(x), phi(z)> against K(x, z), measured on some rows.
 
     Attributes
     ----------
@@ -79,8 +80,8 @@ class NystromMap:
 
     <phi(x), phi(z)> = k(x)' K(Z, Z)^-1 k(z) is the inner product of the projections of x and z onto the span
     of the landmarks in feature space (Williams & Seeger 2001), so a function <w, phi(x)> is the function
-    sum_j (U S^-1/2 w)_j K(z_j, x) of the exact kernel's space with the very norm |w|. Eigenvalues that drown
-    in the rounding of the kernel values are left out. Cost m p + m^2 per row.
+    sum_j (U S^-1/2 w)_j K(z_j, x) of the exact kernel's space with the same norm |w|. Eigenvalues below the
+    rounding error of the kernel values are left out. Cost m p + m^2 per row.
     """
 
     kernel: Kernel
@@ -89,11 +90,14 @@ class NystromMap:
     rows: Any = None  # positions of the landmarks among the training rows; None for centres
 
     @classmethod
-    def on(cls, kernel: Kernel, landmarks: Any, rows: Any = None, n_threads: int = 1) -> NystromMap:
+    def on(
+        cls, kernel: Kernel, landmarks: Any, rows: IntArray | None = None, n_threads: int = 1
+    ) -> NystromMap:
         K = np.asarray(kernel.gram(landmarks.astype(np.float64), n_threads=n_threads))
-        values, vectors = linalg.eigh(0.5 * (K + K.T), check_finite=False)
+        values, vectors = beside(lambda: np.linalg.eigh(0.5 * (K + K.T)))
         largest = max(float(values[-1]), 0.0)
-        kept = values > max(_noise(landmarks.dtype) * largest, 1e-300)
+        rounding = 10.0 * float(np.finfo(landmarks.dtype).eps) * largest
+        kept = values > max(rounding, 1e-300)
         if not kept.any():
             raise ValueError(f"{kernel!r} is zero on all landmarks: there is nothing to approximate.")
         vectors = vectors[:, kept]
@@ -106,10 +110,11 @@ class NystromMap:
     def n_components(self) -> int:
         return int(self.root.shape[1])
 
-    def points(self, X: Any) -> Any:
+    def points(self, X: TableLike) -> Any:
+        check_inside(self.landmarks)
         return self.kernel.prepare(X, like=self.landmarks)
 
-    def exact_points(self, X: Any) -> Any:
+    def exact_points(self, X: TableLike) -> Any:
         return self.points(X)
 
     def of_points(self, points: Any) -> FloatArray:
@@ -117,14 +122,9 @@ class NystromMap:
         return values @ self.root.astype(values.dtype)
 
 
-def _noise(dtype: Any) -> float:
-    """Share of the largest eigenvalue below which kernel values of this precision say nothing."""
-    return 10.0 * float(np.finfo(dtype).eps)
-
-
 def nystrom_map(
     kernel: Kernel,
-    X: Any,
+    X: TableLike,
     points: Any,
     m: int,
     method: str,
@@ -140,13 +140,13 @@ def nystrom_map(
 
 
 def _centres(kernel: Kernel, X: Any, points: Any, m: int, rng: np.random.Generator) -> Any:
-    """Centres of k-means as landmarks: the error is bounded by how far rows are from them.
+    """Centres of k-means as landmarks. The distances of the rows to their centres bound the error.
 
     Zhang, Tsang & Kwok (2008).
     """
     if kernel.whole:
         raise ValueError(
-            f"method='kmeans' needs rows of numbers, and {kernel!r} has none: use 'pivoted_cholesky'."
+            f"method='kmeans' needs rows of numbers, and {kernel!r} takes others: use 'pivoted_cholesky'."
         )
     table = validated_columns(X, None)
     centres: Any = kmeans_centres(table, m, rng).astype(table.dtype, copy=False)
@@ -158,7 +158,7 @@ def _centres(kernel: Kernel, X: Any, points: Any, m: int, rng: np.random.Generat
 
 
 def kmeans_centres(table: Any, k: int, rng: np.random.Generator) -> FloatArray:
-    """Centres of k-means after a few passes; they may repeat where fewer than k rows are distinct."""
+    """Centres of k-means after a few passes; some are equal if fewer than k rows are distinct."""
     seed = int(rng.integers(2**31 - 1))
     means = KMeans(min(k, table.shape[0]), n_init=1, max_iter=10, random_state=seed)
     with single_threaded_blas(), warnings.catch_warnings():
@@ -189,9 +189,15 @@ def blocks(n: int, step: int) -> Iterator[slice]:
 
 
 def transform(
-    map_: FeatureMap, X: Any, n: int, dtype: Any, *, n_threads: int = 1, missing: FloatArray | None = None
+    map_: FeatureMap,
+    X: TableLike,
+    n: int,
+    dtype: DTypeLike,
+    *,
+    n_threads: int = 1,
+    missing: FloatArray | None = None,
 ) -> FloatArray:
-    """phi of n rows, of shape (n, n_components), by blocks over threads; memory beside the answer is small.
+    """phi of n rows, of shape (n, n_components), by blocks over threads, with little extra memory.
 
     ``missing``, of shape (n,), is filled with K(x, x) - |phi(x)|^2 where it is given.
     """
@@ -215,7 +221,7 @@ def residuals(map_: FeatureMap, points: Any, features: FloatArray) -> FloatArray
     return np.asarray(map_.kernel.diagonal(points), dtype=np.float64) - squared_norms(features)
 
 
-def measure(map_: FeatureMap, X: Any, n: int, *, complete: bool) -> MapError:
+def measure(map_: FeatureMap, X: TableLike, n: int, *, complete: bool) -> MapError:
     """The error on n rows."""
     missing = total = 0.0
     for rows in blocks(n, block_rows(map_)):
@@ -232,7 +238,7 @@ def measure(map_: FeatureMap, X: Any, n: int, *, complete: bool) -> MapError:
     )
 
 
-def pair_error(map_: FeatureMap, X: Any) -> float:
+def pair_error(map_: FeatureMap, X: TableLike) -> float:
     """Root mean square of K - phi phi' over all pairs of rows."""
     features = np.asarray(map_.of_points(map_.points(X)), dtype=np.float64)
     exact = map_.exact_points(X).astype(np.float64)

@@ -13,7 +13,7 @@ from maxmargin.kernels.base import Kernel
 
 _ROWS = 256
 _COLUMNS = 1024
-_DEAR_ROWS = 512  # of dear values, which cut themselves into tasks
+_EXPENSIVE_ROWS = 512  # kernels with expensive values split their own work into tasks
 
 
 def kernel_times(kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threads: int = 1) -> FloatArray:
@@ -24,9 +24,12 @@ def kernel_times(kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threa
     wide = weights[:, None] if weights.ndim == 1 else weights
     out = np.zeros((len(A), wide.shape[1]))
     if kernel.whole:
-        for start in range(0, len(A), _DEAR_ROWS):
-            rows = slice(start, min(start + _DEAR_ROWS, len(A)))
+        for start in range(0, len(A), _EXPENSIVE_ROWS):
+            rows = slice(start, min(start + _EXPENSIVE_ROWS, len(A)))
             out[rows] = kernel.gram(A.take(rows), B, n_threads=n_threads) @ wide
+        return out[:, 0] if weights.ndim == 1 else out
+    if wide.shape[1] == 1 and len(B) and kernel.adds(A, B):
+        kernel.add_products(out[:, 0], A, B, np.ascontiguousarray(wide[:, 0], dtype=np.float64), n_threads)
         return out[:, 0] if weights.ndim == 1 else out
     dtype = np.result_type(A.dtype, B.dtype)
     narrow = np.ascontiguousarray(wide, dtype=dtype)

@@ -1,6 +1,6 @@
-"""Which rows a low-rank kernel is built on: four ways to choose landmarks.
+"""Four ways to choose the landmarks of a low-rank kernel.
 
-All but k-means (kernels/feature_maps.py) see Points only, so they serve strings as well as vectors. Costs are
+All but k-means (kernels/feature_maps.py) only use Points, so they also work for strings. Costs are
 for c candidates and m landmarks.
 """
 
@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from maxmargin.base.threads import beside
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.points import Points
 
 _BLOCK = 64  # pivots that are proposed together
 _NOTHING_LEFT = 1e-12  # of the trace: rounding is all that remains
 
 
-def uniform(kernel: Kernel, points: Any, m: int, rng: np.random.Generator, n_threads: int) -> IntArray:
-    """Rows with equal probability, without replacement: free, and blind to small clusters.
+def uniform(kernel: Kernel, points: Points, m: int, rng: np.random.Generator, n_threads: int) -> IntArray:
+    """Rows drawn uniformly without replacement. Costs nothing, but may miss small clusters.
 
     Williams & Seeger (2001).
     """
@@ -28,17 +30,17 @@ def uniform(kernel: Kernel, points: Any, m: int, rng: np.random.Generator, n_thr
 
 
 def pivoted_cholesky(
-    kernel: Kernel, points: Any, m: int, rng: np.random.Generator, n_threads: int
+    kernel: Kernel, points: Points, m: int, rng: np.random.Generator, n_threads: int
 ) -> IntArray:
-    """Pivots of a Cholesky factorisation, drawn in proportion to what is left of the diagonal.
+    """Pivots of a Cholesky factorisation, drawn in proportion to the residual diagonal.
 
-    A row is drawn with probability proportional to its residual K(x, x) - |phi(x)|^2, so rows that the chosen
-    ones explain are left out. The greedy rule (always the largest residual) chases outliers; the random one
-    comes with a bound: r / e + r log(1 / (e eta)) pivots bring the expected trace of the residual below
-    (1 + e) times that of the best approximation of rank r, which leaves a share eta of the trace (Chen,
-    Epperly, Tropp & Webber 2025). Pivots are proposed in blocks and accepted one by one, which leaves their
-    law unchanged and turns the work into matrix products (Epperly, Tropp & Webber 2024). Cost c m p + c m^2;
-    fewer than m pivots come back where the residual vanishes before.
+    A row is drawn with probability proportional to its residual K(x, x) - |phi(x)|^2, so rows that are well
+    approximated by the chosen ones are rarely drawn. The greedy rule (always the largest residual) is drawn
+    to outliers; the random one has a guarantee: r / e + r log(1 / (e eta)) pivots bring the expected trace of
+    the residual below (1 + e) times that of the best approximation of rank r, which leaves a share eta of the
+    trace (Chen, Epperly, Tropp & Webber 2025). Pivots are proposed in blocks and accepted one by one, which
+    leaves their distribution unchanged and turns the work into matrix products (Epperly, Tropp & Webber
+    2024). Cost c m p + c m^2; fewer than m pivots are returned if the residual vanishes earlier.
     """
     n = len(points)
     wide = points.astype(np.float64)
@@ -66,7 +68,7 @@ def pivoted_cholesky(
 def _accept(
     kernel: Kernel, points: Any, proposed: IntArray, known: FloatArray, left: FloatArray, rng: Any
 ) -> IntArray:
-    """The proposals that sequential drawing would have kept: each with what is left of it over what was."""
+    """The proposals that sequential sampling would have kept, by rejection on their current residual."""
     some = points.take(proposed)
     H = kernel.gram(some) - known[proposed] @ known[proposed].T
     bound = np.maximum(left[proposed], 1e-300)
@@ -78,7 +80,7 @@ def _accept(
         column = H[:, i] / np.sqrt(pivot)
         H -= np.outer(column, column)
         kept.append(i)
-    first = kept or [int(np.argmax(bound))]  # rounding may refuse all: the largest always stands
+    first = kept or [int(np.argmax(bound))]  # rounding may reject all of them: always keep the largest
     return np.asarray(proposed[first])
 
 
@@ -89,19 +91,19 @@ def _columns(residual: FloatArray, accepted: IntArray, ridge: float) -> FloatArr
     block[np.diag_indices_from(block)] += ridge
     try:
         L = linalg.cholesky(block, lower=True, check_finite=False)
-    except linalg.LinAlgError:  # rounding made it indefinite: the root by eigenvalues is as good
+    except linalg.LinAlgError:  # indefinite because of rounding: use the square root from the eigenvalues
         values, vectors = linalg.eigh(block, check_finite=False)
         inverse = np.where(values > ridge, 1.0 / np.sqrt(np.maximum(values, 1e-300)), 0.0)
         return np.asarray(residual @ (vectors * inverse))
     return np.asarray(linalg.solve_triangular(L, residual.T, lower=True, check_finite=False).T)
 
 
-def leverage(kernel: Kernel, points: Any, m: int, rng: np.random.Generator, n_threads: int) -> IntArray:
+def leverage(kernel: Kernel, points: Points, m: int, rng: np.random.Generator, n_threads: int) -> IntArray:
     """Rows in proportion to their approximate ridge leverage scores [K (K + lambda I)^-1]_ii.
 
-    The scores come by recursion: those of half of the rows give landmarks, and these give the scores of all
-    rows; lambda is the mean of the eigenvalues beyond the m-th that the landmarks see. Musco & Musco (2017),
-    algorithm 3. Cost c m p + c m^2.
+    The scores are computed recursively: the scores of half of the rows give landmarks, and these give the
+    scores of all rows; lambda is the mean of the eigenvalues beyond the m-th that the landmarks see. Musco &
+    Musco (2017), algorithm 3. Cost c m p + c m^2.
     """
     wide = points.astype(np.float64)
     levels = [rng.permutation(len(points))]
@@ -117,10 +119,11 @@ def leverage(kernel: Kernel, points: Any, m: int, rng: np.random.Generator, n_th
 
 def _ridge_leverage(kernel: Kernel, rows: Any, landmarks: Any, m: int, n_threads: int) -> FloatArray:
     """Scores of rows under the Nystrom approximation on the landmarks, Musco & Musco (2017), section 3."""
-    values, vectors = linalg.eigh(kernel.gram(landmarks, n_threads=n_threads), check_finite=False)
+    K = kernel.gram(landmarks, n_threads=n_threads)
+    values, vectors = beside(lambda: np.linalg.eigh(K))
     kept = values > 1e-12 * max(float(values[-1]), 1e-300)
     F = kernel.gram(rows, landmarks, n_threads=n_threads) @ (vectors[:, kept] / np.sqrt(values[kept]))
-    spectrum, V = linalg.eigh(F.T @ F, check_finite=False)
+    spectrum, V = beside(lambda: np.linalg.eigh(F.T @ F))
     diagonal = np.asarray(kernel.diagonal(rows), dtype=np.float64)
     missing = max(float(diagonal.sum() - spectrum.sum()), 0.0)
     tail = missing + float(np.maximum(spectrum[: len(spectrum) // 2], 0.0).sum())

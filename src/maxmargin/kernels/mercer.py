@@ -8,16 +8,21 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, TableLike
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.parsing import as_kernel
 
 
 @dataclass(frozen=True)
 class MercerCheck:
-    """The verdict, the spectrum (ascending), the smallest eigenvalue, and a witness w with w'Kw = it.
+    """The verdict, the ascending spectrum, the smallest eigenvalue, and a vector w for which w'Kw equals it.
 
-    ``asymmetry`` is the largest |K_ij - K_ji|; ``tolerance`` what counts as zero.
+    ``asymmetry`` is the largest |K_ij - K_ji|. Eigenvalues within ``tolerance`` of zero count as zero.
+
+    >>> import maxmargin as mm
+    >>> check = mm.kernels.mercer_check(mm.kernels.Linear(), [[1.0, 0.0], [0.0, 1.0]])
+    >>> bool(check), float(check.smallest)
+    (True, 1.0)
     """
 
     holds: bool
@@ -42,7 +47,9 @@ class MercerCheck:
         )
 
 
-def mercer_check(kernel_or_gram: Any, X: Any = None, *, tolerance: float | None = None) -> MercerCheck:
+def mercer_check(
+    kernel_or_gram: Any, X: TableLike | None = None, *, tolerance: float | None = None
+) -> MercerCheck:
     """Is the Gram matrix symmetric with no eigenvalue below -tolerance? Costs O(n^3).
 
     >>> import numpy as np
@@ -75,8 +82,13 @@ def _gram(kernel_or_gram: Any, X: Any) -> FloatArray:
     return K
 
 
-def distance(kernel: Any, X: Any, Z: Any = None) -> FloatArray:
-    """||phi(x) - phi(z)|| for all pairs of rows, of shape (n_samples_X, n_samples_Z)."""
+def distance(kernel: Any, X: TableLike, Z: TableLike | None = None) -> FloatArray:
+    """||phi(x) - phi(z)|| for all pairs of rows, of shape (n_samples_X, n_samples_Z).
+
+    >>> from maxmargin.kernels import Linear, distance
+    >>> distance(Linear(), [[0.0, 0.0]], [[3.0, 4.0]]).tolist()
+    [[5.0]]
+    """
     bound = as_kernel(kernel).bind(X)
     A = bound.prepare(X)
     B = A if Z is None else bound.prepare(Z, like=A)

@@ -1,7 +1,6 @@
 """Kernels by name ("rbf"), and from expressions such as ``2*RBF(gamma=0.1) + Linear()``.
 
-An expression is read through Python's syntax tree, and only the nodes listed here have a meaning: nothing is
-evaluated.
+Expressions are parsed to Python's syntax tree, never evaluated, and only the nodes listed here are allowed.
 """
 
 from __future__ import annotations
@@ -31,26 +30,37 @@ from maxmargin.kernels.vectors import (
     Sigmoid,
 )
 
-NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "exponential", "precomputed")
+NAMES = (
+    "linear", "poly", "polynomial", "rbf", "sigmoid", "laplacian", "exponential", "cosine", "precomputed",
+)  # fmt: skip
 
 
-def as_kernel(kernel: Any, *, gamma: Gamma = "scale", coef0: float = 0.0, degree: int = 3) -> Kernel:
-    """A Kernel from a name, a Kernel or a function; the other arguments belong to the names.
+def as_kernel(kernel: Any, *, gamma: Gamma | None = "scale", coef0: float = 0.0, degree: int = 3) -> Kernel:
+    """A Kernel from a name, an expression, a Kernel or a function; the parameters only apply to names.
+
+    gamma=None is 1 / n_features, as in scikit-learn's pairwise kernels.
 
     >>> from maxmargin.kernels import as_kernel
     >>> as_kernel("poly", gamma=0.5, coef0=1.0, degree=2)
     Polynomial(gamma=0.5, coef0=1.0, degree=2)
+    >>> as_kernel("RBF(gamma=1) + Linear()")
+    RBF(gamma=1) + Linear()
     """
+    if isinstance(kernel, str) and "(" in kernel:
+        kernel = parse(kernel)
     if isinstance(kernel, Kernel):
         if (gamma, coef0, degree) != ("scale", 0.0, 3):
             raise ValueError(
-                f"gamma, coef0 and degree belong to kernels given by name: set them on {kernel!r} itself."
+                f"gamma, coef0 and degree only apply to kernels given by name: set them on {kernel!r} itself."
             )
         return kernel
+    gamma = "auto" if gamma is None else gamma
     match kernel:
         case "linear":
             return Linear()
-        case "poly":
+        case "cosine":
+            return Linear().normalized()
+        case "poly" | "polynomial":
             return Polynomial(gamma=gamma, coef0=coef0, degree=degree)
         case "rbf":
             return RBF(gamma=gamma)
@@ -64,7 +74,10 @@ def as_kernel(kernel: Any, *, gamma: Gamma = "scale", coef0: float = 0.0, degree
             return Precomputed()
     if callable(kernel) and not isinstance(kernel, type):
         return Function(kernel)
-    raise ValueError(f"kernel={kernel!r} is unknown: use a Kernel, a function or one of {', '.join(NAMES)}.")
+    raise ValueError(
+        f"kernel={kernel!r} is unknown: use a Kernel, a function, an expression such as "
+        f"'2*RBF(gamma=0.1) + Linear()', or one of {', '.join(NAMES)}."
+    )
 
 
 # -- expressions --------------------------------------------------------------------------------------------
@@ -87,7 +100,15 @@ MAX_WHOLE = 1000  # degrees and lengths
 
 
 class KernelExpressionError(ValueError):
-    """A kernel expression cannot be read. ``column`` is where, counted from 1."""
+    """A kernel expression cannot be read. ``column`` is where, counted from 1.
+
+    >>> from maxmargin.kernels import KernelExpressionError, parse
+    >>> try:
+    ...     parse("Linear() + open('x')")
+    ... except KernelExpressionError as error:
+    ...     error.column
+    12
+    """
 
     def __init__(self, message: str, column: int) -> None:
         self.column = column
@@ -95,7 +116,7 @@ class KernelExpressionError(ValueError):
 
 
 def parse(text: str) -> Kernel:
-    """The kernel that ``text`` describes; what a kernel prints is what this reads.
+    """The kernel that ``text`` describes; the printed form of a kernel can be parsed again.
 
     ``+``, ``*`` and ``**`` with a whole number, ``.exp()`` and ``.normalized()`` (or ``exp(...)``,
     ``normalized(...)``), numbers as factors and terms, and the kernels by name with their parameters, such as
@@ -122,7 +143,7 @@ def parse(text: str) -> Kernel:
     reader = _Reader(flat, len(text) - len(flat))
     value = reader.read(_tree(flat), 0)
     if not isinstance(value, Kernel):
-        raise KernelExpressionError(f"{_shown(value)} is no kernel: write Constant(...), or a kernel.", 1)
+        raise KernelExpressionError(f"{_shown(value)} is not a kernel: write Constant(...), or a kernel.", 1)
     return value
 
 
@@ -139,7 +160,7 @@ def _tree(text: str) -> ast.expr:
 
 
 class _Reader:
-    """Gives a meaning to the nodes that kernel expressions are made of, and refuses all others."""
+    """Translates the nodes that may occur in a kernel expression and refuses all others."""
 
     def __init__(self, text: str, offset: int) -> None:
         self._bytes = text.encode(errors="replace")
@@ -190,9 +211,9 @@ class _Reader:
     def _signed(self, node: ast.UnaryOp, depth: int) -> Any:
         value = self.read(node.operand, depth + 1)
         if isinstance(value, Kernel):
-            raise self.refusal(node, "a kernel has no sign: it may only be multiplied by a positive number.")
+            raise self.refusal(node, "kernels cannot be negated: multiply by a positive number instead.")
         if not _is_number(value):
-            raise self.refusal(node, f"{_shown(value)} has no sign.")
+            raise self.refusal(node, f"{_shown(value)} cannot have a sign.")
         return -value if isinstance(node.op, ast.USub) else value
 
     # -- algebra -------------------------------------------------------------------------------------
@@ -211,7 +232,9 @@ class _Reader:
                 return self._build(node, lambda: left * right)
             case ast.Pow():
                 return self._power(node, left, right)
-        raise self.refusal(node, "kernels know +, * and **; " + _WHY.get(type(node.op), "no other operator."))
+        raise self.refusal(
+            node, "only +, * and ** combine kernels; " + _WHY.get(type(node.op), "no other operator.")
+        )
 
     def _power(self, node: ast.BinOp, kernel: Any, degree: Any) -> Kernel:
         if not isinstance(kernel, Kernel) or isinstance(degree, Kernel):
@@ -220,7 +243,7 @@ class _Reader:
         return self._build(node, lambda: kernel**degree)
 
     def _arithmetic(self, node: ast.BinOp, left: Any, right: Any) -> int | float:
-        """Numbers among themselves, such as 1/3 or 2**-5, in floating point."""
+        """Arithmetic on numbers, such as 1/3 or 2**-5, in floating point."""
         operations: dict[type[ast.operator], Callable[[float, float], float]] = {
             ast.Add: lambda a, b: a + b,
             ast.Sub: lambda a, b: a - b,
@@ -230,13 +253,13 @@ class _Reader:
         }
         compute = operations.get(type(node.op))
         if compute is None:
-            raise self.refusal(node, "numbers know +, -, *, / and **.")
+            raise self.refusal(node, "numbers can be combined with +, -, *, / and **.")
         try:
             value = compute(float(left), float(right))
         except (ArithmeticError, ValueError):
             value = float("nan")
         if isinstance(value, complex) or not isfinite(value):
-            raise self.refusal(node, f"{ast.unparse(node)[:40]} is no finite number.")
+            raise self.refusal(node, f"{ast.unparse(node)[:40]} is not a finite number.")
         whole = isinstance(left, int) and isinstance(right, int) and value.is_integer() and abs(value) < 2**53
         return self._number(node, int(value) if whole else value)
 
@@ -254,14 +277,14 @@ class _Reader:
                 return self._kernel(node, name, depth)
             case ast.Name(id=name):
                 raise self._unknown(node, name)
-        raise self.refusal(node, "only kernels by their name can be called.")
+        raise self.refusal(node, "only kernels can be called, by their name.")
 
     def _method(self, node: ast.Call, attribute: ast.Attribute, depth: int) -> Kernel:
         name = attribute.attr
         if name not in _CHANGES:
             raise self.refusal(node, f"'.{name[:30]}()' is unknown: use .exp() or .normalized().")
         if node.args or node.keywords:
-            raise self.refusal(node, f".{name}() takes nothing.")
+            raise self.refusal(node, f".{name}() takes no arguments.")
         return self._changed(node, name, self.read(attribute.value, depth + 1))
 
     def _changed(self, node: ast.AST, name: str, kernel: Any) -> Kernel:
@@ -275,7 +298,7 @@ class _Reader:
         args: list[Any] = []
         for place in node.args:
             if isinstance(place, ast.Starred):
-                raise self.refusal(place, "* has no meaning in front of a parameter.")
+                raise self.refusal(place, "* and ** are not allowed in front of a parameter.")
             args.append(self._parameter(place, "", depth))
         given: dict[str, Any] = {}
         for keyword in node.keywords:
@@ -299,7 +322,7 @@ class _Reader:
             raise self.refusal(node, f"{_shown(value)} must be a whole number from 1 to {MAX_WHOLE}.")
 
     def _build(self, node: ast.AST, make: Callable[[], Kernel]) -> Kernel:
-        """A kernel, with the refusals of its constructor on one line."""
+        """Build a kernel; errors of its constructor become one line with the column."""
         try:
             return make()
         except (TypeError, ValueError, OverflowError) as refused:
@@ -324,7 +347,7 @@ class _Reader:
 
 
 _WHY = {
-    ast.Sub: "a difference of kernels is no kernel in general.",
+    ast.Sub: "a difference of kernels is in general not a kernel.",
     ast.Div: "to divide by a number, multiply by its inverse.",
 }
 

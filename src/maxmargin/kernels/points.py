@@ -1,7 +1,7 @@
-"""Points: rows prepared for a kernel. Everything above the kernels only sees these.
+"""Points: rows prepared for a kernel, the only form in which solvers and machines see them.
 
-A Points object knows its length, can be cut by rows and can change its precision. What it holds is between
-it and the kernel that made it.
+Points have a length, can be indexed by rows and converted to another precision. Their contents are private to
+the kernel that made them.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
+from maxmargin.base.tables import entries_inside, indices_inside
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.compute.kernel_values.rbf_rows import panels_of
 from maxmargin.compute.tables.inner_products import squared_norms
 
 Rows = slice | IntArray
 
-# A sparse matrix is kept dense for the engine's inner products while BLAS on all p columns is cheaper than
-# sparse arithmetic on the stored ones, and the dense copy stays moderate.
+# A sparse matrix is made dense for the engine if BLAS on all p columns is cheaper than sparse arithmetic on
+# the stored entries, and the copy is not too large.
 _DENSE_COLUMNS_PER_ENTRY = 48
 _DENSE_BYTES = 1 << 30
 
@@ -30,14 +32,14 @@ class Points(Protocol):
 
     def __len__(self) -> int: ...
     def take(self, rows: Rows) -> Self: ...
-    def astype(self, dtype: Any) -> Self: ...
+    def astype(self, dtype: DTypeLike) -> Self: ...
     @property
     def dtype(self) -> np.dtype[Any]: ...
 
 
 @dataclass(frozen=True)
 class VectorPoints:
-    """Rows of numbers, dense or CSR, already shifted by ``shift`` (None where nothing was shifted)."""
+    """Rows of numbers, dense or CSR, already shifted by ``shift`` (None: not shifted)."""
 
     X: Any
     norms: FloatArray
@@ -63,19 +65,19 @@ class VectorPoints:
         return panels_of(self.X)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the panels, whose width is that of the processor."""
+        """Leave out the panels: their width depends on the processor."""
         return {name: value for name, value in self.__dict__.items() if name != "panels"}
 
     def take(self, rows: Rows) -> VectorPoints:
         return VectorPoints(self.X[rows], self.norms[rows], self.shift)
 
-    def astype(self, dtype: Any) -> VectorPoints:
+    def astype(self, dtype: DTypeLike) -> VectorPoints:
         if self.dtype == dtype:
             return self
         X = self.X.astype(dtype)
         return VectorPoints(X, squared_norms(X).astype(dtype), self.shift)
 
-    def for_engine(self, dtype: Any) -> VectorPoints:
+    def for_engine(self, dtype: DTypeLike) -> VectorPoints:
         """The same points in ``dtype`` and in the layout that is fastest for many inner products."""
         points = self
         if sp.issparse(self.X) and self._cheaper_dense():
@@ -87,10 +89,10 @@ class VectorPoints:
         return self.X.nnz * _DENSE_COLUMNS_PER_ENTRY >= n * p and n * p * 4 <= _DENSE_BYTES
 
     def first_equals(self) -> IntArray:
-        """For every row the position of a row equal to it, the same for all that are found equal.
+        """For every row the position of the first row equal to it.
 
-        Equal rows have equal norms and equal products with a random direction, so that two short sorts
-        propose the pairs; each is then compared in full. Sparse rows count as different.
+        Equal rows have equal norms and equal inner products with a random direction, so two short sorts
+        find the candidates, which are then compared in full. Sparse rows count as different.
         """
         first = np.arange(len(self))
         if sp.issparse(self.X):
@@ -110,7 +112,7 @@ def _sharing(keys: FloatArray, rows: IntArray) -> IntArray:
 
 
 def _leaders(keys: FloatArray, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """The rows whose key an earlier row has too, and that row."""
+    """The rows whose key occurs in an earlier row, and that row."""
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     leader = rows[first[inverse]]
     later = leader != rows
@@ -119,7 +121,7 @@ def _leaders(keys: FloatArray, rows: IntArray) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True)
 class IndexedPoints:
-    """Rows of a given Gram matrix: kernel values against all training rows, and own training positions."""
+    """Rows of a given Gram matrix: kernel values with all training rows, and their positions among these."""
 
     matrix: AnyArray
     index: IntArray
@@ -134,13 +136,13 @@ class IndexedPoints:
     def take(self, rows: Rows) -> IndexedPoints:
         return IndexedPoints(self.matrix[rows], self.index[rows])
 
-    def astype(self, dtype: Any) -> IndexedPoints:
+    def astype(self, dtype: DTypeLike) -> IndexedPoints:
         return IndexedPoints(self.matrix.astype(dtype, copy=False), self.index)
 
 
 @dataclass(frozen=True)
 class RawPoints:
-    """Rows handed unchanged to a Python function."""
+    """Rows that are passed unchanged to a Python function."""
 
     X: Any
     precision: Any = np.float64
@@ -155,13 +157,13 @@ class RawPoints:
     def take(self, rows: Rows) -> RawPoints:
         return RawPoints(self.X[rows], self.precision)
 
-    def astype(self, dtype: Any) -> RawPoints:
+    def astype(self, dtype: DTypeLike) -> RawPoints:
         return RawPoints(self.X, np.dtype(dtype))
 
 
 @dataclass(frozen=True)
 class CombinedPoints:
-    """One Points object for each part of a composed kernel; parts that look alike share one object."""
+    """One Points object for each part of a composed kernel; parts with the same preparation share one."""
 
     distinct: tuple[Any, ...]
     which: tuple[int, ...]
@@ -181,10 +183,10 @@ class CombinedPoints:
     def take(self, rows: Rows) -> CombinedPoints:
         return CombinedPoints(tuple(points.take(rows) for points in self.distinct), self.which)
 
-    def astype(self, dtype: Any) -> CombinedPoints:
+    def astype(self, dtype: DTypeLike) -> CombinedPoints:
         return CombinedPoints(tuple(points.astype(dtype) for points in self.distinct), self.which)
 
-    def for_engine(self, dtype: Any) -> CombinedPoints:
+    def for_engine(self, dtype: DTypeLike) -> CombinedPoints:
         return CombinedPoints(tuple(for_engine(points, dtype) for points in self.distinct), self.which)
 
 
@@ -206,17 +208,29 @@ class WeightedPoints:
     def take(self, rows: Rows) -> WeightedPoints:
         return WeightedPoints(self.inner.take(rows), self.factors[rows])
 
-    def astype(self, dtype: Any) -> WeightedPoints:
+    def astype(self, dtype: DTypeLike) -> WeightedPoints:
         return WeightedPoints(self.inner.astype(dtype), self.factors.astype(dtype))
 
-    def for_engine(self, dtype: Any) -> WeightedPoints:
+    def for_engine(self, dtype: DTypeLike) -> WeightedPoints:
         return WeightedPoints(for_engine(self.inner, dtype), self.factors.astype(dtype))
 
 
-def for_engine(points: Any, dtype: Any) -> Any:
+def for_engine(points: Any, dtype: DTypeLike) -> Any:
     """Points in ``dtype``, laid out for many kernel evaluations."""
     faster = getattr(points, "for_engine", points.astype)
     return faster(dtype)
+
+
+def beyond_float32(points: Any) -> bool:
+    """Are rows so long, or all so short, that their squares overflow or vanish in float32?"""
+    if isinstance(points, WeightedPoints):
+        return beyond_float32(points.inner)
+    if isinstance(points, CombinedPoints):
+        return any(beyond_float32(part) for part in points.distinct)
+    if not isinstance(points, VectorPoints):
+        return False
+    largest = float(points.norms.max(initial=0.0))
+    return largest > 0 and not 1e-25 < largest < 1e25
 
 
 def work_order(points: Any) -> IntArray:
@@ -228,3 +242,33 @@ def work_order(points: Any) -> IntArray:
         return work_order((uneven or points.distinct)[0])
     lengths = getattr(points, "lengths", None)
     return np.arange(len(points)) if lengths is None else np.argsort(lengths, kind="stable")
+
+
+def check_inside(points: Any) -> None:
+    """Refuse Points with an index outside its array, because compiled code does not check bounds.
+
+    A fit never makes such Points and `load` refuses them, but users can change the attributes of a model.
+    """
+    if isinstance(points, CombinedPoints):
+        for part in points.distinct:
+            check_inside(part)
+        return
+    if isinstance(points, WeightedPoints):
+        check_inside(points.inner)
+    X = getattr(points, "X", None)
+    inside = not sp.issparse(X) or entries_inside(X)
+    for name in ("norms", "squares", "factors"):
+        values = getattr(points, name, None)
+        inside = inside and (values is None or np.shape(values) == (len(points),))
+    if isinstance(points, IndexedPoints):
+        inside = inside and indices_inside(points.index, points.matrix.shape[1])
+    starts = getattr(points, "starts", None)
+    if starts is not None:
+        inside = (
+            inside and indices_inside(starts, len(points.codes) + 1) and bool((np.diff(starts) >= 0).all())
+        )
+    if not inside:
+        raise ValueError(
+            "the support vectors of this model are inconsistent: an index or a length does not match. Fit it "
+            "again, and do not change the attributes that a fit sets."
+        )

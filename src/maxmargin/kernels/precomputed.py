@@ -1,4 +1,4 @@
-"""Kernels that somebody else computes: a Gram matrix, or a Python function."""
+"""Kernels whose values the user supplies: a Gram matrix, or a Python function."""
 
 from __future__ import annotations
 
@@ -7,22 +7,31 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from maxmargin.base.tables import checked_table
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.tables import as_dense, checked_table
+from maxmargin.base.typing import FloatArray, TableLike
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.points import IndexedPoints, RawPoints
+from maxmargin.kernels.points import IndexedPoints, Points, RawPoints
 
 
 @dataclass(frozen=True, repr=False)
 class Precomputed(Kernel):
-    """Values of shape (n_samples, n_training_samples), given in place of X."""
+    """Values of shape (n_samples, n_training_samples), given in place of X.
+
+    >>> import maxmargin as mm
+    >>> K = mm.kernels.Linear()([[0.0], [1.0], [3.0], [4.0]])
+    >>> mm.SVC(kernel="precomputed").fit(K, [0, 0, 1, 1]).predict(K).tolist()
+    [0, 0, 1, 1]
+    """
 
     @property
     def psd(self) -> bool | None:
         return None
 
-    def prepare(self, X: Any, like: Any = None) -> IndexedPoints:
+    def prepare(self, X: TableLike, like: Points | None = None) -> IndexedPoints:
+        if sp.issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported: give X.toarray().")
         K = checked_table(X, dtype=[np.float64, np.float32])
         if like is None and K.shape[0] != K.shape[1]:
             raise ValueError(
@@ -39,7 +48,7 @@ class Precomputed(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Tabulated(Precomputed):
-    """A dear kernel whose values among the training rows are known: solver and certificate look them up."""
+    """An expensive kernel whose values between training rows are stored for solver and certificate."""
 
     kernel: Kernel
 
@@ -61,7 +70,19 @@ class Tabulated(Precomputed):
 
 @dataclass(frozen=True, repr=False)
 class Function(Kernel):
-    """A Python function of two sets of rows that returns the matrix of values, as scikit-learn takes it."""
+    """A Python function of two sets of rows that returns the matrix of kernel values, as in scikit-learn.
+
+    Rows that are not numbers, such as texts, are passed to it as a one-dimensional array. A function that
+    gives a single number is called with every pair of rows instead, as in scikit-learn's KernelRidge.
+
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> kernel = mm.kernels.Function(lambda A, B: (1 + A @ B.T) ** 2)
+    >>> kernel(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])).tolist()
+    [[144.0]]
+    >>> mm.kernels.Function(lambda a, b: len(set(a) & set(b)))(["cat"], ["car", "dog"]).tolist()
+    [[2.0, 0.0]]
+    """
 
     function: Callable[[Any, Any], Any]
 
@@ -69,12 +90,17 @@ class Function(Kernel):
     def psd(self) -> None:
         return None
 
-    def prepare(self, X: Any, like: Any = None) -> RawPoints:
+    def prepare(self, X: TableLike, like: Points | None = None) -> RawPoints:
+        if _are_objects(X):
+            rows: Any = X
+            return RawPoints(np.array([*rows, None], dtype=object)[:-1], np.float64)
         X = checked_table(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         return RawPoints(X, X.dtype)
 
     def evaluate(self, A: RawPoints, B: RawPoints, out: FloatArray) -> None:
-        values = np.asarray(self.function(A.X, B.X))
+        values = as_dense(self.function(A.X, B.X))
+        if values.ndim == 0:
+            values = np.array([[self.function(a, b) for b in _each(B.X)] for a in _each(A.X)])
         if values.shape != out.shape:
             raise ValueError(f"the kernel function gave shape {values.shape}, but {out.shape} was needed.")
         if not np.isfinite(values).all():
@@ -89,3 +115,15 @@ class Function(Kernel):
             self.evaluate(row, row, one)
             values[i] = one[0, 0]
         return values
+
+
+def _each(rows: Any) -> list[Any]:
+    """Single rows: one-dimensional, or tables of one row where they are sparse."""
+    return [rows[[i]] for i in range(rows.shape[0])] if sp.issparse(rows) else list(rows)
+
+
+def _are_objects(X: Any) -> bool:
+    """True if X is a sequence of texts or other objects, not a table."""
+    if isinstance(X, (list, tuple)):
+        return len(X) > 0 and isinstance(X[0], str)
+    return isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "OU"

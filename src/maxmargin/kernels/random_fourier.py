@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, TableLike
 from maxmargin.kernels.algebra import Normalized, Power, Product, Scaled, Sum
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import CombinedPoints
@@ -21,7 +21,7 @@ from maxmargin.kernels.vectors import RBF, Constant, Exponential, Laplacian
 
 @dataclass(frozen=True)
 class Term:
-    """weight * the product of atoms, each with its value 1 at a difference of zero."""
+    """weight * product of atoms, each of which is 1 at zero."""
 
     weight: float
     atoms: tuple[Kernel, ...]
@@ -83,7 +83,7 @@ class FourierPart:
     scale: float
     atoms: tuple[int, ...]  # positions in the list of distinct atoms
     W: tuple[FloatArray, ...]
-    phase: float | None = None  # of a single cosine, where there is no room for its sine
+    phase: float | None = None  # of a single cosine, if there is no column for its sine
 
     @property
     def n_components(self) -> int:
@@ -96,8 +96,8 @@ class FourierMap:
 
     Cosine and sine of one frequency together have less variance than cosines with random phases for the same
     number of columns (Sutherland & Schneider 2015, section 3), and |phi(x)|^2 = K(x, x) holds exactly. The
-    error of a value falls like 1 / sqrt(m). Where there is room for one column only it is sqrt(2) cos(W'x +
-    b) with a random phase b. Cost m p per row.
+    error of a value falls like 1 / sqrt(m). A single column is sqrt(2) cos(W'x + b) with a random phase b.
+    Cost m p per row.
     """
 
     kernel: Kernel
@@ -107,8 +107,8 @@ class FourierMap:
     parts: tuple[FourierPart, ...]
 
     @classmethod
-    def draw(cls, kernel: Kernel, X: Any, m: int, rng: np.random.Generator) -> FourierMap:
-        """m columns for the bound kernel: shared between its terms in proportion to their weights."""
+    def draw(cls, kernel: Kernel, X: TableLike, m: int, rng: np.random.Generator) -> FourierMap:
+        """m columns for the bound kernel, split between its terms in proportion to their weights."""
         wanted = terms(kernel)
         atoms = tuple(atom for term in wanted for atom in term.atoms)
         points = [atom.prepare(X) for atom in atoms]
@@ -130,12 +130,12 @@ class FourierMap:
     def n_components(self) -> int:
         return sum(part.n_components for part in self.parts)
 
-    def points(self, X: Any) -> CombinedPoints:
+    def points(self, X: TableLike) -> CombinedPoints:
         """Points of every atom; a constant alone still needs to know the number of rows."""
         each = [atom.prepare(X, like) for atom, like in zip(self.atoms, self.like, strict=True)]
         return CombinedPoints(tuple(each or [self.exact_points(X)]), tuple(range(len(each))))
 
-    def exact_points(self, X: Any) -> Any:
+    def exact_points(self, X: TableLike) -> Any:
         return self.kernel.prepare(X, like=self.exact_like)
 
     def of_points(self, points: CombinedPoints) -> FloatArray:

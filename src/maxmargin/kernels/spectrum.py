@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray, TableLike
 from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.kernels.points import Rows
 from maxmargin.kernels.subsequence import StringKernel, check_length
@@ -24,7 +25,7 @@ _MOST_NEIGHBOURS = 100_000
 
 @dataclass(frozen=True)
 class CountPoints:
-    """Counts of pieces, of shape (n, n_pieces) and already normalised, with the numbers of the pieces."""
+    """Counts of pieces, of shape (n, n_pieces), normalised if the kernel is, and the column of each piece."""
 
     X: Any
     squares: AnyArray
@@ -43,7 +44,7 @@ class CountPoints:
     def take(self, rows: Rows) -> CountPoints:
         return replace(self, X=self.X[rows], squares=self.squares[rows])
 
-    def astype(self, dtype: Any) -> CountPoints:
+    def astype(self, dtype: DTypeLike) -> CountPoints:
         return replace(self, X=self.X.astype(dtype), squares=self.squares.astype(dtype))
 
 
@@ -52,15 +53,16 @@ class Spectrum(StringKernel):
     """Common contiguous pieces of ``length`` symbols: K(s, t) = sum over pieces u of count_u(s) count_u(t).
 
     Leslie, Eskin & Noble (2002). With ``mismatches`` = k a piece also counts for every piece that differs
-    from it in at most k places (Leslie, Eskin, Cohen, Weston & Noble 2004); the symbols put in its place are
-    those of the training strings. With ``up_to`` pieces of all lengths 1, ..., ``length`` count (the bounded
-    range kernel). Cost O(|s|) to count, O(|s| + |t|) for a pair; with mismatches times the number of
-    neighbours, C(length, k) (n_symbols - 1)^k and less.
+    from it in at most k places (Leslie, Eskin, Cohen, Weston & Noble 2004); only symbols of the training
+    strings are substituted. With ``up_to`` pieces of all lengths 1, ..., ``length`` count (the bounded range
+    kernel). Cost O(|s|) to count, O(|s| + |t|) for a pair; with mismatches times the number of neighbours,
+    C(length, k) (n_symbols - 1)^k and less.
 
     Parameters
     ----------
     length, mismatches, up_to : as above.
-    normalize, tokens, features : as in `Subsequence`; a string with no piece has the value 0 with all.
+    normalize, tokens, features : as in `Subsequence`; a string shorter than ``length`` has the value 0 with
+    every string.
 
     Examples
     --------
@@ -83,7 +85,7 @@ class Spectrum(StringKernel):
         if not isinstance(k, numbers.Integral) or not 0 <= k < self.length:
             raise ValueError(f"Spectrum: mismatches={k!r} must be a whole number from 0 to length - 1.")
 
-    def prepare(self, X: Any, like: Any = None) -> CountPoints:
+    def prepare(self, X: TableLike, like: Any = None) -> CountPoints:
         texts = text_column(X, self.features)
         codes, starts, vocabulary = encode(texts, self.tokens, None if like is None else like.vocabulary)
         columns: dict[Piece, int] = {} if like is None else dict(like.columns)
@@ -108,7 +110,7 @@ class Spectrum(StringKernel):
     def _counts(
         self, codes: list[int], starts: list[int], columns: dict[Piece, int], symbols: tuple[int, ...]
     ) -> sp.csr_array:
-        """How often each string holds each piece; new pieces are given the next columns."""
+        """How often each string contains each piece; new pieces get new columns."""
         where: dict[Piece, list[int]] = {}
         lengths = range(1, self.length + 1) if self.up_to else (self.length,)
         indices: list[int] = []
@@ -130,7 +132,7 @@ class Spectrum(StringKernel):
         return X
 
     def evaluate(self, A: CountPoints, B: CountPoints, out: FloatArray) -> None:
-        shared = min(A.X.shape[1], B.X.shape[1])  # pieces that only later strings have come last
+        shared = min(A.X.shape[1], B.X.shape[1])  # pieces that only occur in later strings come last
         left, right = (P.X if P.X.shape[1] == shared else P.X[:, :shared] for P in (A, B))
         out[...] = (left @ right.T).toarray()
 

@@ -7,12 +7,13 @@ import numbers
 import warnings
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from maxmargin.base.threads import effective_threads, run
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, TableLike
 from maxmargin.compute.intrinsics.lanes import LANES
 from maxmargin.compute.kernel_values import subsequence_recursion as compute
 from maxmargin.compute.kernel_values.tiles import fill_expensive
@@ -25,7 +26,7 @@ _LONG_WORK = 1e12  # steps of the recursion for a Gram matrix, some ten minutes 
 
 
 class StringKernel(Kernel):
-    """A kernel of one column of text. Values are dear, so machines compute the whole Gram matrix once."""
+    """A kernel of one column of text. Values are expensive: machines compute the Gram matrix once."""
 
     features: Any
 
@@ -34,7 +35,7 @@ class StringKernel(Kernel):
         return True
 
     def view_key(self) -> Any:
-        return self  # points carry the factors of the very kernel
+        return self  # the points hold normalising factors of this kernel
 
 
 def check_length(owner: str, length: Any) -> None:
@@ -44,7 +45,7 @@ def check_length(owner: str, length: Any) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Subsequence(StringKernel):
-    """Common subsequences, contiguous or not, discounted by the room they take.
+    """Common subsequences, contiguous or not, discounted by the length they span.
 
     K_m(s, t) = sum over u of length m, over its occurrences i in s and j in t, of decay^(span(i) + span(j)),
     where span(i) = i_m - i_1 + 1. With ``up_to`` the sum K_1 + ... + K_m. Lodhi, Saunders, Shawe-Taylor,
@@ -53,18 +54,18 @@ class Subsequence(StringKernel):
 
     Parameters
     ----------
-    length : m, symbols of a subsequence.
-    decay : in (0, 1); small values punish gaps.
+    length : m, the number of symbols of a subsequence.
+    decay : in (0, 1); small values penalise gaps.
     normalize : divide by sqrt(K(s, s) K(t, t)). A string without any subsequence of that length (shorter than
         m, or empty) is the zero vector: its value is 0 with every string, itself included.
     up_to : all lengths from 1 to m instead of m alone.
-    tokens : "characters" (code points: "e" with a combining accent is two symbols, so bring texts to one
+    tokens : "characters" (code points: "e" with a combining accent is two symbols, so convert texts to one
         Unicode normal form first), "words" (runs of letters, digits and underscores, case kept) or a function
         from a string to hashable tokens.
     features : the column of a dataframe that holds the text.
 
-    Without ``normalize`` values below 1e-308 are 0, as decay^(2m) may be; normalised values do not suffer:
-    the recursion runs in units in which they stay in range.
+    Without ``normalize``, values below 1e-308, such as decay^(2m), underflow to 0. Normalised values do not:
+    the recursion is scaled so that they stay in range.
 
     Examples
     --------
@@ -87,12 +88,12 @@ class Subsequence(StringKernel):
     def __post_init__(self) -> None:
         check_length("Subsequence", self.length)
         if not isinstance(self.decay, numbers.Real) or not 0 < self.decay < 1:
-            raise ValueError(f"Subsequence: decay={self.decay!r} must be a number between 0 and 1.")
+            raise ValueError(f"Subsequence: decay={self.decay!r} must be strictly between 0 and 1.")
         check_tokens("Subsequence", self.tokens)
 
     # -- points --------------------------------------------------------------------------------------
 
-    def prepare(self, X: Any, like: Any = None) -> StringPoints:
+    def prepare(self, X: TableLike, like: Any = None) -> StringPoints:
         texts = text_column(X, self.features)
         codes, starts, vocabulary = encode(texts, self.tokens, None if like is None else like.vocabulary)
         points = StringPoints(codes, starts, np.ones(len(texts)), vocabulary)
@@ -115,22 +116,20 @@ class Subsequence(StringKernel):
             )
 
     def _check_range(self, points: StringPoints, squares: FloatArray) -> None:
-        """Refuse lengths at which doubles run out; K(s, t) <= sqrt(K(s, s) K(t, t)) bounds all values."""
+        """Refuse lengths at which values overflow; K(s, t) <= sqrt(K(s, s) K(t, t)) bounds them all."""
         shortest = 1 if self.up_to else self.length
         if np.isfinite(squares).all() and (squares > 0)[points.lengths >= shortest].all():
             return
-        raise ValueError(
-            f"{self!r} leaves the range of floating-point numbers on these strings: use a shorter length."
-        )
+        raise ValueError(f"{self!r} overflows on these strings: use a shorter length.")
 
     # -- values --------------------------------------------------------------------------------------
 
     @property
     def _unit(self) -> float:
-        """What a common symbol counts inside the recursion, in place of decay^2.
+        """The weight of a common symbol inside the recursion, in place of decay^2.
 
-        Each level grows by between unit and unit / (1 - decay)^2, so 1 - decay keeps it in the middle of the
-        range. A power of two, so that it leaves no rounding error.
+        Each level grows by a factor between unit and unit / (1 - decay)^2, so unit = 1 - decay stays in the
+        middle of the range. It is rounded to a power of two, which causes no rounding error.
         """
         return 2.0 ** round(math.log2(max(1.0 - self.decay, 1e-3)))
 
@@ -156,9 +155,9 @@ class Subsequence(StringKernel):
         return sums
 
     def _combined(self, sums: FloatArray) -> FloatArray:
-        """K_1, ..., K_m (or their running sums) out of the sums of the recursion, in place.
+        """K_1, ..., K_m (or their running sums) from the sums of the recursion, in place.
 
-        A normalised K_m needs no factor (decay^2 / unit)^m: it would cancel, or underflow before it does.
+        A normalised K_m needs no factor (decay^2 / unit)^m: it would cancel, or underflow first.
         """
         if self.up_to or not self.normalize:
             factors = (self.decay * self.decay / self._unit) ** np.arange(1.0, self.length + 1)
@@ -180,11 +179,11 @@ class Subsequence(StringKernel):
         squares: FloatArray = self._combined(self._self_sums(A))[-1].astype(A.dtype)
         return squares
 
-    def by_length(self, X: Any, Z: Any = None, *, n_jobs: int | None = None) -> FloatArray:
+    def by_length(self, X: TableLike, Z: TableLike | None = None, *, n_jobs: int | None = None) -> FloatArray:
         """Matrices of all lengths 1, ..., m in one pass, of shape (length, n_samples_X, n_samples_Z).
 
-        Entry l - 1 is what the kernel with ``length=l`` gives, for the time of the longest alone: to choose
-        a length costs no more than to use it.
+        Entry l - 1 is the matrix of the kernel with ``length=l``. All of them together cost as much as the
+        longest alone, so tuning the length is free.
 
         >>> from maxmargin.kernels import Subsequence
         >>> Subsequence(length=3).by_length(["margin", "marginal"]).shape
@@ -194,6 +193,32 @@ class Subsequence(StringKernel):
         A = plain.prepare(X)
         B = None if Z is None else plain.prepare(Z, like=A)
         return self.gram_by_length(A, B, n_threads=effective_threads(n_jobs))
+
+    def feature(self, u: str, X: Any) -> FloatArray:
+        """Phi_u(s) of every string s in ``X``: the sum over the occurrences i of u in s of decay^span(i).
+
+        The coordinate of s for the subsequence u of any length, not normalised. K_m(s, t)
+        is the sum over all u of length m of Phi_u(s) Phi_u(t) (Valera, equations 7.1 and 7.2). Of shape
+        (n_samples,); costs O(|u| |s|).
+
+        >>> from maxmargin.kernels import Subsequence
+        >>> Subsequence(decay=0.5).feature("SM", ["SVM", "SVA", "SM"]).tolist()  # decay^3, none, decay^2
+        [0.125, 0.0, 0.25]
+        """
+        codes, starts, _ = encode([u, *text_column(X, self.features)], self.tokens, None)
+        wanted, *strings = [codes[i:j] for i, j in pairwise(starts)]
+        return np.array([self._weighted_occurrences(wanted, string) for string in strings])
+
+    def _weighted_occurrences(self, u: IntArray, s: IntArray) -> float:
+        """After each symbol of s, ``begun[k]`` is the weight of the occurrences of u[:k] up to here."""
+        if not len(u):
+            raise ValueError("feature: u is empty; Phi_u needs at least one symbol.")
+        begun, total = np.zeros(len(u)), 0.0
+        for symbol in s:
+            ends = self.decay * np.where(u == symbol, np.append(1.0, begun[:-1]), 0.0)
+            total += float(ends[-1])
+            begun = self.decay * begun + ends
+        return total
 
     def gram_by_length(
         self, A: StringPoints, B: StringPoints | None = None, *, n_threads: int = 1

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, ColumnsLike, FloatArray, IntArray, TableLike
 from maxmargin.kernels.base import choose_columns
 from maxmargin.kernels.points import Rows
 
@@ -23,7 +24,7 @@ _WORD = re.compile(r"\w+")
 class StringPoints:
     """Strings as one flat array of symbol codes; string i is codes[starts[i]:starts[i + 1]].
 
-    ``factors`` are what every kernel value is multiplied by on both sides (1 / sqrt K(s, s) for a normalised
+    Kernel values are multiplied by the ``factors`` of both strings (1 / sqrt K(s, s) for a normalised
     kernel). ``vocabulary`` numbers the tokens; None for characters, which are their own code points.
     """
 
@@ -60,7 +61,7 @@ class StringPoints:
     def _with(self, codes: IntArray, starts: IntArray, factors: FloatArray) -> StringPoints:
         return StringPoints(codes, starts, factors, self.vocabulary, self.precision)
 
-    def astype(self, dtype: Any) -> StringPoints:
+    def astype(self, dtype: DTypeLike) -> StringPoints:
         return StringPoints(self.codes, self.starts, self.factors, self.vocabulary, np.dtype(dtype))
 
 
@@ -72,7 +73,7 @@ def check_tokens(owner: str, tokens: Any) -> None:
         )
 
 
-def text_column(X: Any, features: Any) -> list[str]:
+def text_column(X: TableLike, features: ColumnsLike | None) -> list[str]:
     """The strings in ``X``: a list, an array, a series, or the column ``features`` of a dataframe."""
     if isinstance(X, (str, bytes)):
         raise ValueError("X is one string: pass a list of strings, [text] for a single one.")
@@ -98,7 +99,7 @@ def text_column(X: Any, features: Any) -> list[str]:
 def encode(
     texts: list[str], tokens: Tokens, known: Vocabulary | None
 ) -> tuple[IntArray, IntArray, Vocabulary | None]:
-    """Codes, starts and vocabulary of the texts; tokens that are not ``known`` get new numbers."""
+    """Codes, starts and vocabulary of the texts; tokens that are not in ``known`` get new numbers."""
     if tokens == "characters":
         # fixed width, so that a code is a code point; lone surrogates are symbols like any other
         points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<i4")

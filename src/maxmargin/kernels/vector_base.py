@@ -1,4 +1,4 @@
-"""What kernels on rows of numbers share: columns in, inner products out, gamma from the data."""
+"""Base classes of kernels on rows of numbers: choice of columns, inner products, gamma from the data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.base.tables import SQUARES_TOO_LARGE
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, TableLike
 from maxmargin.compute.tables.inner_products import inner_products
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.points import VectorPoints
@@ -23,16 +23,16 @@ class VectorKernel(Kernel):
     """A kernel of inner products of rows, after an optional embedding of the rows."""
 
     features: Features
-    centred = False  # kernels of differences are shifted to the mean: float32 then keeps its digits
+    centred = False  # True for kernels of x - z: subtracting the mean saves digits in float32
 
-    def embed(self, X: Any) -> Any:
-        """Rows as the kernel sees them; the identity unless a subclass says otherwise."""
+    def embed(self, X: TableLike) -> Any:
+        """Transform the rows before inner products are taken; the identity by default."""
         return X
 
     def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
         """Turn inner products into kernel values, in place."""
 
-    def prepare(self, X: Any, like: Any = None) -> VectorPoints:
+    def prepare(self, X: TableLike, like: Any = None) -> VectorPoints:
         X = self.embed(validated_columns(X, self.features))
         if like is None:
             shift = X.mean(axis=0, dtype=np.float64) if self.centred and not sp.issparse(X) else None
@@ -68,7 +68,7 @@ class VectorKernel(Kernel):
 
 
 def number(name: str, value: Any, *, positive: bool = True, owner: str) -> None:
-    """Refuse what is not a finite number, and with ``positive`` what is not > 0."""
+    """Refuse what is not a finite number or, with ``positive``, not > 0."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(float(value)):
         raise ValueError(f"{owner}: {name}={value!r} must be a finite number.")
     if positive and value <= 0:
@@ -90,7 +90,7 @@ class ScaledByGamma(VectorKernel):
         else:
             number("gamma", self.gamma, owner=type(self).__name__)
 
-    def bind(self, X: Any) -> Self:
+    def bind(self, X: TableLike) -> Self:
         if not isinstance(self.gamma, str):
             return self
         columns = self.embed(validated_columns(X, self.features))
@@ -103,7 +103,7 @@ class ScaledByGamma(VectorKernel):
 
 
 def resolve_gamma(gamma: Gamma, X: Any) -> float:
-    """The number behind "scale" and "auto", as scikit-learn defines them."""
+    """The value of "scale" and "auto", as scikit-learn defines them."""
     if gamma == "auto":
         return 1.0 / X.shape[1]
     if gamma != "scale":

@@ -1,4 +1,4 @@
-"""Kernels on rows of numbers. Each says how it prepares rows and how inner products become values."""
+"""Kernels on rows of numbers. Each defines how rows are prepared and how inner products become values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import combinations_with_replacement
-from math import factorial
+from math import comb, factorial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,10 +16,11 @@ import scipy.sparse as sp
 from maxmargin.base.parameters import check_count, check_not_negative, check_positive
 from maxmargin.base.tables import checked_table
 from maxmargin.base.threads import run, split
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray, TableLike
 from maxmargin.compute.intrinsics.panel_tile import ROWS, WIDTH
 from maxmargin.compute.kernel_values import elementwise
-from maxmargin.compute.kernel_values.rbf_rows import rbf_rows
+from maxmargin.compute.kernel_values.rbf_rows import add_rbf_rows, rbf_rows
+from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import VectorPoints
 from maxmargin.kernels.vector_base import (
     Features,
@@ -32,14 +33,43 @@ from maxmargin.kernels.vector_base import (
     values_of,
 )
 
+_FAR = 1e-4  # of the mean squared norm: what is left of it around a mean that counts as far away
+_LARGE = 1e8  # squared norms from which on a nearer mean counts too
 _MOST_MONOMIALS = 50_000_000  # numbers that polynomial_map may hold
+_FEW_MONOMIALS = 5_000_000  # ... and that `columns_of` makes
 
 
 @dataclass(frozen=True, repr=False)
 class Linear(VectorKernel):
-    """K(x, z) = <x, z>."""
+    """K(x, z) = <x, z>.
+
+    >>> from maxmargin.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[11.0]]
+    """
 
     features: Features = field(default=None, kw_only=True)
+
+
+def about_their_mean(kernel: Kernel, points: Any) -> Any:
+    """The points of a linear kernel shifted to their mean where that is far away; otherwise the points.
+
+    Only for machines that do not change when all rows are shifted. Inner products of columns with an offset
+    of 1e8 have errors of 1, which no solver can correct.
+    """
+    if not isinstance(kernel, Linear) or sp.issparse(points.X):
+        return points
+    mean = points.X.mean(axis=0, dtype=np.float64)
+    square, norm = float(mean @ mean), float(points.norms.mean(dtype=np.float64))
+    share = 0.1 if norm > _LARGE else 1.0 - _FAR
+    return VectorPoints.make(points.X, mean) if 0.0 < share * norm <= square < np.inf else points
+
+
+def lost_by_shift(kernel: Kernel, points: Any) -> FloatArray:
+    """What the shift of `about_their_mean` took from <x_j, x>, the same for all x, up to a constant in j."""
+    if not isinstance(kernel, Linear) or points.shift is None:
+        return np.zeros(len(points))
+    return np.asarray(points.X @ points.shift, dtype=np.float64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +110,7 @@ class Polynomial(ScaledByGamma):
         integer_power(norms, self.degree)
 
 
-def polynomial_map(X: Any, *, degree: int = 2, gamma: float = 1.0, coef0: float = 1.0) -> FloatArray:
+def polynomial_map(X: TableLike, *, degree: int = 2, gamma: float = 1.0, coef0: float = 1.0) -> FloatArray:
     """phi(X) with <phi(x), phi(z)> = (coef0 + gamma <x, z>)^degree, of shape (n_samples, n_monomials).
 
     For two columns, degree 2 and gamma = coef0 = 1 the columns are 1, sqrt(2) x1, sqrt(2) x2, x1^2,
@@ -106,14 +136,39 @@ def polynomial_map(X: Any, *, degree: int = 2, gamma: float = 1.0, coef0: float 
             columns.append(weight * X[:, list(chosen)].prod(axis=1))
             if len(columns) * len(X) > _MOST_MONOMIALS:
                 raise ValueError(
-                    f"the map of degree {degree} on {X.shape[1]} columns does not fit: use the kernel."
+                    f"the map of degree {degree} on {X.shape[1]} columns is too large: use the kernel."
                 )
     return np.column_stack(columns)
 
 
+def columns_of(kernel: Kernel, points: Any) -> Any:
+    """Columns whose inner products are the values of a linear or polynomial kernel; None for others."""
+    if isinstance(kernel, Linear):
+        return points.X.astype(np.float64)
+    if not isinstance(kernel, Polynomial) or sp.issparse(points.X):
+        return None
+    n, p = points.X.shape
+    if kernel.coef0 < 0 or n * comb(p + kernel.degree, kernel.degree) > _FEW_MONOMIALS:
+        return None
+    return polynomial_map(
+        points.X.astype(np.float64),
+        degree=kernel.degree,
+        gamma=kernel.number_gamma(),
+        coef0=kernel.coef0,
+    )
+
+
 @dataclass(frozen=True, repr=False)
 class Sigmoid(ScaledByGamma):
-    """K(x, z) = tanh(gamma <x, z> + coef0). Not positive semidefinite in general, so it warns."""
+    """K(x, z) = tanh(gamma <x, z> + coef0). Not positive semidefinite in general, so it warns.
+
+    >>> import warnings
+    >>> from maxmargin.kernels import Sigmoid
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", UserWarning)
+    ...     Sigmoid(gamma=1.0, coef0=-11.0)([[1.0, 2.0]], [[3.0, 4.0]]).tolist()  # tanh(11 - 11)
+    [[0.0]]
+    """
 
     gamma: Gamma = "scale"
     coef0: float = 0.0
@@ -141,8 +196,12 @@ class Sigmoid(ScaledByGamma):
         np.tanh(norms, out=norms)
 
 
+_STRIPS, _LEAST_STRIP = 8, 128
+_VALUES_AT_ONCE = 1 << 26  # kernel values in one compiled call: about 50 ms, so that Ctrl-C is not delayed
+
+
 def _fit_for_panels(A: VectorPoints, B: VectorPoints, out: FloatArray) -> bool:
-    """Are both sides dense, and everything float32?"""
+    """True if both sides are dense float32."""
     dense = not sp.issparse(A.X) and not sp.issparse(B.X)
     return dense and bool(A.dtype == B.dtype == out.dtype == np.float32)
 
@@ -173,7 +232,7 @@ class RBF(ScaledByGamma):
         if self.gamma != "scale":
             raise ValueError("RBF: give gamma or length_scale, not both (gamma = 1 / (2 length_scale^2)).")
 
-    def bind(self, X: Any) -> Self:
+    def bind(self, X: TableLike) -> Self:
         return super().bind(X) if self.length_scale is None else self
 
     def number_gamma(self) -> float:
@@ -185,22 +244,49 @@ class RBF(ScaledByGamma):
             out = np.empty((len(A), len(columns)), dtype=np.result_type(A.dtype, columns.dtype))
         if not _fit_for_panels(A, columns, out):
             return super().gram(A, B, out=out, n_threads=n_threads)
-        fill = self._filler(A, columns, out)
+        if B is None:
+            self._fill_symmetric(A, out, n_threads)
+            np.fill_diagonal(out, self.variance)
+            return out
+        fill = partial(rbf_rows, **self._tiles_of(A, columns), out=out)
         parts = split(len(columns), n_threads, multiple=WIDTH)
         run([partial(fill, columns=part) for part in parts], n_threads)
-        if B is None:
-            np.fill_diagonal(out, self.variance)
         return out
+
+    def _fill_symmetric(self, A: VectorPoints, out: FloatArray, n_threads: int) -> None:
+        """Compute strips of rows up to the diagonal and mirror them: little more than half of the work."""
+
+        def fill(strip: slice) -> None:
+            rows = A.take(strip)
+            rbf_rows(**self._tiles_of(rows, A), columns=slice(0, strip.stop), out=out[strip])
+            out[: strip.start, strip] = out[strip, : strip.start].T
+
+        strips = split(len(A), max(1, min(_STRIPS, len(A) // _LEAST_STRIP)), multiple=WIDTH)
+        A.panels  # noqa: B018 - packed once, before the threads
+        run([partial(fill, strip) for strip in reversed(strips)], n_threads)
 
     def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
         if len(A) >= ROWS and _fit_for_panels(A, B, out):  # packing does not pay for a few rows
-            self._filler(A, B, out)(columns=slice(0, len(B)))
+            rbf_rows(**self._tiles_of(A, B), columns=slice(0, len(B)), out=out)
         else:
             super().evaluate(A, B, out)
 
-    def _filler(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> partial[None]:
-        gamma, variance = self.number_gamma(), self.variance
-        return partial(rbf_rows, A.X, A.norms, B.panels, B.norms, gamma=gamma, variance=variance, out=out)
+    def adds(self, A: Any, B: Any) -> bool:
+        return _fit_for_panels(A, B, A.norms)
+
+    def add_products(
+        self, v: FloatArray, A: VectorPoints, B: VectorPoints, weights: FloatArray, n_threads: int
+    ) -> None:
+        at_once = max(WIDTH, _VALUES_AT_ONCE // max(len(B), 1))
+        parts = split(len(A), max(n_threads, -(-len(A) // at_once)), multiple=WIDTH)
+        add = partial(add_rbf_rows, **self._tiles_of(B, A), weights=weights, v=v)
+        run([partial(add, columns=part) for part in parts], n_threads)
+
+    def _tiles_of(self, A: VectorPoints, B: VectorPoints) -> dict[str, Any]:
+        return {
+            "A": A.X, "row_norms": A.norms, "panels": B.panels, "column_norms": B.norms,
+            "gamma": self.number_gamma(), "variance": self.variance,
+        }  # fmt: skip
 
     def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
         elementwise.rbf(K, A.norms, B.norms, self.number_gamma(), self.variance)
@@ -211,7 +297,12 @@ class RBF(ScaledByGamma):
 
 @dataclass(frozen=True, repr=False)
 class Exponential(ScaledByGamma):
-    """K(x, z) = exp(-gamma ||x - z||), with the Euclidean distance."""
+    """K(x, z) = exp(-gamma ||x - z||), with the Euclidean distance.
+
+    >>> from maxmargin.kernels import Exponential
+    >>> Exponential(gamma=1.0)([[0.0, 0.0]], [[3.0, 4.0]]).round(4).tolist()  # e^-5
+    [[0.0067]]
+    """
 
     gamma: Gamma = "scale"
     features: Features = field(default=None, kw_only=True)
@@ -232,7 +323,12 @@ class Exponential(ScaledByGamma):
 
 @dataclass(frozen=True, repr=False)
 class Laplacian(ScaledByGamma):
-    """K(x, z) = exp(-gamma ||x - z||_1), with the sum of absolute differences. Sparse rows are made dense."""
+    """K(x, z) = exp(-gamma ||x - z||_1), with the sum of absolute differences. Sparse rows are made dense.
+
+    >>> from maxmargin.kernels import Laplacian
+    >>> Laplacian(gamma=1.0)([[0.0, 0.0]], [[1.0, 2.0]]).round(4).tolist()  # e^-3
+    [[0.0498]]
+    """
 
     gamma: Gamma = "scale"
     features: Features = field(default=None, kw_only=True)
@@ -262,7 +358,11 @@ class Periodic(VectorKernel):
 
     ``form="distance"`` puts ||x - z|| in the sine instead; for more than one column that is not positive
     semidefinite in general, and it warns. The product form is an RBF kernel of points on circles, because
-    4 sin^2(pi d / T) is the squared distance of two points on the unit circle: that is how it is computed.
+    4 sin^2(pi d / T) is the squared distance of two points on the unit circle, and is computed that way.
+
+    >>> from maxmargin.kernels import Periodic
+    >>> Periodic(period=2.0)([[0.0]], [[2.0], [1.0]]).round(4).tolist()  # a whole period, half of one: e^-2
+    [[1.0, 0.1353]]
     """
 
     period: float = 1.0
@@ -317,7 +417,12 @@ class Periodic(VectorKernel):
 
 @dataclass(frozen=True, repr=False)
 class Constant(VectorKernel):
-    """K(x, z) = value."""
+    """K(x, z) = value.
+
+    >>> from maxmargin.kernels import Constant
+    >>> Constant(2.0)([[0.0]], [[1.0], [5.0]]).tolist()
+    [[2.0, 2.0]]
+    """
 
     value: float = 1.0
     features: Features = field(default=None, kw_only=True)
@@ -334,7 +439,13 @@ class Constant(VectorKernel):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class QuadraticForm(VectorKernel):
-    """K(x, z) = x' B z for a symmetric positive semidefinite matrix B of shape (n_features, n_features)."""
+    """K(x, z) = x' B z for a symmetric positive semidefinite matrix B of shape (n_features, n_features).
+
+    >>> import numpy as np
+    >>> from maxmargin.kernels import QuadraticForm
+    >>> QuadraticForm(np.diag([1.0, 3.0]))([[1.0, 2.0]], [[3.0, 4.0]]).round(9).tolist()  # 1*3 + 3*2*4
+    [[27.0]]
+    """
 
     B: AnyArray
     features: Features = field(default=None, kw_only=True)
@@ -368,12 +479,18 @@ class QuadraticForm(VectorKernel):
 
 @dataclass(frozen=True, repr=False)
 class Rank1(VectorKernel):
-    """K(x, z) = f(x) f(z), for a function from rows of shape (n, n_features) to numbers of shape (n,)."""
+    """K(x, z) = f(x) f(z), for a function from rows of shape (n, n_features) to numbers of shape (n,).
+
+    >>> import numpy as np
+    >>> from maxmargin.kernels import Rank1
+    >>> Rank1(lambda rows: np.sum(rows, axis=1))([[1.0, 2.0]], [[3.0, 4.0]]).tolist()  # 3 * 7
+    [[21.0]]
+    """
 
     f: Callable[[Any], Any]
     features: Features = field(default=None, kw_only=True)
 
-    def embed(self, X: Any) -> Any:
+    def embed(self, X: TableLike) -> Any:
         return values_of(self.f, X).reshape(-1, 1)
 
     def embedding_key(self) -> Any:

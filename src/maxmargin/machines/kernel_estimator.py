@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.tables import known_columns
 from maxmargin.base.threads import effective_threads
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, TableLike
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.kernels.parsing import as_kernel
+from maxmargin.kernels.points import Points, check_inside
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -49,7 +50,7 @@ class TakesKernel(BaseEstimator):
     def make_kernel(self) -> Kernel:
         return as_kernel(self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree)
 
-    def prepare_rows(self, X: Any) -> tuple[Kernel, Any]:
+    def prepare_rows(self, X: TableLike) -> tuple[Kernel, Any]:
         """The kernel with its parameters as numbers, and the training rows as Points."""
         kernel = self.make_kernel()
         _check_two_dimensional(X)
@@ -62,7 +63,7 @@ class TakesKernel(BaseEstimator):
         bound.check_values(points)
         return bound, points
 
-    def points_like(self, X: Any, like: Any) -> Any:
+    def points_like(self, X: TableLike, like: Points) -> Any:
         """New rows as Points like those of the fit."""
         check_is_fitted(self)
         _check_two_dimensional(X)
@@ -72,6 +73,7 @@ class TakesKernel(BaseEstimator):
                 f"X has {np.shape(X)[1]} columns, but the kernel values against all {self.n_features_in_} "
                 "training rows are needed."
             )
+        check_inside(like)
         return self.kernel_.prepare(X, like=like)
 
     def __sklearn_tags__(self) -> Any:
@@ -105,7 +107,7 @@ def _check_two_dimensional(X: Any) -> None:
         check_array(X)
 
 
-def take_rows(X: Any, chosen: IntArray) -> Any:
+def take_rows(X: TableLike, chosen: IntArray) -> Any:
     """Some rows of a table of any kind."""
     if sp.issparse(X):
         return sp.csr_array(X)[chosen]

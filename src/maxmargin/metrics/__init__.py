@@ -1,7 +1,7 @@
 """Measures of a classifier: confusion table, ROC, AUC, KS, Gini, gains, calibration.
 
 Every function takes ``positive`` (which label counts as positive) and ``names`` (what to call the classes),
-and its result says which is positive.
+and its result names the positive class.
 """
 
 from maxmargin.metrics.confusion import ConfusionTable, confusion_table, wilson_interval
@@ -18,6 +18,7 @@ from maxmargin.metrics.ranking import (
     lift,
     roc,
 )
+from maxmargin.metrics.risk import empirical_risk
 
 __all__ = [
     "confusion_table",
@@ -36,6 +37,7 @@ __all__ = [
     "gains",
     "lift",
     "calibration_table",
+    "empirical_risk",
     "evaluate",
     "Evaluation",
     "RankingEvaluation",

@@ -26,8 +26,13 @@ class ConfusionTable:
     ----------
     counts : of shape (n_classes, n_classes); ``counts[i, j]`` rows of class j were predicted as class i.
     names : of the classes, in the order of rows and columns.
-    positive : name of the positive class; None with more than two classes when none was named.
+    positive : name of the positive class; None with more than two classes unless one was named.
     weighted : True when rows carried weights; no interval is given then.
+
+    >>> import maxmargin as mm
+    >>> table = mm.metrics.confusion_table([0, 0, 1, 1], [0, 1, 1, 1])
+    >>> table.counts.tolist()
+    [[1.0, 0.0], [1.0, 2.0]]
     """
 
     counts: FloatArray
@@ -49,12 +54,12 @@ class ConfusionTable:
 
     @property
     def recalls(self) -> FloatArray:
-        """Share of each true class that was predicted as such, of shape (n_classes,); NaN without rows."""
+        """Share of the rows of each class predicted correctly, of shape (n_classes,); NaN without rows."""
         return _ratios(np.diag(self.counts), self.counts.sum(axis=0))
 
     @property
     def precisions(self) -> FloatArray:
-        """Share of each predicted class that is right, of shape (n_classes,); NaN where never predicted."""
+        """Share of correct predictions of each class, of shape (n_classes,); NaN if never predicted."""
         return _ratios(np.diag(self.counts), self.counts.sum(axis=1))
 
     @property
@@ -111,13 +116,13 @@ class ConfusionTable:
         return pd.DataFrame(counts, index=rows, columns=pd.Index(self.names, name="truth"))
 
     def measures(self, confidence: float = 0.95) -> pd.DataFrame:
-        """Measures (rows) with value, low and high: Wilson's interval where the measure is a proportion."""
+        """Measures (rows) with value, low and high: Wilson's interval if the measure is a proportion."""
         check_confidence(confidence)
         rows = {name: (value, *self._wilson(parts, confidence)) for name, value, parts in self._listed()}
         return pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
 
     def _listed(self) -> list[tuple[str, float, tuple[float, float] | None]]:
-        """Name, value, and (successes, trials) where the measure is a proportion."""
+        """Name, value, and (successes, trials) if the measure is a proportion."""
         right = float(np.trace(self.counts))
         overall: list[tuple[str, float, tuple[float, float] | None]] = [
             ("accuracy", self.accuracy, (right, self.total)),
@@ -201,7 +206,7 @@ def confusion_table(
     names : what to call the classes, in sorted order of all labels of ``y_true`` and ``y_pred``.
     sample_weight : of shape (n_samples,), optional; cells are then sums of weights and have no interval.
 
-    A rate without rows to compute it from is NaN.
+    A rate with no rows in its denominator is NaN.
 
     Examples
     --------
@@ -214,7 +219,7 @@ def confusion_table(
     """
     truth, predicted = known_labels(y_true, "y_true"), known_labels(y_pred, "y_pred")
     check_consistent_length(truth, predicted)
-    if (truth.dtype.kind in "US") != (predicted.dtype.kind in "US"):  # joined, numbers would become text
+    if (truth.dtype.kind in "US") != (predicted.dtype.kind in "US"):  # else numbers would become text
         truth, predicted = truth.astype(object), predicted.astype(object)
     classes = sorted_classes(np.concatenate([truth, predicted]))
     shown = class_names(classes, names)

@@ -21,7 +21,12 @@ from maxmargin.metrics.ranking import roc_of
 
 @dataclass(frozen=True, kw_only=True)
 class AucResult:
-    """An area under the ROC curve with its DeLong standard error and interval; both NaN for weighted rows."""
+    """An area under the ROC curve with its DeLong standard error and interval; both NaN for weighted rows.
+
+    >>> import maxmargin as mm
+    >>> mm.metrics.auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).value
+    0.75
+    """
 
     value: float
     standard_error: float
@@ -70,7 +75,7 @@ def _placements(target: BinaryTarget, score: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _spread(values: FloatArray) -> float:
-    """Variance of a mean; a single row says nothing about its spread, so it gives infinity."""
+    """Variance of a mean; infinite for a single row."""
     return float(np.var(values, ddof=1)) / len(values) if len(values) > 1 else inf
 
 
@@ -99,9 +104,9 @@ def auc(
 ) -> AucResult:
     """Area under the ROC curve with DeLong's standard error and interval.
 
-    The interval is value -+ z standard errors, cut to [0, 1]. It has no width where the classes are
-    separated by the score (the estimated variance is then zero) and is [0, 1] where a class has one row.
-    DeLong's variance counts rows, so weighted rows have no standard error and no interval (NaN).
+    The interval is value -+ z standard errors, cut to [0, 1]. Its width is zero if the score separates the
+    classes (the estimated variance is then zero), and it is [0, 1] if a class has one row. DeLong's variance
+    counts rows, so weighted rows have no standard error and no interval (NaN).
 
     Parameters
     ----------
@@ -119,7 +124,7 @@ def auc(
 
 
 def auc_of(target: BinaryTarget, score: FloatArray, confidence: float = 0.95) -> AucResult:
-    """`auc` of a target that has been read."""
+    """`auc` of a validated target."""
     check_confidence(confidence)
     if target.weight is None:
         return _summarise(target, _placements(target, score), confidence)
@@ -144,8 +149,8 @@ def compare_auc(
 ) -> AucComparison:
     """DeLong's test of two scores of the same rows (paired: it uses their covariance).
 
-    Where the difference has no estimated variance (for example two scores with the same ranking) p is 1 if
-    the areas are equal and 0 if they are not.
+    If the estimated variance of the difference is zero (for example two scores with the same ranking), p is 1
+    if the areas are equal and 0 if they are not.
 
     Examples
     --------

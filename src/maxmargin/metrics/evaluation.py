@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 from sklearn.metrics import brier_score_loss, log_loss
 
 from maxmargin.base.parameters import as_number
@@ -43,7 +44,7 @@ class RankingEvaluation:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What `evaluate` found: the confusion table, and the ranking where a positive class exists.
+    """Result of `evaluate`: the confusion table, and the ranking if there is a positive class.
 
     Attributes
     ----------
@@ -57,6 +58,12 @@ class Evaluation:
 
     Pictures: ``evaluation.display()``, or one panel at a time with RocDisplay, KsDisplay, CalibrationDisplay
     and ScoreDisplay.
+
+    >>> import maxmargin as mm
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> found = mm.evaluate(mm.SVC(kernel="linear").fit(X, y), X, y)
+    >>> found.confusion.counts.tolist(), found.ranking.auc.value
+    ([[2.0, 0.0], [0.0, 2.0]], 1.0)
     """
 
     model: str
@@ -67,12 +74,12 @@ class Evaluation:
     confidence: float
 
     def display(self) -> Any:
-        """ROC with KS, distributions, scores and calibration on one figure, drawn; needs matplotlib."""
-        # by name: a result may open its picture, but this room does not depend on the displays
+        """Draw ROC with KS, distributions, scores and calibration on one figure; needs matplotlib."""
+        # imported by name, because this package must not depend on displays
         return import_module("maxmargin.displays").EvaluationDisplay.from_result(self).plot()
 
     def table(self) -> pd.DataFrame:
-        """All measures: value, and interval (low, high) where one is known; NaN where not."""
+        """All measures with value and interval (low, high); NaN if there is no interval."""
         measures = self.confusion.measures(self.confidence)
         if self.ranking is None:
             return measures
@@ -102,7 +109,7 @@ _RESPONSES = ("auto", "predict_proba", "decision_function")
 
 
 def evaluate(
-    model: Any,
+    model: BaseEstimator,
     X: TableLike,
     y: TargetLike,
     *,
@@ -127,8 +134,8 @@ def evaluate(
         ``predict`` by default.
     response_method : "predict_proba", "decision_function", or "auto" for the first that the model has.
     confidence : level of the intervals.
-    sample_weight : of shape (n_samples,), optional. All counts become sums of weights, and no measure has an
-        interval or a p value, since both count rows.
+    sample_weight : of shape (n_samples,), optional. All counts become sums of weights, and there are no
+    intervals or p values, since both count rows.
 
     Examples
     --------
@@ -141,36 +148,37 @@ def evaluate(
     >>> result.confusion.positive, round(result.ranking.auc.value, 2)
     ('malignant', 0.97)
     """
-    _check_is_classifier(model)
-    truth, classes = known_labels(y), np.asarray(model.classes_)
+    truth, classes = known_labels(y), _classes(model)
     shown = _shown(classes, truth, names)
     k = None if positive is None and len(classes) > 2 else positive_index(classes, positive)
     score, response = _score(model, X, k, response_method)
     predicted = model.predict(X) if threshold is None else _cut(classes, k, score, threshold)
     label = None if k is None else classes[k]
-    named = [shown[name] for name in np.unique(np.concatenate([truth, predicted]))]
+    counted: dict[str, Any] = {"positive": label, "sample_weight": sample_weight}
     ranking = None
     if label is not None and score is not None:
-        pair = [shown[name] for name in np.unique(truth)]
-        read = scored_target(truth, score, positive=label, names=pair, sample_weight=sample_weight)
+        read = scored_target(truth, score, names=[shown[name] for name in np.unique(truth)], **counted)
         ranking = _rank(*read, response, confidence)
+    named = [shown[name] for name in np.unique([*truth, *predicted])]
     return Evaluation(
         model=type(model).__name__,
         n_samples=len(truth),
-        confusion=confusion_table(truth, predicted, positive=label, names=named, sample_weight=sample_weight),
+        confusion=confusion_table(truth, predicted, names=named, **counted),
         ranking=ranking,
         threshold=threshold,
         confidence=confidence,
     )
 
 
-def _check_is_classifier(model: Any) -> None:
+def _classes(model: BaseEstimator) -> AnyArray:
+    """The classes of a fitted classifier; anything else is refused."""
     for needed in ("classes_", "predict"):
         if not hasattr(model, needed):
             raise TypeError(
                 f"evaluate takes a fitted classifier, and {type(model).__name__} has no {needed}: fit it "
                 "first, or use model.score for a regression."
             )
+    return np.asarray(model.classes_)
 
 
 def _shown(classes: AnyArray, truth: AnyArray, names: Sequence[str] | None) -> dict[Any, str]:

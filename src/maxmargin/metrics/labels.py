@@ -20,7 +20,7 @@ REST = "rest"
 class BinaryTarget:
     """A target read as "positive or not", with the names that tables and pictures show.
 
-    ``weight`` holds the weights of the rows, of shape (n_samples,); None where every row counts once.
+    ``weight`` holds the weights of the rows, of shape (n_samples,); None if every row counts once.
     """
 
     is_positive: BoolArray
@@ -55,16 +55,16 @@ class BinaryTarget:
         return self.total - self.total_positive
 
     def require_both(self) -> None:
-        """Raise where one of the two classes has no row, since no rate of it exists."""
+        """Raise an error if one of the two classes has no rows, because its rates are undefined."""
         if not (self.n_positive and self.n_negative):
             raise ValueError(
                 f"Both classes are needed: got {self.n_positive} rows of {self.positive!r} (positive) "
-                f"and {self.n_negative} of {self.negative!r}. Evaluate on rows that hold both."
+                f"and {self.n_negative} of {self.negative!r}. Evaluate on rows of both classes."
             )
 
 
 class Measure(float):
-    """A number that says which class it takes as positive: ``.positive``, ``.negative``, and in its text."""
+    """A number that knows its positive class: ``.positive``, ``.negative``, and in its text."""
 
     positive: str
     negative: str
@@ -82,7 +82,7 @@ class Measure(float):
 
 
 def known_labels(y: TargetLike, name: str = "y") -> AnyArray:
-    """Labels of shape (n_samples,), at least one of them and none missing."""
+    """Labels of shape (n_samples,), not empty and none missing."""
     labels: AnyArray = column_or_1d(y)
     if not len(labels):
         raise ValueError(f"{name} is empty: give at least one row.")
@@ -128,7 +128,7 @@ def scored_target(
     names: Sequence[str] | None = None,
     sample_weight: WeightLike | None = None,
 ) -> tuple[BinaryTarget, FloatArray]:
-    """The target as positive or not, with both classes present, and its float64 scores, one per row.
+    """The binary target, with both classes present, and the float64 scores of its rows.
 
     More than two classes become "positive" against the rest.
     """

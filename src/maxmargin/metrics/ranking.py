@@ -19,9 +19,9 @@ from maxmargin.base.typing import FloatArray, IntArray, LabelLike, TargetLike, W
 from maxmargin.metrics.confusion import wilson_interval
 from maxmargin.metrics.labels import BinaryTarget, Measure, scored_target
 
-# above this size of the larger class scipy's exact p value gets slow and the limit law is as good
+# if the larger class has more rows, scipy's exact p value is slow and the asymptotic one is as good
 _EXACT_ROWS = 1000
-_SHARE_SLACK = 1e-9  # equal shares must compare equal also when weights are not whole numbers
+_SHARE_SLACK = 1e-9  # equal shares must compare equal even if weights are not whole numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,11 @@ class RocCurve:
     auc : area under the curve by trapezoids, which is the probability that a positive row scores above a
         negative one, ties counting one half.
     positive, negative : names of the classes.
+
+    >>> import maxmargin as mm
+    >>> curve = mm.metrics.roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> curve.tpr.tolist()
+    [0.0, 0.5, 0.5, 1.0, 1.0]
     """
 
     fpr: FloatArray
@@ -71,7 +76,7 @@ def roc(
     Parameters
     ----------
     y : labels of shape (n_samples,).
-    score : of shape (n_samples,); a higher score speaks for the positive class.
+    score : of shape (n_samples,); higher scores mean the positive class.
     positive : label of the positive class; the last of two sorted labels by default. With more than two
         classes it must be named, and the others are taken together.
     names : what to call the classes, in sorted order of their labels.
@@ -90,7 +95,7 @@ def roc(
 
 
 def roc_of(target: BinaryTarget, score: FloatArray) -> RocCurve:
-    """`roc` of a target that has been read."""
+    """`roc` of a validated target."""
     fpr, tpr, thresholds = roc_curve(
         target.is_positive, score, sample_weight=target.weight, drop_intermediate=False
     )
@@ -132,7 +137,13 @@ class KsResult:
     """The largest distance between two score distributions, and where it is.
 
     ``threshold`` is the score at which the rule "positive when score >= threshold" has the rates ``tpr`` and
-    ``fpr`` whose distance is ``value``. ``p_value`` is NaN for weighted rows: no law is known for them.
+    ``fpr`` whose distance is ``value``. ``p_value`` is NaN for weighted rows, whose distribution is not
+    known.
+
+    >>> import maxmargin as mm
+    >>> found = mm.metrics.ks_statistic([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> found.value, found.threshold
+    (0.5, 0.8)
     """
 
     value: float
@@ -163,7 +174,7 @@ def ks_statistic(
     """Two-sample Kolmogorov-Smirnov statistic max abs(F_P - F_N) = max abs(TPR - FPR) of a score.
 
     Parameters are those of `roc`. The p value is that of the two-sided test that both classes have the same
-    distribution of scores: exact up to 1 000 rows per class, by the limit law above (scipy's ks_2samp).
+    distribution of scores: exact up to 1 000 rows per class, asymptotic above (scipy's ks_2samp).
     Among equal distances the highest threshold is reported.
 
     Examples
@@ -176,7 +187,7 @@ def ks_statistic(
 
 
 def ks_of(target: BinaryTarget, score: FloatArray) -> KsResult:
-    """`ks_statistic` of a target that has been read."""
+    """`ks_statistic` of a validated target."""
     curve = roc_of(target, score)
     k = int(np.argmax(np.abs(curve.tpr - curve.fpr)))
     return KsResult(
@@ -195,7 +206,7 @@ def _p_value(target: BinaryTarget, score: FloatArray) -> float:
         "exact" if max(target.n_positive, target.n_negative) <= _EXACT_ROWS else "asymp"
     )
     with warnings.catch_warnings():
-        # scipy warns when rounding lifts an exact p value above 1, and then gives the limit law's, which is 1
+        # scipy warns if rounding puts an exact p value above 1, and returns the asymptotic one, which is 1
         warnings.filterwarnings("ignore", "ks_2samp: Exact calculation unsuccessful", RuntimeWarning)
         outcome = stats.ks_2samp(score[target.is_positive], score[~target.is_positive], method=method)
     return float(outcome.pvalue)
@@ -215,12 +226,12 @@ def gains(
 ) -> pd.DataFrame:
     """Rows sorted from the highest score down and cut into ``n_groups`` equal parts.
 
-    Columns: group (1 holds the highest scores), share of rows up to and with this group, rows, events
-    (positive rows), nonevents, event_rate, lift (event_rate over that of all rows); then, up to and with this
-    group: cumulative_events, cumulative_nonevents, captured (share of all events), ks (captured minus the
-    share of all non-events; the Kolmogorov-Smirnov distance at this cut) and cumulative_lift. Tied scores are
-    shared out evenly, so the table does not depend on the order of rows and counts need not be whole.
-    ``attrs`` of the table name the positive and the negative class.
+    Columns: group (1 holds the highest scores), share of rows up to and including this group, rows, events
+    (positive rows), nonevents, event_rate, lift (event_rate over that of all rows); then, up to and including
+    this group: cumulative_events, cumulative_nonevents, captured (share of all events), ks (captured minus
+    the share of all non-events; the Kolmogorov-Smirnov distance at this cut) and cumulative_lift. Tied scores
+    are divided evenly between groups, so the table does not depend on the order of rows, and counts need not
+    be whole numbers. ``attrs`` of the table name the positive and the negative class.
 
     Examples
     --------
@@ -234,7 +245,7 @@ def gains(
 
 
 def gains_of(target: BinaryTarget, score: FloatArray, n_groups: int = 10) -> pd.DataFrame:
-    """`gains` of a target that has been read."""
+    """`gains` of a validated target."""
     check_count("n_groups", n_groups)
     shares = np.arange(1, n_groups + 1) / n_groups
     captured, spent = _reached(target, score, shares)
@@ -263,7 +274,7 @@ def gains_of(target: BinaryTarget, score: FloatArray, n_groups: int = 10) -> pd.
 def _reached(target: BinaryTarget, score: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Shares of all events and of all non-events among the top ``shares`` of all rows.
 
-    Between two distinct scores the curve is straight: tied rows are taken in random order, on average.
+    Between two distinct scores the curve is straight: the average over all orders of tied rows.
     """
     curve = roc_of(target, score)
     base_rate = target.total_positive / target.total
@@ -332,7 +343,7 @@ def calibration_table(
 def calibration_of(
     target: BinaryTarget, p: FloatArray, confidence: float = 0.95, n_groups: int = 10
 ) -> pd.DataFrame:
-    """`calibration_table` of a target that has been read."""
+    """`calibration_table` of a validated target."""
     check_count("n_groups", n_groups)
     if p.min() < 0 or p.max() > 1:
         raise ValueError(
@@ -355,7 +366,7 @@ def calibration_of(
 
 
 def _equal_groups(p: FloatArray, weight: FloatArray, n_groups: int) -> IntArray:
-    """Group number of every row: cut at quantiles, equal values together, empty groups left out."""
+    """Group number of every row: cut at quantiles, equal values in one group, no empty groups."""
     _, codes = np.unique(p, return_inverse=True)
     mass = np.bincount(codes, weights=weight)
     below = (np.cumsum(mass) - mass) / mass.sum()  # share of the rows strictly below each value

@@ -1,4 +1,4 @@
-"""Data in pieces: tables that one matrix, or one machine, does not hold."""
+"""Data in pieces: tables that do not fit in memory, or not on one computer."""
 
 from maxmargin.pieces.cluster import DaskPieces, from_dask
 from maxmargin.pieces.collection import LocalPieces, Pieces

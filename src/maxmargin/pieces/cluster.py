@@ -6,57 +6,116 @@ Dask is imported only when one of its collections is passed in.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from maxmargin.base.threads import single_threaded_blas
+from maxmargin.base.typing import TableLike
 from maxmargin.pieces.collection import Pieces, changed
 from maxmargin.pieces.piece import Piece, add
 from maxmargin.pieces.sources import split_frame
 
 _FAN_IN = 8  # results that one task of the reduction combines
-_AHEAD = 4  # pieces whose results are asked for before they are needed
+_AHEAD = 4  # pieces whose results are requested in advance
+_PATIENCE = 5.0  # seconds without a result after which we check that there are workers left
 
 
 def _dask() -> Any:
-    """Dask, without the types that it has for some of its names."""
+    """Dask as Any, because only some of its names have types."""
     return import_module("dask")
 
 
-def is_dask(X: Any) -> bool:
-    """Whether X is a Dask collection, without importing Dask."""
+def is_dask(X: TableLike) -> bool:
+    """True if X is a Dask collection; does not import Dask."""
     return "dask" in sys.modules and hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
 @dataclass(frozen=True)
-class DaskPieces(Pieces):
-    """Pieces that stay where the workers hold them; functions travel to them and small sums come back.
+class Home:
+    """A cluster: its client, and the address of its scheduler, which a closed client forgets."""
 
-    ``blocks`` are delayed `Piece` objects. A block that is lost with its worker is computed again from the
-    graph that made it, and the tree of a sum does not depend on which worker computed what: the answer is
-    the same to the last bit.
+    client: Any
+    address: str
+
+    @classmethod
+    def now(cls) -> Home | None:
+        """The cluster in use; None on one machine."""
+        if "distributed" not in sys.modules:
+            return None
+        import distributed
+
+        try:
+            client: Any = distributed.get_client()
+        except ValueError:
+            return None
+        return cls(client, client.scheduler.address)
+
+    def compute(self, delayed: list[Any]) -> Any:
+        """The values; an error if the cluster is closed, a warning if it has no workers."""
+        import distributed
+
+        if self.client.status != "running":
+            raise self._closed()
+        futures, warned = self.client.compute(delayed), False
+        try:
+            while True:
+                try:
+                    distributed.wait(futures, timeout=_PATIENCE)
+                    return self.client.gather(futures)
+                except distributed.TimeoutError:
+                    warned = warned or self._warn_if_deserted()
+        except (OSError, distributed.CancelledError) as error:
+            if self.client.status == "running":
+                raise
+            raise self._closed() from error
+
+    def _closed(self) -> RuntimeError:
+        return RuntimeError(
+            f"the Dask cluster at {self.address} is closed, and it holds these pieces: connect a client to "
+            "a cluster that runs, and make the pieces again."
+        )
+
+    def _warn_if_deserted(self) -> bool:
+        """True, after a warning, if the cluster has no workers."""
+        if self.client.ncores():
+            return False
+        warnings.warn(
+            f"the Dask cluster at {self.address} has no workers left: the fit waits for one. Start workers "
+            "(cluster.scale), or stop with Ctrl-C.",
+            stacklevel=2,
+        )
+        return True
+
+
+@dataclass(frozen=True)
+class DaskPieces(Pieces):
+    """Pieces that stay on the workers: functions are sent to them, and only small sums are returned.
+
+    ``blocks`` are delayed `Piece` objects; ``home`` is the cluster that keeps them, if any. A block
+    that is lost with its worker is recomputed from its graph, and the summation tree does not depend
+    on the workers: the result is the same to the last bit.
     """
 
     blocks: tuple[Any, ...]
+    home: Home | None = field(default=None, compare=False, repr=False)
 
     def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
         dask = _dask()
         given = dask.delayed(args, traverse=False)
         for start in range(0, len(self.blocks), _AHEAD):
             batch = self.blocks[start : start + _AHEAD]
-            with single_threaded_blas():
-                results = dask.compute(*[dask.delayed(_apply)(function, block, given) for block in batch])
-            yield from results
+            yield from self._computed([dask.delayed(_apply)(function, block, given) for block in batch])
 
     def map_reduce(
         self, function: Callable[..., Any], *args: Any, combine: Callable[[Any, Any], Any] = add
     ) -> Any:
         dask = _dask()
-        # one node of the graph holds the arguments, however many pieces there are
+        # a single node of the graph holds the arguments
         given = dask.delayed(args, traverse=False)
         level = [dask.delayed(_apply)(function, block, given) for block in self.blocks]
         while len(level) > 1:
@@ -64,25 +123,31 @@ class DaskPieces(Pieces):
                 dask.delayed(_combine)(combine, level[start : start + _FAN_IN])
                 for start in range(0, len(level), _FAN_IN)
             ]
+        return self._computed(level)[0]
+
+    def _computed(self, delayed: list[Any]) -> Any:
+        home = self.home or Home.now()
+        if home is not None:
+            return home.compute(delayed)
         with single_threaded_blas():
-            return level[0].compute()
+            return _dask().compute(*delayed)
 
     def mapped(self, function: Callable[..., Any], *args: Any) -> DaskPieces:
         dask = _dask()
         given = dask.delayed(args, traverse=False)
-        return DaskPieces(tuple(dask.delayed(changed)(block, function, given) for block in self.blocks))
+        return replace(
+            self, blocks=tuple(dask.delayed(changed)(block, function, given) for block in self.blocks)
+        )
 
     def persisted(self) -> DaskPieces:
-        """The same pieces, computed once and kept in the memory of the workers."""
-        dask = _dask()
-        return DaskPieces(tuple(dask.persist(*self.blocks)))
+        """The same pieces, computed once and kept in the workers' memory."""
+        return replace(self, blocks=tuple(_dask().persist(*self.blocks)), home=Home.now())
 
     def some(self, step: int) -> DaskPieces:
-        return DaskPieces(self.blocks[::step])
+        return replace(self, blocks=self.blocks[::step])
 
     def first(self) -> Piece:
-        dask = _dask()
-        piece: Piece = dask.delayed(_head)(self.blocks[0]).compute()
+        piece: Piece = self._computed([_dask().delayed(_head)(self.blocks[0])])[0]
         return piece
 
 
@@ -121,9 +186,9 @@ def from_dask(
     X : Dask array of shape (n_samples, n_features), or Dask dataframe.
     y, sample_weight : Dask arrays or series cut at the same rows, or arrays in memory.
     target, weight : columns of a Dask dataframe that hold y and sample_weight, instead.
-    persist : whether the pieces are kept in the memory of the workers for the passes to come; by default
-        yes on a cluster (an active ``distributed.Client``) and no on one machine, where they would all have
-        to fit into memory.
+    persist : whether the pieces are kept in the workers' memory for later passes; by default True on a
+        cluster (an active ``distributed.Client``) and False on one machine, where they would all have to
+        fit in memory.
 
     Examples
     --------
@@ -151,19 +216,7 @@ def from_dask(
             for i, parts in enumerate(zip(tables, targets, weights, strict=True))
         ]
     pieces = DaskPieces(tuple(blocks))
-    return pieces.persisted() if (_on_cluster() if persist is None else persist) else pieces
-
-
-def _on_cluster() -> bool:
-    if "distributed" not in sys.modules:
-        return False
-    import distributed
-
-    try:
-        distributed.get_client()
-    except ValueError:
-        return False
-    return True
+    return pieces.persisted() if (Home.now() is not None if persist is None else persist) else pieces
 
 
 def _make_piece(index: int, X: Any, y: Any, weight: Any) -> Piece:

@@ -17,19 +17,24 @@ from maxmargin.pieces.piece import Piece, add, tree_sum
 
 Loader = Callable[[], Piece]
 Fingerprint = tuple[int, int]  # number of rows and checksum of a piece
-_CHECKED_ROWS = 16  # rows of X in a checksum; targets and weights are all in it
+_CHECKED_ROWS = 16  # rows of X in a checksum; all targets and weights are included
 
 
 class Pieces:
-    """A table that is looked at piece by piece: the interface that fits and predictions use.
+    """A table that is read piece by piece: the interface for fits and predictions.
 
-    Pieces can be read again and again, always in the same order; at any time only a few are in memory. Make
+    Pieces can be read repeatedly, always in the same order; only a few are in memory at a time. Make
     them with `from_array`, `from_parquet`, `from_csv`, `from_iterable` or `from_dask`.
+
+    >>> import numpy as np
+    >>> from maxmargin.pieces import from_array
+    >>> float(from_array(np.ones((3, 2)), rows=2).map_reduce(lambda piece: piece.X.sum()))
+    6.0
     """
 
     def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
         """function(piece, *args) of every piece, in order, a few at a time."""
-        raise NotImplementedError  # memory and Dask say how
+        raise NotImplementedError  # implemented by LocalPieces and DaskPieces
 
     def map_reduce(
         self, function: Callable[..., Any], *args: Any, combine: Callable[[Any, Any], Any] = add
@@ -37,31 +42,31 @@ class Pieces:
         """The sum over pieces of function(piece, *args), by a tree of ``combine(left, right)``.
 
         ``combine`` must be associative up to rounding and keep the order of its arguments; by default results
-        are added, tuples entry by entry. The function must not keep or change the piece; on a cluster it
-        travels to the workers, so it must be importable there.
+        are added, tuples entry by entry. The function must not keep or change the piece; on a cluster it is
+        sent to the workers, so it must be importable there.
         """
-        raise NotImplementedError  # memory and Dask say how
+        raise NotImplementedError  # implemented by LocalPieces and DaskPieces
 
     def mapped(self, function: Callable[..., Any], *args: Any) -> Pieces:
         """The same pieces with function(X, *args) in place of X, computed whenever a piece is read."""
-        raise NotImplementedError  # memory and Dask say how
+        raise NotImplementedError  # implemented by LocalPieces and DaskPieces
 
     def some(self, step: int) -> Pieces | None:
-        """Every ``step``-th piece, or None where leaving pieces out would save no reading."""
-        raise NotImplementedError  # memory and Dask say how
+        """Every ``step``-th piece, or None if skipping pieces would not save reading time."""
+        raise NotImplementedError  # implemented by LocalPieces and DaskPieces
 
     def first(self) -> Piece:
         """The first piece, to learn names and types from."""
-        raise NotImplementedError  # memory and Dask say how
+        raise NotImplementedError  # implemented by LocalPieces and DaskPieces
 
     def start_over(self) -> None:
-        """Forget what earlier passes found: a new fit or prediction may read other rows."""
+        """Forget the checksums of earlier passes, because a new fit or prediction may read other rows."""
 
     def sample(self, n_rows: int, *, random_state: int = 0) -> Piece:
-        """``n_rows`` rows drawn without replacement (all where there are fewer), in the order of the table.
+        """``n_rows`` rows drawn without replacement (all if there are fewer), in the order of the table.
 
-        Every row gets a random number from the seed and the number of its piece, and the smallest stay: the
-        same rows whatever computes them. Cost: one pass.
+        Every row gets a random number from the seed and the number of its piece, and the smallest are kept,
+        so the sample does not depend on where it is computed. Cost: one pass.
         """
         _, X, y, weight = self.map_reduce(_draw, n_rows, random_state, combine=partial(_smallest, n_rows))
         return Piece(X, y, weight)
@@ -76,10 +81,10 @@ class Pieces:
 
 @dataclass(frozen=True)
 class LocalPieces(Pieces):
-    """Pieces on one machine, read and used on the thread pool.
+    """Pieces on one machine, read and processed on the thread pool.
 
-    ``loaders`` is called for every pass and gives one function per piece that reads it. With ``streaming``
-    the reading happens while the loaders are made, one after another.
+    ``loaders`` is called for every pass and returns one function per piece that reads it. With ``streaming``
+    the pieces are read one after another while the loaders are created.
     """
 
     loaders: Callable[[], Iterator[Loader]]
@@ -100,7 +105,7 @@ class LocalPieces(Pieces):
         self._compare(seen)
 
     def _compare(self, seen: list[Fingerprint]) -> None:
-        """An error where a complete pass finds other rows than the first one after `start_over`."""
+        """Raise an error if a complete pass finds other rows than the first one after `start_over`."""
         if not self.first_pass:
             self.first_pass.extend(seen)
         if self.first_pass == seen:
@@ -168,7 +173,7 @@ def _changed(load: Loader, function: Callable[..., Any], args: tuple[Any, ...]) 
 
 
 def changed(piece: Piece, function: Callable[..., Any], args: tuple[Any, ...]) -> Piece:
-    """The piece with another table."""
+    """A copy of the piece with another table."""
     return replace(piece, X=function(piece.X, *args))
 
 

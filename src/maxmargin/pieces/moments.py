@@ -17,7 +17,7 @@ _BLOCK = 1 << 17  # numbers that are widened and centred at a time
 
 def class_means(pieces: Pieces, seen: Survey) -> FloatArray:
     """Weighted means of the classes, of shape (n_classes, n_features). Cost: one pass."""
-    # deviations from the overall mean are added up: no digits are lost for columns far from 0
+    # sums of deviations from the overall mean, so that columns far from 0 lose no digits
     sums = pieces.map_reduce(_class_sums, seen.labels, seen.mean_x)
     return np.asarray(seen.mean_x + sums / seen.masses[:, None])
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
-from maxmargin.base.typing import AnyArray
+from maxmargin.base.typing import AnyArray, TableLike
 from maxmargin.base.whole_files import whole_file
 from maxmargin.pieces.cluster import is_dask
 from maxmargin.pieces.collection import Pieces
@@ -19,7 +20,7 @@ from maxmargin.pieces.sources import from_array
 
 
 def predict(
-    model: Any, X: Any, *, method: str = "predict", out: Any = None, n_jobs: int | None = None
+    model: BaseEstimator, X: TableLike, *, method: str = "predict", out: Any = None, n_jobs: int | None = None
 ) -> Any:
     """The predictions of any fitted estimator, piece by piece.
 
@@ -28,8 +29,8 @@ def predict(
     model : a fitted estimator, of this library or another.
     X : `Pieces`; a Dask array or dataframe; or an array, memory map or dataframe, which is cut into pieces.
     method : "predict", "predict_proba", "decision_function", "transform", ...
-    out : None; a path that ends in ".npy" or ".parquet"; or an array (a memory map, say) to fill.
-    n_jobs : threads, where X is cut into pieces here.
+    out : None; a path that ends in ".npy" or ".parquet"; or an array (such as a memory map) to fill.
+    n_jobs : threads, if X is cut into pieces here.
 
     Returns
     -------
@@ -91,7 +92,7 @@ def _fill(out: Any, parts: Iterator[Any]) -> Any:
 
 
 def _write_map(path: str, n_rows: int, parts: Iterator[Any]) -> AnyArray:
-    """Written, not mapped: a full disk is an error here, where it would kill a process that maps the file."""
+    """Write the file instead of mapping it: with a mapped file a full disk would kill the process."""
     with whole_file(path, "wb") as file:
         dtype: Any = None
         for part in parts:
@@ -157,7 +158,7 @@ def _predict_array(model: Any, X: Any, method: str) -> Any:
 
 
 def _block(X: Any, model: Any, method: str, empty: Any = None) -> AnyArray:
-    """Predictions of one block; ``empty`` for a block without rows, which no estimator takes."""
+    """Predictions of one block; ``empty`` for a block without rows, which estimators refuse."""
     if empty is not None and X.shape[0] == 0:
         return np.asarray(empty)
     result = getattr(model, method)(X)
@@ -165,7 +166,7 @@ def _block(X: Any, model: Any, method: str, empty: Any = None) -> AnyArray:
 
 
 def _predict_frame(model: Any, X: Any, method: str) -> Any:
-    # a real row: made-up values would be unseen categories to an encoder
+    # a real row, because an encoder may refuse invented values
     example = _partition(X.head(1, npartitions=-1), model, method)
     empty = example.iloc[:0]
     return X.map_partitions(_partition, model, method, empty, meta=empty)

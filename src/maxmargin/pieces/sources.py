@@ -1,8 +1,10 @@
-"""Pieces of what is on this machine: arrays, memory maps, iterators, Parquet and CSV files."""
+"""Pieces from this machine: arrays, memory maps, iterators, Parquet and CSV files."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from glob import glob
 from mmap import mmap
@@ -12,12 +14,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from maxmargin.base.visible_text import visible
 from maxmargin.pieces.collection import Loader, LocalPieces
 from maxmargin.pieces.piece import Piece
 
-PIECE_BYTES = 1 << 24  # of X in one piece: small beside memory, large beside the cost of a task
+PIECE_BYTES = 1 << 24  # of X in one piece: little memory, but much more than the overhead of a task
 _FEWEST_ROWS = 8192
 _ENOUGH_PIECES = 32
+_FIRST_ROW = 2  # of a file: its header is row 1
 
 
 def from_array(
@@ -29,7 +33,7 @@ def from_array(
     ----------
     X : of shape (n_samples, n_features); a memory map is read as the slices are used.
     y, sample_weight : of shape (n_samples,), memory maps or arrays.
-    rows : rows of a piece; by default as many as fill 16 MB, fewer where that would make few pieces.
+    rows : rows of a piece; by default as many as fill 16 MB, fewer if that makes only a few pieces.
     n_jobs : threads that use pieces at the same time; None for all free cores.
 
     Examples
@@ -50,7 +54,7 @@ def from_array(
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         if values is not None and len(values) != n:
             raise ValueError(f"X has {n} rows and {name} has {len(values)}: give the same number of both.")
-    # enough pieces to go round, and for every eighth of them to be an eighth of the rows
+    # enough pieces for all threads, and for every eighth piece to be an eighth of the rows
     even = max(_FEWEST_ROWS, -(-n // _ENOUGH_PIECES))
     step = min(even, rows_per_piece(_row_bytes(X))) if rows is None else _checked_rows(rows)
 
@@ -87,7 +91,7 @@ def _cut(values: Any, part: slice) -> Any:
 
 
 def _is_whole_file(values: Any) -> bool:
-    """Whether an array is a read-only memory map itself, not a view of one (whose offset is not its own)."""
+    """True if an array is a read-only memory map itself, not a view with another offset."""
     return (
         isinstance(values, np.memmap)
         and isinstance(values.base, mmap)
@@ -97,7 +101,7 @@ def _is_whole_file(values: Any) -> bool:
 
 
 def _read(values: Any, part: slice) -> Any:
-    """Rows of a memory map, read from its file: pages of a map would stay in the memory of the process."""
+    """Rows of a memory map, read from its file, because mapped pages would stay in memory."""
     width = int(np.prod(values.shape[1:], dtype=np.int64))
     start = values.offset + part.start * width * values.itemsize
     count = (part.stop - part.start) * width
@@ -110,6 +114,8 @@ def _slice(X: Any, y: Any, weight: Any, part: slice) -> Piece:
         _cut(X, part),
         None if y is None else _cut(y, part),
         None if weight is None else _cut(weight, part),
+        source=str(X.filename) if _is_whole_file(X) else "X",
+        start=part.start,
     )
 
 
@@ -120,13 +126,13 @@ def from_iterable(
     weight: str | None = None,
     n_jobs: int | None = None,
 ) -> LocalPieces:
-    """Pieces from a function that makes an iterator, or from anything that can be iterated again and again.
+    """Pieces from a function that returns an iterator, or from anything that can be iterated repeatedly.
 
     Parameters
     ----------
     source : each item is (X, y), (X, y, sample_weight), a table X alone, or, with ``target``, a dataframe
-        that holds the target. A fit reads its data several times, so an iterator that is used up after one
-        pass is refused: give the function that makes it.
+        that holds the target. A fit reads its data several times, so an iterator that can be read only
+        once is refused: give the function that makes it.
     target, weight : columns of the dataframes that are y and sample_weight.
     n_jobs : threads that use pieces at the same time.
 
@@ -191,7 +197,7 @@ def from_parquet(
     rows: int | None = None,
     n_jobs: int | None = None,
 ) -> LocalPieces:
-    """Pieces of Parquet files: row groups, cut further where they are large.
+    """Pieces of Parquet files: row groups, cut further if they are large.
 
     Parameters
     ----------
@@ -209,23 +215,25 @@ def from_parquet(
     >>> mm.LogisticRegression().fit(pieces)  # doctest: +SKIP
     """
     parquet: Any = _pyarrow("pyarrow.parquet")
-    files = _files(path, ".parquet")
-    schema = parquet.ParquetFile(files[0]).schema_arrow
-    wanted = _wanted(schema.names, target, columns, weight)
-    # strings have no width of their own: 16 bytes each is a guess that only sets the size of the pieces
+    files, cut = _files(path, ".parquet"), _Cut(target, columns, weight)
+    schema = _opened(parquet.ParquetFile, files[0]).schema_arrow
+    wanted = cut.wanted(schema.names, files[0])
+    # strings have no fixed width: 16 bytes is a guess that only affects the size of the pieces
     widths = [getattr(schema.field(name).type, "bit_width", 128) for name in wanted if _fixed(schema, name)]
     width = sum(widths) / 8 + 16 * (len(wanted) - len(widths))
     step = rows_per_piece(width) if rows is None else _checked_rows(rows)
 
     def loaders() -> Iterator[Loader]:
         for file in files:
-            reader = parquet.ParquetFile(file)
+            reader, start = _opened(parquet.ParquetFile, file), _FIRST_ROW
             for group in range(reader.num_row_groups):
                 if reader.metadata.row_group(group).num_rows <= step:
-                    yield partial(_row_group, file, group, wanted, columns, target, weight)
+                    yield partial(_row_group, file, group, wanted, cut, start)
+                    start += reader.metadata.row_group(group).num_rows
                     continue
                 for batch in reader.iter_batches(step, row_groups=[group], columns=wanted):
-                    yield partial(_arrow_piece, batch, columns, target, weight)
+                    yield partial(cut.piece, batch, file, start)
+                    start += batch.num_rows
 
     return LocalPieces(loaders, n_jobs)
 
@@ -249,8 +257,8 @@ def from_csv(
 ) -> LocalPieces:
     """Pieces of CSV files with a header, read in blocks of 16 MB.
 
-    The text is parsed again in every pass of a fit, which costs far more than the fit itself: write large
-    files as Parquet once (``pyarrow.csv.open_csv`` and ``pyarrow.parquet.ParquetWriter``).
+    Every pass of a fit parses the text again, which costs far more than the fit itself: convert large
+    files to Parquet once (``pyarrow.csv.open_csv`` and ``pyarrow.parquet.ParquetWriter``).
 
     Parameters
     ----------
@@ -259,7 +267,7 @@ def from_csv(
     columns : columns of X, in this order; all others by default.
     dtypes : Arrow types (or their names, "float64", "string") of columns; the others are guessed from the
         first block of each file, and a later value that does not fit is an error.
-    delimiter : between the cells.
+    delimiter : the character between cells.
     n_jobs : threads that use pieces at the same time.
 
     Examples
@@ -271,33 +279,63 @@ def from_csv(
     1.0
     """
     csv: Any = _pyarrow("pyarrow.csv")
-    files = _files(path, ".csv")
+    files, cut = _files(path, ".csv"), _Cut(target, columns, weight)
+    how = csv.ParseOptions(delimiter=delimiter)
+
+    def opened(file: str, threads: bool) -> Any:
+        reading = csv.ReadOptions(block_size=PIECE_BYTES, use_threads=threads)
+        wanted = cut.wanted(csv.open_csv(file, reading, how).schema.names, file)
+        types = csv.ConvertOptions(include_columns=wanted, column_types=dtypes or {})
+        return csv.open_csv(file, reading, how, types)
 
     def loaders() -> Iterator[Loader]:
-        how = csv.ReadOptions(block_size=PIECE_BYTES), csv.ParseOptions(delimiter=delimiter)
         for file in files:
-            wanted = _wanted(csv.open_csv(file, *how).schema.names, target, columns, weight)
-            types = csv.ConvertOptions(include_columns=wanted, column_types=dtypes or {})
-            reader = csv.open_csv(file, *how, types)
-            yield from (partial(_arrow_piece, batch, columns, target, weight) for batch in _batches(reader))
+            start = _FIRST_ROW
+            for batch in _batches(opened, file):
+                yield partial(cut.piece, batch, file, start)
+                start += batch.num_rows
 
     return LocalPieces(loaders, n_jobs, streaming=True)
 
 
-def _batches(reader: Any) -> Iterator[Any]:
-    """The batches of a CSV reader that hold rows; a value that does not fit its type says what to do."""
-    while True:
-        try:
-            batch = reader.read_next_batch()
-        except StopIteration:
-            return
-        except ValueError as error:
-            raise ValueError(
-                f"{error}: types were guessed from the first block of the file; "
-                "name this one, for example dtypes={'income': 'float64'}."
-            ) from error
-        if batch.num_rows:
-            yield batch
+def _batches(opened: Callable[[str, bool], Any], file: str) -> Iterator[Any]:
+    """The non-empty batches of a CSV file; errors name the row and column."""
+    try:
+        yield from (batch for batch in opened(file, True) if batch.num_rows)
+    except ValueError as error:
+        raise ValueError(_csv_sentence(opened, file, error)) from error
+
+
+def _csv_sentence(opened: Callable[[str, bool], Any], file: str, error: ValueError) -> str:
+    """What is wrong with a CSV file, read again without threads, because only then rows are counted."""
+    reason, names = str(error), []
+    try:
+        reader = opened(file, False)
+        names = reader.schema.names
+        for _ in reader:
+            pass
+    except ValueError as again:
+        reason = str(again)
+    found = re.match(
+        r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): (.*)", reason, re.S
+    )
+    if found is None:
+        return f"{file}: {visible(reason)[:300]}"
+    column, row, kind, value = found.groups()
+    name = visible(names[int(column)]) if int(column) < len(names) else f"number {column}"
+    return (
+        f"row {row or '?'} of {file}, column {name!r}: {visible(value)[:80]}, and this column is read as "
+        f"{kind}, which was guessed from the first block of the file unless dtypes= says it. Correct the "
+        f"cell, or name another type, for example dtypes={{{name!r}: 'float64'}}."
+    )
+
+
+def _opened(reader: Callable[[str], Any], file: str) -> Any:
+    """A reader of a file; its errors name the file."""
+    try:
+        return reader(file)
+    except ValueError as error:
+        raise ValueError(f"{file}: {visible(str(error))[:300]}") from error
 
 
 def _pyarrow(module: str) -> Any:
@@ -323,31 +361,31 @@ def _files(path: Any, ending: str) -> list[str]:
     return found
 
 
-def _wanted(
-    names: Sequence[str], target: str | None, columns: Sequence[str] | None, weight: str | None
-) -> list[str]:
-    """The columns to read, in the order of the file."""
-    asked = [name for name in (target, weight, *(columns or ())) if name is not None]
-    unknown = [name for name in asked if name not in names]
-    if unknown:
-        raise ValueError(f"no column {unknown[0]!r}: the file has {', '.join(names)}.")
-    return [name for name in names if columns is None or name in asked]
+@dataclass(frozen=True)
+class _Cut:
+    """Which columns of a file are y, weights and X."""
+
+    target: str | None
+    columns: Sequence[str] | None
+    weight: str | None
+
+    def wanted(self, names: Sequence[str], file: str) -> list[str]:
+        """The columns to read, in the order of the file."""
+        asked = [name for name in (self.target, self.weight, *(self.columns or ())) if name is not None]
+        unknown = [name for name in asked if name not in names]
+        if unknown:
+            raise ValueError(f"no column {unknown[0]!r}: the file has {', '.join(names)} ({file}).")
+        return [name for name in names if self.columns is None or name in asked]
+
+    def piece(self, batch: Any, file: str, start: int) -> Piece:
+        """Rows of a file, of which the first one has the number ``start``."""
+        piece = split_frame(batch.to_pandas(use_threads=False), self.target, self.weight)
+        X = piece.X if self.columns is None else piece.X[list(self.columns)]
+        return replace(piece, X=X, source=file, start=start)
 
 
-def _row_group(
-    file: str,
-    group: int,
-    wanted: list[str],
-    columns: Sequence[str] | None,
-    target: str | None,
-    weight: str | None,
-) -> Piece:
+def _row_group(file: str, group: int, wanted: list[str], cut: _Cut, start: int) -> Piece:
     parquet: Any = _pyarrow("pyarrow.parquet")
     # one thread: pieces already run side by side
     table = parquet.ParquetFile(file).read_row_group(group, columns=wanted, use_threads=False)
-    return _arrow_piece(table, columns, target, weight)
-
-
-def _arrow_piece(batch: Any, columns: Sequence[str] | None, target: str | None, weight: str | None) -> Piece:
-    piece = split_frame(batch.to_pandas(use_threads=False), target, weight)
-    return piece if columns is None else Piece(piece.X[list(columns)], piece.y, piece.weight)
+    return cut.piece(table, file, start)

@@ -1,4 +1,4 @@
-"""The first pass over the pieces: how many rows, which classes, and whether all values can be used."""
+"""The first pass over the pieces: number of rows, classes, and validity of all values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from maxmargin.base.tables import known_columns
 from maxmargin.base.typing import AnyArray, FloatArray
@@ -16,15 +17,15 @@ from maxmargin.pieces.piece import Piece
 
 @dataclass(frozen=True)
 class Survey:
-    """What one pass finds out.
+    """Results of the first pass.
 
     Attributes
     ----------
     n_rows : number of rows; ``n_features`` of columns.
     weight : sum of the weights.
     mean_x : weighted means of the columns, of shape (n_features,).
-    mean_y : weighted mean of the targets (0 where they are classes).
-    labels : the distinct targets in order, where they are classes; else empty.
+    mean_y : weighted mean of the targets (0 for classes).
+    labels : the distinct targets in order if they are classes; else empty.
     counts : rows of each, and ``masses`` their sums of weights.
     """
 
@@ -39,12 +40,12 @@ class Survey:
 
 
 def survey(pieces: Pieces, *, classes: bool) -> Survey:
-    """One pass: sizes, means and classes; an error for values that are not finite."""
+    """Sizes, means and classes, in one pass; an error for values that are not finite."""
     pieces.start_over()
     return pieces.map_reduce(_survey_piece, _names(pieces.first()), classes, combine=_merge)
 
 
-def learn_columns(estimator: Any, pieces: Pieces) -> None:
+def learn_columns(estimator: BaseEstimator, pieces: Pieces) -> None:
     """Let an estimator learn the number and the names of the columns from the first piece."""
     first = pieces.first()
     X = first.X.iloc[:1] if hasattr(first.X, "iloc") else first.X[:1]
@@ -58,14 +59,16 @@ def _names(piece: Piece) -> list[Any] | None:
 def _survey_piece(piece: Piece, names: list[Any] | None, classes: bool) -> Survey:
     if _names(piece) != names:
         raise ValueError(
-            f"piece {piece.index} has the columns {_names(piece)} and the first one has {names}: "
-            "all pieces need the same columns in the same order."
+            f"piece {piece.index}{f', of {piece.source},' if piece.source else ''} has the columns "
+            f"{_names(piece)} and the first one has {names}: all pieces need the same columns in the same "
+            "order."
         )
     X, y, weights = piece.table(), piece.labels(), piece.weights()
-    _check_finite(X.data if sparse.issparse(X) else X, piece, "X")
+    _check_finite(X, piece, names)
     _check_finite(weights, piece, "sample_weight")
     if (weights < 0).any():
-        raise ValueError(f"sample_weight of piece {piece.index} holds negative values: use weights >= 0.")
+        where = piece.place(int(np.argmax(weights < 0)), _column_name(piece.weight, "sample_weight"))
+        raise ValueError(f"{where} is negative: use weights >= 0.")
     total = float(weights.sum())
     mean_x = _times(weights, X) / total if total > 0 else np.zeros(X.shape[1])
     if not classes:
@@ -87,12 +90,29 @@ def as_numbers(y: AnyArray, piece: Piece) -> FloatArray:
     return numbers
 
 
-def _check_finite(values: Any, piece: Piece, what: str) -> None:
-    # the sum is finite where every value is, up to overflow: one cheap pass instead of a table of booleans
-    if not np.isfinite(np.sum(values, dtype=np.float64)) and not np.isfinite(values).all():
-        raise ValueError(
-            f"{what} of piece {piece.index} contains NaN or infinity: drop these rows or impute them first."
+def _check_finite(values: Any, piece: Piece, column: Any) -> None:
+    """An error that names the first cell with NaN or infinity; ``column`` is its name, or those of X."""
+    numbers = values.data if sparse.issparse(values) else values
+    # the sum is finite if every value is, up to overflow: one cheap pass instead of a table of booleans
+    if np.isfinite(np.sum(numbers, dtype=np.float64)) or np.isfinite(numbers).all():
+        return
+    if values.ndim == 2:
+        wrong = (
+            sparse.csr_array((~np.isfinite(numbers), values.indices, values.indptr), values.shape).nonzero()
+            if sparse.issparse(values)
+            else np.nonzero(~np.isfinite(values))
         )
+        i, j = int(wrong[0][0]), int(wrong[1][0])
+        column, value = (j if column is None else column[j]), values[i, j]
+    else:
+        i = int(np.argmax(~np.isfinite(values)))
+        column, value = _column_name(piece.y if column == "y" else piece.weight, column), values[i]
+    raise ValueError(f"{piece.place(i, column)} is {value}: drop such rows, or impute them first.")
+
+
+def _column_name(values: Any, otherwise: str) -> str:
+    """The name of a series, or its role."""
+    return str(getattr(values, "name", None) or otherwise)
 
 
 def _times(weights: FloatArray, X: Any) -> FloatArray:

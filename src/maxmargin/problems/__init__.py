@@ -1,4 +1,4 @@
-"""Statements of mathematics, and the certificates that check an answer to them."""
+"""Optimisation problems and the certificates that check their solutions."""
 
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution, Status

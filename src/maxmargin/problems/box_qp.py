@@ -1,15 +1,15 @@
-"""The one quadratic problem behind every kernel machine, and the certificate of an answer to it."""
+"""The quadratic problem behind every kernel machine, and the certificate of a solution."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
-from maxmargin.compute.dual.bounds import multiplier
+from maxmargin.compute.dual.bounds import multiplier_of
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.problems.certificate import Certificate
@@ -21,10 +21,10 @@ _RANDOM_ROWS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class KernelMatrix:
-    """Q_ij = sign_i sign_j K(x_row_i, x_row_j): a kernel matrix seen by variables instead of points.
+    """Q_ij = sign_i sign_j K(x_row_i, x_row_j): a kernel matrix indexed by variables instead of points.
 
-    ``row`` says to which point a variable belongs, so the two variables of a sample in regression share one
-    row of kernel values.
+    ``row`` holds the point of each variable, so the two variables of a sample in regression share one row of
+    kernel values.
     """
 
     kernel: Kernel
@@ -52,7 +52,8 @@ class BoxQP:
     """min 1/2 a'(Q + diag d)a + p'a   subject to   sum_{i in g} s_i a_i = delta_g,  0 <= a <= C.
 
     One group, or two for the nu machines; a pair of coordinates never crosses groups. Upper bounds may be
-    infinite (squared losses, hard margin).
+    infinite (squared losses, hard margin). A machine without an intercept has no equality: its multiplier,
+    which is minus the intercept, is then 0.
 
     Attributes
     ----------
@@ -60,6 +61,7 @@ class BoxQP:
     d, p, s, C : arrays of shape (m,); s is +1 or -1.
     group : integers of shape (m,); delta : array of shape (n_groups,).
     start : a feasible point of shape (m,).
+    fixed_sums : False where there is no equality; delta is not used then.
     """
 
     Q: KernelMatrix
@@ -70,28 +72,52 @@ class BoxQP:
     delta: FloatArray
     C: FloatArray
     start: FloatArray
+    fixed_sums: bool = True
 
     def __len__(self) -> int:
         return len(self.p)
 
     @cached_property
     def convex(self) -> bool:
-        """False when the kernel may fail to be positive semidefinite; what is not known is taken on trust."""
+        """False if the kernel may fail to be positive semidefinite; True if nothing is known."""
         return self.Q.kernel.psd is not False
 
     def multipliers(self, signed_gradient: FloatArray, a: FloatArray) -> FloatArray:
         """The multiplier of each equality, from s_i times the gradient.
 
         The mean over the free variables of the value that makes their condition an equality; where none is
-        free, the middle of the interval of values that satisfy all conditions.
+        free, the middle of the interval of values that satisfy all conditions; 0 without equalities.
         """
+        if not self.fixed_sums:
+            return np.zeros(len(self.delta))
         lo, hi = self.signed_bounds()
         groups = [self.group == k for k in range(len(self.delta))]
         t = self.s * a
-        return np.array([multiplier(signed_gradient[k], t[k], lo[k], hi[k]) for k in groups])
+        return np.array([multiplier_of(signed_gradient[k], t[k], lo[k], hi[k]) for k in groups])
+
+    def with_sums(self, start: FloatArray | None = None) -> BoxQP:
+        """A problem without equality as one with it, for solvers that move pairs: two more variables.
+
+        They have no kernel values, no cost and no upper bound, and one rises where the other falls: together
+        they take up any sum, and a variable that is paired with one of them moves alone.
+        """
+        a = np.asarray(self.start if start is None else start, dtype=np.float64)
+        total = float(self.s @ a)
+        nothing = np.zeros(2)
+        return replace(
+            self,
+            Q=replace(self.Q, row=np.append(self.Q.row, [0, 0]), sign=np.append(self.Q.sign, nothing)),
+            d=np.append(self.d, nothing),
+            p=np.append(self.p, nothing),
+            s=np.append(self.s, [1.0, -1.0]),
+            group=np.append(self.group, [0, 0]),
+            delta=np.zeros(1),
+            C=np.append(self.C, [np.inf, np.inf]),
+            start=np.append(a, [max(-total, 0.0), max(total, 0.0)]),
+        )
 
     def signed_bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Between which values s_i a_i stays."""
+        """The bounds of s_i a_i."""
         return np.where(self.s > 0, 0.0, -self.C), np.where(self.s > 0, self.C, 0.0)
 
     def sides(self, a: FloatArray) -> tuple[BoolArray, BoolArray]:
@@ -118,11 +144,11 @@ class BoxQP:
     ) -> Certificate:
         """The certificate of ``a``, computed in float64 from ``a`` alone.
 
-        Every row is checked when ``full`` is asked for or n * n_SV is small. Otherwise the rows that look
-        worst in ``suspects`` (a signed gradient from anywhere, used only to decide where to look) and 1000
-        random rows are, and no gap is computed. Cost O(rows checked * n_SV * p). ``multipliers`` of the
-        equalities, where given, are taken instead of those that `multipliers` finds: any value gives a gap
-        that bounds the distance from the optimum.
+        Every row is checked if ``full`` is True or n * n_SV is small. Otherwise the rows that look worst in
+        ``suspects`` (a signed gradient from any source, only used to choose rows) and 1000 random rows are
+        checked, and no gap is computed. Cost O(rows checked * n_SV * p). ``multipliers`` of the equalities
+        replace those of the method `multipliers`; any value gives a gap that bounds the distance from the
+        optimum.
         """
         n_support = int(np.count_nonzero(self.Q.weights(a)))
         n = len(self.Q.points)
@@ -160,20 +186,23 @@ class BoxQP:
             mine = self.group[variables] == k
             lowest = g[mine & can_rise[variables]].min(initial=np.inf)
             highest = g[mine & can_fall[variables]].max(initial=-np.inf)
-            largest = max(largest, float(highest - lowest))
+            found = highest - lowest if self.fixed_sums else max(highest, -lowest)
+            largest = max(largest, float(found))
         return largest
 
     def violations(self, g: FloatArray, a: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """By how much each variable breaks its own condition, given the multipliers of the equalities."""
+        """By how much each variable violates its own condition, given the multipliers of the equalities."""
         can_rise, can_fall = self.sides(a)
         r = g - multipliers[self.group]
         broken: FloatArray = np.maximum(np.where(can_rise, -r, 0.0), np.where(can_fall, r, 0.0))
         return np.maximum(broken, 0.0)
 
     def _infeasibility(self, a: FloatArray) -> float:
-        sums = np.bincount(self.group, weights=self.s * a, minlength=len(self.delta))
         below = float((-a).max(initial=0.0))
         above = float((a - self.C).max(initial=0.0))
+        if not self.fixed_sums:
+            return max(0.0, below, above)
+        sums = np.bincount(self.group, weights=self.s * a, minlength=len(self.delta))
         return max(float(np.abs(sums - self.delta).max()), below, above)
 
     def values(
@@ -181,7 +210,7 @@ class BoxQP:
     ) -> tuple[float, float]:
         """Primal and dual value at ``a``, from v = K weights at all points."""
         quadratic = float(self.Q.weights(a) @ v)
-        dual = -(0.5 * quadratic + 0.5 * float(self.d @ (a * a)) + float(self.p @ a))
+        dual = -(0.5 * quadratic + 0.5 * float((self.d * a) @ a) + float(self.p @ a))
         by_variable = v[self.Q.row]
         if multipliers is None:
             multipliers = self.multipliers(self.signed_gradient(a, by_variable), a)
@@ -200,14 +229,14 @@ class BoxQP:
         return Certificate.between(*self.values(a, v, multipliers), **fields)
 
     def _primal(self, quadratic: float, v: FloatArray, multipliers: FloatArray) -> float:
-        """Value of the primal at the point that ``a`` stands for: 1/2 ||w||^2 plus the conjugates.
+        """Primal value at the point that belongs to ``a``: 1/2 ||w||^2 plus the conjugates.
 
-        With z = -(Qa + p - lambda s) each variable adds max over 0 <= t <= C of z t - d t^2/2. Where C is
+        With z = -(Qa + p - lambda s) each variable adds max over 0 <= t <= C of z t - d t^2/2. If C is
         infinite and d = 0 (hard margin) z <= 0 must hold, so (w, lambda) is first divided by the smallest
         margin.
         """
         signed = self.Q.sign * v - multipliers[self.group] * self.s
-        hard = np.isinf(self.C) & (self.d == 0)
+        hard = np.isinf(self.C) & (self.d == 0) & (self.p != 0)
         scale = 1.0
         if hard.any():
             scale = float((signed[hard] / -self.p[hard]).min())
@@ -221,4 +250,4 @@ class BoxQP:
             t = np.where(self.d > 0, z / self.d, np.where(z > 0, self.C, 0.0))
         t = np.clip(t, 0.0, self.C)
         t[np.isinf(t)] = 0.0  # hard margin after scaling: z <= 0 up to rounding
-        return float(z @ t - 0.5 * (self.d @ (t * t)))
+        return float(z @ t - 0.5 * ((self.d * t) @ t))

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """How good an answer is, computed by the problem from the answer alone in float64.
+    """How good a solution is, computed by the problem in float64 from the solution alone.
 
     Attributes
     ----------
@@ -18,11 +18,11 @@ class Certificate:
     relative_gap : gap / max(1e-300, abs(dual)).
     kkt : the largest violation of the optimality conditions (as LIBSVM's ``tol`` counts it).
     infeasibility : the largest violation of a constraint.
-    rounding : the gap that rounding alone can leave; matters where the optimum is 0.
-    complete : True when every row was checked, False when a sample was (see ``n_checked``).
-    convex : False when the problem is not convex, so that no gap exists.
+    rounding : the gap that rounding alone can cause; it matters if the optimum is 0.
+    complete : True if every row was checked, False if only a sample was (see ``n_checked``).
+    convex : False if the problem is not convex, so that no gap exists.
     n_checked : number of rows whose conditions were evaluated.
-    n_machines : number of binary problems of which this is the worst one's certificate.
+    n_machines : number of binary problems, of which this certificate is the worst.
     backward_error : for a linear system, the size of the smallest relative change of its numbers after which
         the solution is exact (Rigal & Gaches 1967); about 1e-16 is the best that float64 can do.
 
@@ -49,7 +49,7 @@ class Certificate:
         return cls(primal=primal, dual=dual, gap=gap, relative_gap=gap / max(abs(dual), 1e-300), **figures)
 
     def holds(self, tol: float) -> bool:
-        """True when the conditions that were checked are met to ``tol``."""
+        """True if the checked conditions hold to ``tol``."""
         return bool(self.kkt <= tol) and self.infeasibility <= max(tol, 1e-9)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Every kernel machine as one BoxQP: build the problem, read the answer back.
+"""Every kernel machine as a BoxQP: build the problem, recover the model.
 
 The table of these formulations, with the mathematics, is in docs/engine.md.
 """
@@ -6,17 +6,18 @@ The table of these formulations, with the mathematics, is in docs/engine.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
 from maxmargin.base.typing import FloatArray
 from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.points import Points
 from maxmargin.problems.box_qp import BoxQP, KernelMatrix
 from maxmargin.problems.solution import Solution
 
-_RESOLVED = 10.0  # a margin is trusted where it is so many times its uncertainty
-_SMALL = 0.01  # ... and below this, with hulls so close (squared distance by squared extent), there is none
+_RESOLVED = 10.0  # a margin is trusted if it is this many times its uncertainty
+_SMALL = 0.01  # ... and below this, with hulls this close (squared distance by squared extent), there is none
 _CLOSE = 1e-6
 
 
@@ -24,7 +25,7 @@ _CLOSE = 1e-6
 class Expansion:
     """f(x) = sum_j beta_j K(x_j, x) + intercept, with the multipliers alpha it came from.
 
-    ``epsilon`` is the width that NuSVR finds; ``scale`` is what nu machines divide by.
+    ``epsilon`` is the width found by NuSVR; ``scale`` is the divisor of nu machines.
     """
 
     beta: FloatArray
@@ -37,8 +38,9 @@ class Expansion:
 class Formulation(Protocol):
     """A machine as a quadratic problem. ``target`` has shape (n,), ``weight`` > 0 too."""
 
-    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP: ...
+    def build(self, kernel: Kernel, points: Points, target: FloatArray, weight: FloatArray) -> BoxQP: ...
     def recover(self, problem: BoxQP, solution: Solution) -> Expansion: ...
+    def intercept(self, multipliers: FloatArray) -> float: ...
 
 
 def _one_variable_each(kernel: Kernel, points: Any, sign: FloatArray) -> KernelMatrix:
@@ -46,7 +48,7 @@ def _one_variable_each(kernel: Kernel, points: Any, sign: FloatArray) -> KernelM
 
 
 def _fill(total: float, capacity: FloatArray) -> FloatArray:
-    """A feasible start: the first rows full, up to ``total``."""
+    """A feasible start: the first variables at their bounds until the sum is ``total``."""
     before = np.concatenate([[0.0], np.cumsum(capacity)[:-1]])
     filled: FloatArray = np.clip(total - before, 0.0, capacity)
     return filled
@@ -56,13 +58,15 @@ def _fill(total: float, capacity: FloatArray) -> FloatArray:
 class Classification:
     """Hinge or squared hinge; C = inf is the hard margin.
 
-    min 1/2 ||w||^2 + C sum w_i max(0, 1 - y_i f(x_i)) (or its square).
+    min 1/2 ||w||^2 + C sum w_i max(0, 1 - y_i f(x_i)) (or its square). Without an intercept the dual has no
+    equality.
     """
 
     C: float
     loss: Literal["hinge", "squared_hinge"] = "hinge"
+    fit_intercept: bool = True
 
-    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+    def build(self, kernel: Kernel, points: Points, target: FloatArray, weight: FloatArray) -> BoxQP:
         n = len(points)
         upper, ridge = self.limits(weight)
         return BoxQP(
@@ -74,6 +78,7 @@ class Classification:
             delta=np.zeros(1),
             C=upper,
             start=np.zeros(n),
+            fixed_sums=self.fit_intercept,
         )
 
     def limits(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -84,18 +89,21 @@ class Classification:
 
     def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
         a = solution.x
-        return Expansion(problem.Q.weights(a), -float(solution.multipliers[0]), a)
+        return Expansion(problem.Q.weights(a), self.intercept(solution.multipliers), a)
+
+    def intercept(self, multipliers: FloatArray) -> float:
+        return 0.0 - float(multipliers[0])
 
 
 @dataclass(frozen=True, kw_only=True)
 class NearestHulls:
     """The nearest points of the convex hulls of two classes: half of their difference is the hard margin.
 
-    min 1/2 ||sum a_i y_i phi(x_i)||^2 with the a of each class summing to 1. It always has an answer: a
+    min 1/2 ||sum a_i y_i phi(x_i)||^2 with the a of each class summing to 1. It always has a solution: a
     distance of zero proves that no hyperplane separates the classes.
     """
 
-    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+    def build(self, kernel: Kernel, points: Points, target: FloatArray, weight: FloatArray) -> BoxQP:
         n = len(points)
         positive = target > 0
         start = np.where(positive, 1.0 / positive.sum(), 1.0 / (~positive).sum())
@@ -113,6 +121,9 @@ class NearestHulls:
     def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
         raise NotImplementedError("the hull problem only starts the hard margin, it is not a machine")
 
+    def intercept(self, multipliers: FloatArray) -> float:
+        raise NotImplementedError("the hull problem only starts the hard margin, it is not a machine")
+
 
 @dataclass(frozen=True, kw_only=True)
 class NuClassification:
@@ -120,7 +131,7 @@ class NuClassification:
 
     nu: float
 
-    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+    def build(self, kernel: Kernel, points: Points, target: FloatArray, weight: FloatArray) -> BoxQP:
         n = len(points)
         negative = (target < 0).astype(np.int64)
         half = self.nu * weight.sum() / 2
@@ -148,21 +159,22 @@ class NuClassification:
     def finer(
         self, problem: BoxQP, multipliers: FloatArray, kkt: float, *, square: float, extent: float
     ) -> float | None:
-        """The tolerance with which to go on before the margin rho can be trusted; None where it can.
+        """The tolerance to continue with until the margin rho can be trusted; None if it can.
 
-        ``kkt`` is the violation that was reached, by which rho is uncertain, ``square`` is ||w||^2 and
-        ``extent`` the `squared_extent` of the rows. Raises ValueError where there is no margin: rho < 0.01,
+        ``kkt`` is the violation so far, which is also the uncertainty of rho, ``square`` is ||w||^2 and
+        ``extent`` the `squared_extent` of the rows. Raises ValueError if there is no margin: rho < 0.01,
         and the reduced convex hulls of the classes, whose distance is ||w|| over the sum of the multipliers
-        of a class, are closer than a thousandth of the extent. With nu too small the hulls intersect, so that
-        rho = 0 and the smallest error decides about predictions. The outcome does not depend on the
-        tolerance that the user chose.
+        of a class, are closer than a thousandth of the extent. If nu is too small the hulls intersect, so
+        rho = 0 and rounding decides the predictions. The outcome does not depend on the user's tolerance.
         """
         rho = float(multipliers.mean())
-        close = square <= _CLOSE * extent * float(problem.delta.max()) ** 2
+        total = float(problem.delta.max())
+        close = square <= _CLOSE * extent * total * total
         resolved = rho >= _RESOLVED * kkt
         if close and (rho if resolved else rho + kkt) < _SMALL:
             raise self._no_margin(rho)
-        return None if resolved else max(kkt / 100, 1e-300)
+        # a hundredth of the violation, down to a thousandth where the margin is small too
+        return None if resolved else max(min(kkt / 100, rho / 500), kkt / 1000, 1e-300)
 
     def _no_margin(self, rho: float) -> ValueError:
         return ValueError(
@@ -176,7 +188,13 @@ class NuClassification:
         if not rho > 0:
             raise self._no_margin(rho)
         a = solution.x / rho
-        return Expansion(problem.Q.weights(a), float((negative - positive) / (2 * rho)), a, scale=float(rho))
+        return Expansion(problem.Q.weights(a), self.intercept(solution.multipliers), a, scale=float(rho))
+
+    def intercept(self, multipliers: FloatArray) -> float:
+        """NaN while there is no margin."""
+        positive, negative = multipliers
+        total = positive + negative
+        return float((negative - positive) / total) if total > 0 else float("nan")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +205,7 @@ class Regression:
     epsilon: float
     loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
 
-    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+    def build(self, kernel: Kernel, points: Points, target: FloatArray, weight: FloatArray) -> BoxQP:
         n = len(points)
         squared = self.loss == "squared_epsilon_insensitive"
         upper = np.tile(self.C * weight, 2)
@@ -205,7 +223,11 @@ class Regression:
 
     def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
         a = solution.x
-        return Expansion(problem.Q.weights(a), -float(solution.multipliers[0]), a, epsilon=self.epsilon)
+        intercept = self.intercept(solution.multipliers)
+        return Expansion(problem.Q.weights(a), intercept, a, epsilon=self.epsilon)
+
+    def intercept(self, multipliers: FloatArray) -> float:
+        return -float(multipliers[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +237,7 @@ class NuRegression:
     C: float
     nu: float
 
-    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+    def build(self, kernel: Kernel, points: Points, target: FloatArray, weight: FloatArray) -> BoxQP:
         n = len(points)
         upper = self.C * weight
         half = _fill(self.nu * upper.sum() / 2, upper)
@@ -238,59 +260,28 @@ class NuRegression:
         above, below = solution.multipliers
         return Expansion(
             problem.Q.weights(solution.x),
-            float((below - above) / 2),
+            self.intercept(solution.multipliers),
             solution.x,
             epsilon=float(-(above + below) / 2),
         )
 
+    def intercept(self, multipliers: FloatArray) -> float:
+        above, below = multipliers
+        return float((below - above) / 2)
 
-@dataclass(frozen=True, kw_only=True)
-class OneClass:
-    """The hyperplane furthest from the origin with at most a share nu of the rows behind it."""
 
-    nu: float
+class Region:
+    """Base class of `OneClass` and `Sphere`: all multipliers are >= 0 and have a given sum."""
 
-    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
+    scale: ClassVar[float] = 1.0  # Q is scale^2 K
+
+    def _build(self, kernel: Kernel, points: Points, p: FloatArray, upper: FloatArray, total: float) -> BoxQP:
         n = len(points)
-        start = _fill(self.nu * weight.sum(), weight)
+        start = _fill(total, upper)
         return BoxQP(
-            Q=_one_variable_each(kernel, points, np.ones(n)),
+            Q=_one_variable_each(kernel, points, np.full(n, self.scale)),
             d=np.zeros(n),
-            p=np.zeros(n),
-            s=np.ones(n),
-            group=np.zeros(n, dtype=np.int64),
-            delta=np.array([start.sum()]),
-            C=weight,
-            start=start,
-        )
-
-    def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
-        a = solution.x
-        return Expansion(problem.Q.weights(a), -float(solution.multipliers[0]), a)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sphere:
-    """The smallest ball around the rows in feature space, with slack at the price C (SVDD).
-
-    f(x) = R^2 - ||phi(x) - centre||^2 = sum_j 2 a_j K(x_j, x) - K(x, x) + intercept.
-    """
-
-    C: float
-
-    def build(self, kernel: Kernel, points: Any, target: FloatArray, weight: FloatArray) -> BoxQP:
-        n = len(points)
-        upper = self.C * weight
-        if upper.sum() < 1:
-            raise ValueError(
-                f"C={self.C:g} is infeasible: C times the sum of the weights ({weight.sum():g}) must be at "
-                f"least 1, so C must be >= {1 / weight.sum():.3g}."
-            )
-        start = _fill(1.0, upper)
-        return BoxQP(
-            Q=_one_variable_each(kernel, points, np.full(n, np.sqrt(2.0))),
-            d=np.zeros(n),
-            p=-kernel.diagonal(points).astype(np.float64),
+            p=p,
             s=np.ones(n),
             group=np.zeros(n, dtype=np.int64),
             delta=np.array([start.sum()]),
@@ -299,14 +290,47 @@ class Sphere:
         )
 
     def recover(self, problem: BoxQP, solution: Solution) -> Expansion:
-        a = solution.x
-        return Expansion(np.sqrt(2.0) * problem.Q.weights(a), -float(solution.multipliers[0]), a)
+        beta = self.scale * problem.Q.weights(solution.x)
+        return Expansion(beta, self.intercept(solution.multipliers), solution.x)
+
+    def intercept(self, multipliers: FloatArray) -> float:
+        return -float(multipliers[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneClass(Region):
+    """The hyperplane furthest from the origin with at most a share nu of the rows behind it."""
+
+    nu: float
+
+    def build(self, kernel: Kernel, points: Points, target: FloatArray, weight: FloatArray) -> BoxQP:
+        return self._build(kernel, points, np.zeros(len(points)), weight, self.nu * weight.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sphere(Region):
+    """The smallest ball around the rows in feature space, with slack at the cost C (SVDD).
+
+    f(x) = R^2 - ||phi(x) - centre||^2 = sum_j 2 a_j K(x_j, x) - K(x, x) + intercept.
+    """
+
+    scale = np.sqrt(2.0)
+    C: float
+
+    def build(self, kernel: Kernel, points: Points, target: FloatArray, weight: FloatArray) -> BoxQP:
+        upper = self.C * weight
+        if upper.sum() < 1:
+            raise ValueError(
+                f"C={self.C:g} is infeasible: C times the sum of the weights ({weight.sum():g}) must be at "
+                f"least 1, so C must be >= {1 / weight.sum():.3g}."
+            )
+        return self._build(kernel, points, -kernel.diagonal(points).astype(np.float64), upper, 1.0)
 
 
 def squared_extent(diagonal: FloatArray, first: FloatArray) -> float:
     """The largest squared distance of a point from the first one, from K(x, x) and K(x, x_first); > 0.
 
-    At least what rounding makes of equal points, where kernel values are large.
+    Never below the rounding error for equal points if kernel values are large.
     """
     squares = diagonal + diagonal[0] - 2.0 * first
     return max(float(squares.max()), 1e-5 * float(np.abs(diagonal).max()), 1e-300)

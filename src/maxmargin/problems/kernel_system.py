@@ -18,7 +18,7 @@ from maxmargin.problems.losses import Squared
 class KernelRidgeProblem:
     """min over f   sum_i s_i (y_i - f(x_i))^2 + alpha |f|^2,   that is (K + alpha S^-1) a = y.
 
-    Rows of weight 0 have the coefficient 0. ``matrix`` is K where it is stored.
+    Rows of weight 0 have the coefficient 0. ``matrix`` is K if it is stored.
     """
 
     kernel: Kernel
@@ -48,14 +48,14 @@ class KernelRidgeProblem:
         """Certificates of coefficients of shape (n_alphas, n) for several alphas.
 
         With the residual r = y - (K + alpha S^-1) a the gap between the primal value at Ka and the dual value
-        2 alpha a'y - alpha a'(K + alpha S^-1) a is A = r'Sr. Of the dual points a + t Sr / alpha the best one
-        has the gap A B / (A + B) with B = r'SKSr / alpha: that is the gap with ``tight``. It is 0 where r is
+        2 alpha a'y - alpha a'(K + alpha S^-1) a is A = r'Sr. The best of the dual points a + t Sr / alpha
+        has the gap A B / (A + B) with B = r'SKSr / alpha: the gap with ``tight``. It is 0 if r is
         in the null space of K, which does not change the fitted function. ``kkt`` is the largest residual.
         """
         used = self.weights[:, None] > 0
         s = np.where(used, self.weights[:, None], 1.0)
         a, y = coef.T, self.y[:, None]
-        with np.errstate(all="ignore"):  # squares that overflow give a certificate of infinity or NaN
+        with np.errstate(all="ignore"):  # if squares overflow, the certificate is infinite or NaN
             f = self.times(a)
             penalised = alphas / s * a
             r = np.where(used, y - f - penalised, 0.0)
@@ -65,7 +65,7 @@ class KernelRidgeProblem:
             if tight and gap.any():
                 v = s * r
                 curvature = np.sum(v * self.times(v), axis=0)
-                # |v'Kv| <= max K_ii |v|_1^2 where K is positive semidefinite: below rounding, it is not
+                # |v'Kv| <= max K_ii |v|_1^2 if K is positive semidefinite; below -rounding it is not
                 rounding = 1e-9 * self._largest * np.abs(v).sum(axis=0) ** 2
                 convex = convex and not (curvature < -rounding).any()
                 better = gap * (curvature / (alphas * gap + curvature))
@@ -84,7 +84,7 @@ class KernelRidgeProblem:
 
     @property
     def _largest(self) -> float:
-        """max K_ii, which no kernel value exceeds where K is positive semidefinite."""
+        """max K_ii, which no kernel value exceeds if K is positive semidefinite."""
         return float(np.max(self.kernel.diagonal(self.points), initial=0.0))
 
     def _backward_errors(self, a: FloatArray, product: FloatArray, r: FloatArray) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -14,6 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.base.typing import FloatArray
+from maxmargin.base.user_line import warn_user
 from maxmargin.compute.tables.design import Design
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.losses import Loss
@@ -40,8 +40,8 @@ class Slopes:
 class RowSums:
     """Sums over rows at a point theta, without the penalty.
 
-    ``hessian`` is None where only value and gradient were requested. ``least`` and ``largest`` are the
-    extreme margins y f of the rows that count.
+    ``hessian`` is None if only value and gradient were requested. ``least`` and ``largest`` are the extreme
+    margins y f of the rows of positive weight.
     """
 
     value: float
@@ -61,7 +61,7 @@ class RowSums:
 
 
 class Sides(NamedTuple):
-    """Sums over the positive and the negative dual variables, and what a certificate needs beside them.
+    """Sums over the positive and the negative dual variables, and other sums for a certificate.
 
     ``up`` and ``down`` are the sums of both sides (``down`` >= 0), with X'u of each; ``squares`` is ||u||^2,
     ``norms`` are the squared norms of the columns (of an l1 penalty or none), ``loss`` is the sum of losses
@@ -94,26 +94,26 @@ class RowsProblem:
 
     def size(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
-        raise NotImplementedError  # rows in memory and in pieces know it in their own way
+        raise NotImplementedError  # implemented for rows in memory and in pieces
 
     def sums(self, theta: FloatArray, *, hessian: bool = True) -> RowSums:
         """Value, gradient and Hessian of the losses at theta. Cost: n p^2 (n p without the Hessian)."""
-        raise NotImplementedError  # rows in memory and in pieces add up in their own way
+        raise NotImplementedError  # implemented for rows in memory and in pieces
 
     def dual_sums(
         self, theta: FloatArray, slopes: Any
     ) -> tuple[Sides, Callable[[Factors], tuple[float, float]]]:
         """Sums at a dual point; and a function of the factors of its two sides that returns the sum of
         c L*(u / c) and the largest residual of a row."""
-        raise NotImplementedError  # rows in memory and in pieces add up in their own way
+        raise NotImplementedError  # implemented for rows in memory and in pieces
 
     def certify(self, theta: FloatArray, slopes: Any = None) -> Certificate:
         """Primal, dual, gap and the largest violation of the optimality conditions, in float64.
 
         ``slopes`` are the multipliers u, or `Slopes`; by default the slopes of the losses at theta, which are
         exact at the optimum of a smooth loss. They are made feasible first: moved into the domain of L*,
-        balanced, and scaled into the l1 ball. Without a penalty X'u must vanish. Where it does not, the
-        slopes after a Newton step from theta are tried, which is a projection; where that leaves the domain
+        balanced, and scaled into the l1 ball. Without a penalty X'u must vanish. If it does not, the
+        slopes after a Newton step from theta are tried, which is a projection; if that leaves the domain
         of L*, the dual point is u = 0 and the bound is 0. So ``gap`` always bounds the distance to the
         optimum. ``kkt`` is the larger of |f_i - prox_L(f_i + u_i / c_i)| over rows (|u_i / c_i - L'(f_i)| for
         smooth losses) and `Penalty.stationarity` over columns: both vanish at an optimum and nowhere else.
@@ -145,7 +145,7 @@ class RowsProblem:
         adjoint = share * adjoint
         conjugate, residual = conjugates((share * up, share * down))
         dual, infeasibility = penalty.constant - conjugate, 0.0
-        # rounding leaves sums that should vanish: what they can hide is taken off the bound
+        # sums that should vanish have rounding errors: subtract their possible effect from the bound
         dual -= abs(share * (up * sides.up - down * sides.down) * float(theta[-1]))
         if penalty.l2 > 0:
             dual -= penalty.conjugate(-adjoint) + penalty.constant
@@ -166,7 +166,7 @@ class RowsProblem:
 
 
 def inside_share(penalty: Penalty, adjoint: FloatArray, limit: FloatArray) -> float:
-    """The factor in [0, 1] that brings X'u into the l1 ball; 1 where it is inside up to ``limit``."""
+    """The factor in [0, 1] that scales X'u into the l1 ball; 1 if it is inside up to ``limit``."""
     if penalty.l2 > 0:
         return 1.0
     size, l1 = np.abs(adjoint), np.broadcast_to(penalty.l1, adjoint.shape)
@@ -184,7 +184,7 @@ def column_squares(X: Design) -> FloatArray:
 
 
 def with_penalty(hessian: FloatArray, l2: float, fit_intercept: bool) -> FloatArray:
-    """A Hessian of the losses plus the penalty's part; an absent intercept has the identity's row."""
+    """The Hessian of losses plus penalty; without an intercept its row is that of the identity."""
     H = hessian.copy()
     p = len(H) - 1
     H[np.arange(p), np.arange(p)] += l2
@@ -218,21 +218,21 @@ class LossPenalty(RowsProblem):
 
     @cached_property
     def rounding(self) -> float:
-        """The sum of the losses that rounding alone can leave."""
+        """The sum of losses that rounding alone can cause."""
         return float(self.c @ self.loss.rounding(self.y))
 
     @cached_property
     def column_squares(self) -> FloatArray:
-        """||x_j||^2 of the columns where their size matters (an l1 penalty or none), else zeros."""
+        """||x_j||^2 of the columns if it is needed (an l1 penalty or none), else zeros."""
         return np.zeros(self.X.shape[1]) if self.penalty.l2 > 0 else column_squares(self.X)
 
     # -- dual points -----------------------------------------------------------------------------------
 
     def dual_point(self, u: FloatArray) -> FloatArray:
-        """The point made from slopes u that is inside the domain of L* and balanced.
+        """The slopes u moved into the domain of L* and balanced.
 
-        Balancing scales the heavier of the positive and the negative side down, which keeps every u_i
-        between 0 and where it was.
+        Balancing scales down the larger of the positive and the negative side, so every u_i stays between 0
+        and its old value.
         """
         u = self.c * self._shares(u)
         if self.fit_intercept:
@@ -245,7 +245,7 @@ class LossPenalty(RowsProblem):
         return u
 
     def dual_value(self, u: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """The dual value at the feasible point made from slopes u; also that point and its X'u."""
+        """The dual value at the feasible point derived from slopes u; also that point and its X'u."""
         u = self.dual_point(u)
         adjoint = self.X.adjoint(u)
         if self.penalty.l2 == 0:
@@ -319,7 +319,7 @@ class LossPenalty(RowsProblem):
         return Certificate(primal=self.value(theta, f), kkt=kkt, n_checked=len(f), convex=False)
 
     def _used(self, *arrays: FloatArray) -> tuple[FloatArray, ...]:
-        """The rows that have a weight."""
+        """The rows of positive weight."""
         used = self.c > 0
         return arrays if used.all() else tuple(array[used] for array in arrays)
 
@@ -355,13 +355,13 @@ class LossPenalty(RowsProblem):
         return np.append(product, last * self.fit_intercept)
 
     def extreme_margins(self, f: FloatArray) -> tuple[float, float]:
-        """The smallest and the largest y_i f_i of the rows that count."""
+        """The smallest and the largest y_i f_i of the rows of positive weight."""
         margins = (self.y * f)[self.c > 0]
         return float(margins.min(initial=inf)), float(margins.max(initial=-inf))
 
 
 def solved(certificate: Certificate, tol: float) -> bool:
-    """True when a solution is good to ``tol``: by relative gap, or by stationarity where there is none."""
+    """True if a solution is accurate to ``tol``: by its relative gap or, without one, by stationarity."""
     if not certificate.convex:
         return bool(certificate.kkt <= tol)
     close = closed(certificate.gap, certificate.dual, tol, certificate.rounding)
@@ -369,18 +369,18 @@ def solved(certificate: Certificate, tol: float) -> bool:
 
 
 def closed(gap: float, dual: float, tol: float, rounding: float) -> bool:
-    """True when a gap is at most ``tol`` of the dual value, or no more than rounding: an optimum may be 0."""
+    """True if the gap is at most ``tol`` of the dual value or within rounding, since an optimum may be 0."""
     return bool(gap <= max(tol * abs(dual), rounding))
 
 
 def worst_gap(certificates: list[Certificate], tol: float) -> Certificate:
-    """The certificate of the machine furthest from its optimum; those not good to ``tol`` come first."""
+    """The certificate with the largest gap; those that miss ``tol`` come first."""
     chosen = max(certificates, key=lambda c: (not solved(c, tol), c.relative_gap if c.convex else c.kkt))
     return replace(chosen, n_machines=len(certificates))
 
 
 def warn_unsolved(certificate: Certificate, tol: float, what: str, remedy: str) -> None:
-    """A ConvergenceWarning that says what was reached, when a solution is not good to ``tol``."""
+    """Issue a ConvergenceWarning with the accuracy reached if a solution misses ``tol``."""
     if solved(certificate, tol):
         return
     if not certificate.convex:
@@ -391,4 +391,4 @@ def warn_unsolved(certificate: Certificate, tol: float, what: str, remedy: str) 
         reached = f"an objective of {certificate.primal:.3g} without a lower bound above 0"
     else:
         reached = f"a relative duality gap of {certificate.relative_gap:.3g}"
-    warnings.warn(f"{what} reached {reached}, not tol={tol:g}: {remedy}.", ConvergenceWarning, stacklevel=4)
+    warn_user(f"{what} reached {reached}, not tol={tol:g}: {remedy}.", ConvergenceWarning)

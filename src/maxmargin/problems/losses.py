@@ -40,32 +40,32 @@ class Loss:
     margin = True  # a function of y f with y in {-1, +1}; otherwise of f - y
 
     def rounding(self, y: FloatArray) -> FloatArray:
-        """The loss that scores rounded to 12 digits can leave where it should be 0."""
+        """The largest loss that rounding scores to 12 digits can cause where the loss is 0."""
         if self.margin:
             return np.full_like(y, 1e-12)
         size = 1e-12 * np.abs(y)
         return np.square(size) if self.smooth else size
 
     def value(self, f: FloatArray, y: FloatArray) -> FloatArray:
-        raise NotImplementedError  # each loss says how
+        raise NotImplementedError  # implemented by every loss
 
     def slope(self, f: FloatArray, y: FloatArray) -> FloatArray:
-        raise NotImplementedError  # each loss says how
+        raise NotImplementedError  # implemented by every loss
 
     def curvature(self, f: FloatArray, y: FloatArray) -> FloatArray:
-        raise NotImplementedError  # each loss says how
+        raise NotImplementedError  # implemented by every loss
 
     def conjugate(self, u: FloatArray, y: FloatArray) -> FloatArray:
-        raise NotImplementedError  # each loss says how
+        raise NotImplementedError  # implemented by every loss
 
     def clip(self, u: FloatArray, y: FloatArray) -> FloatArray:
-        raise NotImplementedError  # each loss says how
+        raise NotImplementedError  # implemented by every loss
 
     def prox(self, v: FloatArray, y: FloatArray, t: Step) -> FloatArray:
-        raise NotImplementedError  # each loss says how
+        raise NotImplementedError  # implemented by every loss
 
     def prox_slope(self, v: FloatArray, y: FloatArray, t: Step) -> FloatArray:
-        raise NotImplementedError  # each loss says how
+        raise NotImplementedError  # implemented by every loss
 
 
 @dataclass(frozen=True)
@@ -285,8 +285,17 @@ class SquaredEpsilonInsensitive(Loss):
 
 
 def zero_one(f: FloatArray, y: FloatArray) -> FloatArray:
-    """1 where sign(f) is not y (f = 0 counts as -1, as `predict` does). For reports; nothing minimises it."""
+    """1 if sign(f) is not y, else 0 (f = 0 counts as -1, as in `predict`). For reports only."""
     return np.where((f > 0) == (y > 0), 0.0, 1.0)
+
+
+def squared_less_epsilon(f: FloatArray, y: FloatArray, epsilon: float) -> FloatArray:
+    """max(0, (f - y)^2 - epsilon): the quadratic loss that Valera prints as (7.5).
+
+    Zero for residuals up to sqrt(epsilon), not epsilon, with a jump in its slope there. For reports and plots
+    only: machines minimise "squared_epsilon_insensitive", max(0, abs(f - y) - epsilon)^2.
+    """
+    return np.maximum(0.0, np.square(f - y) - epsilon)
 
 
 _BY_NAME: dict[str, Any] = {
@@ -301,7 +310,7 @@ _BY_NAME: dict[str, Any] = {
 
 
 def by_name(name: str, allowed: tuple[str, ...], *, epsilon: float | None = None) -> Loss:
-    """The loss called ``name``; an error that lists ``allowed`` when it is not one of them."""
+    """The loss called ``name``; an error if it is not one of ``allowed``."""
     check_choice("loss", name, allowed)
     loss: Loss = _BY_NAME[name]() if epsilon is None else _BY_NAME[name](epsilon)
     return loss

@@ -1,4 +1,4 @@
-"""The mean hinge that online classifiers descend on, and its certificate."""
+"""The mean hinge loss of the online classifiers, and its certificate."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.problems.certificate import Certificate
 
 _CHUNK = 1 << 17  # numbers of a block of rows that stays in the cache between two products
-_WIDTHS = (1e-3, 0.03, 0.1, 0.3, 1.0, 4.0)  # of the ramps that the dual points come from
+_WIDTHS = (1e-3, 0.03, 0.1, 0.3, 1.0, 4.0)  # widths of the ramps that define the dual points
 
 
 class Measured(NamedTuple):
-    """A certificate; of the rows with a weight the smallest y f, how many are <= 0, and the largest ||x||."""
+    """A certificate and, over rows of positive weight, the smallest y f, how many are <= 0, max ||x||."""
 
     certificate: Certificate
     smallest: float
@@ -46,12 +46,12 @@ class MeanHinge:
         return self.measure(theta).certificate
 
     def measure(self, theta: FloatArray, *, bounded: bool = True, norms: bool = True) -> Measured:
-        """The value at theta and the best lower bound that a few dual points give, in one pass over X.
+        """The value at theta and the best lower bound from a few dual points, in one pass over X.
 
         Every a with 0 <= a_i <= s_i gives a bound. With g = sum_i a_i y_i (x_i, bias) it is the largest
         t edge sum(a) - t^2 ||g||^2/(2 lambda) for 0 <= t <= 1, or edge sum(a) - ball ||g|| without lambda. At
         the optimum a_i is s_i inside the margin and 0 outside; here it falls from one to the other on ramps
-        of several widths around the margin. The bound is never below 0, and 0 where it is not ``bounded``.
+        of several widths around the margin. The bound is never below 0, and 0 without ``bounded``.
         """
         n, p = self.X.shape
         step = max(1, _CHUNK // p) if isinstance(self.X, np.ndarray) else n
@@ -80,7 +80,7 @@ class MeanHinge:
         return Measured(lower_bounded(primal, dual, n), smallest, mistakes, float(np.sqrt(longest)))
 
     def _bound(self, gains: FloatArray, totals: FloatArray) -> float:
-        """The largest lower bound, 0 where the dual points give none."""
+        """The largest lower bound; 0 if the dual points give none."""
         lengths = np.linalg.norm(totals, axis=0)
         if self.decay > 0:
             t = np.minimum(1.0, self.decay * gains / np.maximum(lengths**2, 1e-300))

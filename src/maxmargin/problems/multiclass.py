@@ -39,7 +39,7 @@ def class_pairs(n_classes: int, strategy: Strategy) -> list[tuple[int, int]]:
 
 
 def binary_tasks(codes: IntArray, n_classes: int, strategy: Strategy) -> list[BinaryTask]:
-    """The binary problems behind a problem with ``n_classes`` classes, coded 0 ... n_classes - 1."""
+    """The binary problems of a problem with ``n_classes`` classes, coded 0 ... n_classes - 1."""
     check_strategy(strategy)
     every = np.arange(len(codes))
     tasks = []
@@ -55,9 +55,9 @@ def check_strategy(strategy: str) -> None:
 
 
 def stream_classes(classes: Any) -> AnyArray:
-    """The sorted labels that a stream of chunks will bring; an error where they are not told."""
+    """The sorted labels of a stream of chunks; an error if they are not given."""
     if classes is None:
-        raise ValueError("the first call of partial_fit needs classes=, all labels that will come.")
+        raise ValueError("the first call of partial_fit needs classes=, a list of all labels.")
     given = np.asarray(classes)
     if given.ndim != 1 or pd.isna(given).any() or len(np.unique(given)) < 2:
         raise ValueError(f"classes={classes!r} must be a list of two labels or more, none of them missing.")
@@ -66,11 +66,11 @@ def stream_classes(classes: Any) -> AnyArray:
 
 
 def stream_codes(y: AnyArray, classes: AnyArray, announced: Any = None) -> IntArray:
-    """Codes of a chunk's labels; an error for a label, or for ``announced`` classes, that are not known."""
+    """Codes of a chunk's labels; an error for unknown labels or different ``announced`` classes."""
     if announced is not None and not np.array_equal(unique_labels(announced), classes):
         raise ValueError(
             f"classes={list(announced)} differ from those of the first call of partial_fit, "
-            f"{classes.tolist()}: a stream keeps its classes."
+            f"{classes.tolist()}: classes must be the same in every call."
         )
     unknown = np.setdiff1d(y, classes)
     if len(unknown):

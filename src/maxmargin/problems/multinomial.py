@@ -48,15 +48,15 @@ class MultinomialProblem:
 
     def shape(self) -> tuple[int, int]:
         """Numbers of classes and columns."""
-        raise NotImplementedError  # rows in memory and in pieces know it in their own way
+        raise NotImplementedError  # implemented for rows in memory and in pieces
 
     def at(self, theta: FloatArray) -> MultinomialPoint:
         """The objective at theta. Cost: n K^2 p^2 with the Hessian."""
-        raise NotImplementedError  # rows in memory and in pieces add up in their own way
+        raise NotImplementedError  # implemented for rows in memory and in pieces
 
     def checks(self, theta: FloatArray, slopes: Slopes | None) -> RowChecks:
-        """The sums over rows that the certificate is made of."""
-        raise NotImplementedError  # rows in memory and in pieces add up in their own way
+        """The sums over rows for the certificate."""
+        raise NotImplementedError  # implemented for rows in memory and in pieces
 
     def free(self) -> BoolArray:
         """Which entries of theta are free, of shape (n_classes, n_features + 1).
@@ -68,14 +68,14 @@ class MultinomialProblem:
         return free_unknowns(K, p, self.l2, self.has_intercept())
 
     def has_intercept(self) -> bool:
-        raise NotImplementedError  # rows in memory and in pieces know it in their own way
+        raise NotImplementedError  # implemented for rows in memory and in pieces
 
     def certify(self, theta: FloatArray, slopes: Slopes | None = None) -> Certificate:
         """The gap at the slopes (by default those at theta); kkt is the largest gradient entry over sum(c).
 
-        Sums of u that must vanish and do not are brought to zero by a Newton step in the unknowns that they
-        belong to; where that leaves the simplex, the dual point is u = 0 and the bound is 0. So ``gap``
-        always bounds the distance to the optimum.
+        Sums of u that must vanish but do not are reduced to zero by a Newton step in the corresponding
+        unknowns; if that leaves the simplex, the dual point is u = 0 and the bound is 0. So ``gap`` always
+        bounds the distance to the optimum.
         """
         found = self.checks(theta, slopes)
         needed = self.free()
@@ -126,7 +126,7 @@ class Multinomial(MultinomialProblem):
         return np.array(rows)
 
     def probabilities(self, u: FloatArray) -> FloatArray:
-        """Probabilities of the classes behind slopes u, of shape (n_samples, n_classes)."""
+        """Probabilities of the classes that belong to slopes u, of shape (n_samples, n_classes)."""
         v = u / np.where(self.c > 0, self.c, 1.0)[:, None]
         v[np.arange(len(v)), self.codes] += 1.0
         return v
@@ -242,7 +242,7 @@ class RowChecks:
         return RowChecks(**{name: getattr(self, name) + getattr(other, name) for name in self.__dict__})
 
     def _excess(self, l2: float) -> FloatArray:
-        """|balance| where it must vanish, as a share of what could be added up."""
+        """|balance| where it must vanish, relative to the sum of absolute values."""
         size = np.sqrt(np.multiply.outer(self.squares, self.norms))
         excess = np.abs(self.balance) / np.maximum(size, 1e-300)
         if l2 > 0:
@@ -250,7 +250,7 @@ class RowChecks:
         return np.asarray(excess)
 
     def balanced(self, l2: float) -> bool:
-        """Whether the dual point is feasible up to rounding."""
+        """True if the dual point is feasible up to rounding."""
         return bool(np.all(self._excess(l2) <= ROUNDING))
 
     def certificate(self, theta: FloatArray, l2: float) -> Certificate:
@@ -265,7 +265,7 @@ class RowChecks:
             if l2 > 0:
                 dual -= float(np.sum(self.balance[:, :-1] ** 2)) / (2.0 * l2)
                 hidden = hidden[:, -1]
-            dual -= float(hidden.sum())  # rounding leaves sums that should vanish
+            dual -= float(hidden.sum())  # sums that should vanish have rounding errors
         return Certificate.between(
             self.loss + 0.5 * l2 * float(np.sum(theta[:, :-1] ** 2)),
             dual,

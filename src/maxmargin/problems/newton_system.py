@@ -1,4 +1,4 @@
-"""The linear system of a Newton step: it serves solvers, and certificates that need a feasible point."""
+"""The linear system of a Newton step, for solvers and for certificates that need a feasible point."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def hessian(
 ) -> FloatArray:
     """[X 1]' diag(d) [X 1] + diag(l2, ..., l2, 0); without an intercept its row is that of the identity.
 
-    ``border`` is X'd and ``gram`` X' diag(d) X, where they are known. Cost: n p^2.
+    ``border`` is X'd and ``gram`` X' diag(d) X, if they are known. Cost: n p^2.
     """
     p = X.shape[1]
     H = np.zeros((p + 1, p + 1))
@@ -36,7 +36,7 @@ def hessian(
 
 
 def solve_symmetric(H: FloatArray, right: FloatArray) -> FloatArray:
-    """H^-1 right for a positive semidefinite H; the shortest solution where H is singular."""
+    """H^-1 right for a positive semidefinite H; the minimum-norm solution if H is singular."""
     diagonal = np.diag(H)
     # no step along a column of zeros: 1 / sqrt(tiny) would turn rounding into 1e134
     scale = np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(H)), where=diagonal > 0)

@@ -65,12 +65,12 @@ class Penalty:
         return counted
 
     def linearised(self, w: FloatArray) -> FloatArray:
-        """Weights of the l1 norm that touches the l1 and l0 parts from above at w, of shape (n_features,)."""
+        """Weights of the l1 norm that majorises the l1 and l0 parts at w, of shape (n_features,)."""
         weights: FloatArray = self.l1 + self.l0 * self.alpha * np.exp(-self.alpha * np.abs(w))
         return weights
 
     def tangent(self, w: FloatArray) -> Penalty:
-        """The convex penalty that touches this one from above at w: its l0 part becomes a weighted l1."""
+        """The convex majorant of this penalty at w: its l0 part becomes a weighted l1."""
         size, weights = np.abs(w), self.linearised(w)
         counted = self.l0 * float(self._counted(size).sum()) - float((weights - self.l1) @ size)
         return Penalty(l2=self.l2, l1=weights, constant=self.constant + counted)
@@ -86,10 +86,10 @@ class Penalty:
         return -self.constant if inside else inf
 
     def stationarity(self, w: FloatArray, adjoint: FloatArray) -> FloatArray:
-        """How far each w_j is from solving 0 in adjoint_j + dP(w)_j to first order; zero where it does.
+        """How far each w_j is from solving 0 in adjoint_j + dP(w)_j to first order.
 
-        One soft-thresholding step with the l1 norm that touches P at w: exact for convex penalties, and the
-        first-order condition for the concave part.
+        The length of a soft-thresholding step with the majorising l1 norm at w: exact for convex penalties,
+        and the first-order condition for the concave part.
         """
         weights = self.l1 if self.convex else self.linearised(w)
         return np.asarray(w - soft(w - adjoint - self.l2 * w, weights))
@@ -101,7 +101,7 @@ class Penalty:
             return soft(v, t * self.l1) / scale
         if isinf(self.alpha):
             return self._best_of_two(soft(v, t * self.l1) / scale, v, t)
-        # the majorising l1 steps fall monotonically from |v| to the largest stationary point; 0 is the rival
+        # majorising l1 steps decrease from |v| to the largest stationary point; the other candidate is 0
         size = np.abs(v)
         for _ in range(200):
             moved = np.maximum(np.abs(v) - t * self.linearised(size), 0.0) / scale

@@ -1,8 +1,7 @@
 """Problems whose rows come in pieces.
 
-Each piece has a problem of its own, without the penalty, and sums over its rows add up. Nothing has the
-length of the table: dual variables are not stored but computed again, row by row, from the two points that
-define them (`Slopes`).
+Each piece has its own problem without the penalty, and the sums over rows are added. Nothing has the length
+of the table: dual variables are not stored but recomputed from the two points that define them (`Slopes`).
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class NumberTargets:
 
 @dataclass(frozen=True)
 class LossRows:
-    """Makes the problem of one piece, on one thread: pieces run side by side."""
+    """Makes the problem of one piece, on one thread, because pieces run in parallel."""
 
     targets: Targets
     loss: Loss
@@ -137,7 +136,7 @@ class LossPenaltyPieces(RowsProblem):
         return product
 
     def extreme_margins(self, theta: FloatArray) -> tuple[float, float]:
-        """The smallest and the largest y_i <(x_i, 1), theta> of the rows that count."""
+        """The smallest and the largest y_i <(x_i, 1), theta> of the rows of positive weight."""
         extremes: tuple[float, float] = self._total(_extremes, theta, combine=_wider)
         return extremes
 

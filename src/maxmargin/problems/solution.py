@@ -28,19 +28,19 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Ending:
-    """How a solve ended: its status, its steps, and the largest KKT violation that it left."""
+    """How a solve ended: its status, its steps, and the largest remaining KKT violation."""
 
     status: Status
     n_iter: int
     violation: float
 
     def then(self, later: Ending) -> Ending:
-        """This solve and a later one of the same problem, which decides how both ended."""
+        """Combine with a later solve of the same problem, whose status and violation count."""
         return Ending(later.status, self.n_iter + later.n_iter, later.violation)
 
 
 def worst_ending(endings: Sequence[Ending]) -> Ending:
-    """One for several problems: all their steps, the worst violation, and why the worst one stopped."""
+    """Combine several problems: the sum of steps, the largest violation, and the worst status."""
     failed = [ending for ending in endings if ending.status is not Status.CONVERGED]
     worst = max(failed or endings, key=lambda ending: ending.violation)
     violation = max(ending.violation for ending in endings)
@@ -49,11 +49,11 @@ def worst_ending(endings: Sequence[Ending]) -> Ending:
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """The answer of a solver: the point ``x``, the multipliers of its constraints, and how it was found.
+    """The result of a solver: the point ``x``, the multipliers of its constraints, and how it was found.
 
-    ``gradient`` is what the solver believes the (signed) gradient to be: certificates use it only to decide
-    where to look. ``kernel_values`` and ``cache_hits`` count what it cost: kernel values computed, and kernel
-    rows that were found in the cache. ``trace`` is a table of the steps where one was asked for.
+    ``gradient`` is the (signed) gradient as the solver knows it; certificates only use it to choose rows to
+    check. ``kernel_values`` counts kernel values computed, ``cache_hits`` kernel rows found in the cache.
+    ``trace`` is a table of the steps, if requested.
     """
 
     x: FloatArray
@@ -65,3 +65,10 @@ class Solution:
     trace: Any = None
     kernel_values: int = 0
     cache_hits: int = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields with the status by its name: skops cannot make a member of an Enum."""
+        return {**vars(self), "status": self.status.name}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, status=Status[state["status"]])

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
+
+from sklearn.base import BaseEstimator
 
 from maxmargin.base.typing import TableLike, TargetLike
 from maxmargin.base.visible_text import visible
 from maxmargin.base.whole_files import whole_file
 from maxmargin.reports.blocks import Cautions, Section
+from maxmargin.reports.line_breaks import with_breaks
 from maxmargin.reports.sections.cautions_section import cautions
 from maxmargin.reports.sections.data_section import data
 from maxmargin.reports.sections.evaluation_section import evaluation
@@ -27,7 +30,7 @@ _MAKERS = (question, cautions, data, grid, selection, machine, margin, evaluatio
 
 
 def report(
-    model: Any,
+    model: BaseEstimator,
     X: TableLike,
     y: TargetLike | None,
     path: str | Path,
@@ -96,6 +99,7 @@ def _render(study: Study) -> str:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
+    environment.filters["breaks"] = _as_html
     template = environment.from_string((folder / "report.html").read_text(encoding="utf-8"))
     page: str = template.render(
         language=study.words.language,
@@ -107,6 +111,13 @@ def _render(study: Study) -> str:
         sections=sections,
     )
     return page.strip() + "\n"  # the macros above the first line leave blank lines
+
+
+def _as_html(value: object) -> str:
+    """Text as HTML that breaks between words only: <wbr> where a line may break."""
+    from markupsafe import Markup, escape  # they come with Jinja2
+
+    return Markup("<wbr>").join(escape(part) for part in with_breaks(str(value)).split("\u200b"))
 
 
 # -- the head ------------------------------------------------------------------------------------------------

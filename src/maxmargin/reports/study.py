@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +19,7 @@ from maxmargin.base.typing import AnyArray, TableLike, TargetLike
 from maxmargin.feature_selection.base import Selector
 from maxmargin.metrics import Evaluation, evaluate
 from maxmargin.reports.words import Words, words_in
+from maxmargin.tables.coefficients import CoefficientSummary, coefficient_summary
 from maxmargin.tuning import TuneResult
 
 Subjects = Literal["classification", "regression", "outliers", "selection"]
@@ -244,6 +245,14 @@ class Study:
         return getattr(self.subject.final, "kernel", None) == "precomputed"
 
     @cached_property
+    def coefficients(self) -> CoefficientSummary | None:
+        """The coefficients of a logistic regression or least squares in the units of the training rows."""
+        rows = self.training
+        if rows is None or rows.frame is None or rows.y is None:
+            return None
+        return coefficient_summary(self.subject.final, rows.frame, rows.y)
+
+    @cached_property
     def importance(self) -> pd.DataFrame | None:
         """Permutation importance of the variables on the evaluated rows; None where there is none."""
         from maxmargin.reports.sections.variables_section import permutation_table  # which uses Study
@@ -259,7 +268,7 @@ class Study:
 
 
 def make_study(
-    model: Any,
+    model: BaseEstimator,
     X: TableLike,
     y: TargetLike | None,
     training: tuple[TableLike, TargetLike | None] | None = None,

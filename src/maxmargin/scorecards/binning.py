@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice, check_count, check_not_negative
 from maxmargin.base.table_columns import Column, feature_names, position, read_columns
 from maxmargin.base.threads import effective_threads, run
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.compute.columns.column_bins import count_codes, evidence_of_bins
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -37,8 +37,8 @@ _CATEGORIES = ("group", "ordered", "each")
 class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Cut numbers into intervals and group categories, for a target with two classes.
 
-    Numbers become intervals (edge, next edge]; the outer ones reach to infinity. Missing values are a bin
-    of their own, and so is each special value. Categories are grouped by event rate.
+    Numbers become intervals (edge, next edge]; the outer ones extend to infinity. Missing values have their
+    own bin, and so does each special value. Categories are grouped by event rate.
 
     Parameters
     ----------
@@ -46,27 +46,28 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "optimal": pre-bins (see ``prebinning``) are merged into the bins that maximise the information value,
         exactly, by dynamic programming, under ``min_share``, ``min_events``, ``max_bins`` and ``trend``.
         "quantile": equal shares of rows. "width": equal width. "mdl": Fayyad and Irani's rule. "tree": a
-        decision tree. Intervals of these four that break ``min_share``, ``min_events`` or ``max_bins`` are
-        merged so that the IV stays largest.
-    max_bins : largest number of intervals or groups, special and missing bins not counted.
-    min_share : smallest share of all rows in an interval or group.
-    min_events : smallest number of events, and of non-events, in an interval or group; 0 allows bins of one
+        decision tree. Intervals of these four that violate ``min_share``, ``min_events`` or ``max_bins`` are
+        merged so that the IV stays as large as possible.
+    max_bins : maximum number of intervals or groups, special and missing bins not counted.
+    min_share : minimum share of all rows in an interval or group.
+    min_events : minimum number of events, and of non-events, in an interval or group; 0 allows bins of one
         class only, whose evidence follows from ``smoothing``.
     trend : order of event rates for "optimal": "ascending", "descending", "auto" (the better of the two),
-        "none"; or a mapping from variable to one of these (others: "auto"). The other methods accept only
-        "auto", and fix no order.
+        "peak" (up, then down), "valley" (down, then up), "concave" (steps never grow), "convex" (steps never
+        fall), "none"; or a mapping from variable to one of these (others: "auto"). The other methods accept
+        only "auto", and fix no order.
     prebinning : how "optimal" makes its pre-bins: "quantile", "width", "mdl" or "tree".
     n_prebins : number of pre-bins; all distinct values are used when there are fewer (quantile).
     categories : "group" merges categories that are neighbours in event rate, for the largest IV, under
         ``min_share`` and ``max_bins``; "ordered" keeps one bin each, ordered by event rate; "each" the same
-        in order of name. In the last two the rarest are put together where ``min_share``, ``min_events`` or
-        ``max_bins`` demands it.
-    rare_share : categories with a smaller share of the rows are put together before anything else.
+        in order of name. In the last two the rarest are merged if ``min_share``, ``min_events`` or
+        ``max_bins`` requires it.
+    rare_share : categories with a smaller share of the rows are merged first.
     categorical_features : names or positions of columns whose numbers are codes of categories. Columns of
         strings are categories anyway.
     special_values : list of values that get a bin each, in all columns; or a mapping from variable to such
         a list.
-    edges : bins by hand, a mapping from variable to rising numbers or, for categories, to lists of
+    edges : manual bins, a mapping from variable to ascending numbers or, for categories, to lists of
         categories.
     positive : label of the event; by default the second of the two sorted labels.
     smoothing : rows that an empty cell counts as, see `weight_of_evidence`.
@@ -127,7 +128,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def _fit_pieces(self, pieces: Pieces) -> None:
-        """Bins from columns compressed to weighted rows; see `compress` for what is exact and what not."""
+        """Bins from columns compressed to weighted rows; see `compress` for what is exact."""
         self._check_settings()
         learn_columns(self, pieces)
         names = feature_names(self)
@@ -152,20 +153,21 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         codes: IntArray = np.column_stack(self.fit_codes(X, y, sample_weight))
         return codes
 
-    def transform(self, X: Any) -> IntArray:
-        """Bin numbers of shape (n_samples, n_features); -1 for a category that was not there in fit."""
+    @of_one_fit
+    def transform(self, X: TableLike) -> IntArray:
+        """Bin numbers of shape (n_samples, n_features); -1 for a category not seen in fit."""
         codes: IntArray = np.column_stack(self.codes(X))
         return codes
 
-    def codes(self, X: Any) -> list[IntArray]:
-        """The same column by column, without copying them together."""
+    def codes(self, X: TableLike) -> list[IntArray]:
+        """As `transform`, as a list of columns without a copy."""
         check_is_fitted(self)
         columns = read_columns(self, X, reset=False, categorical=self.categorical_features)
         tasks = [partial(bins.assign, column) for bins, column in zip(self.bins_, columns, strict=True)]
         return run(tasks, effective_threads(self.n_jobs))
 
-    def labels(self, X: Any) -> pd.DataFrame:
-        """Names of the bins that the rows fall in ("unseen" for a category that was not there in fit)."""
+    def labels(self, X: TableLike) -> pd.DataFrame:
+        """Names of the bins of the rows ("unseen" for a category not seen in fit)."""
         named = {
             bins.name: np.array([*bins.labels(), "unseen"], dtype=object)[codes]
             for bins, codes in zip(self.bins_, self.codes(X), strict=True)
@@ -173,7 +175,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return pd.DataFrame(named)
 
     def table(self, variable: str | int | None = None) -> pd.DataFrame:
-        """The bin table of a variable, or of all below each other.
+        """The bin table of one variable, or of all.
 
         Columns: variable, bin, count, share, events, nonevents, event_rate, woe (log of the share of
         non-events over the share of events), iv and js (contributions of the bin to the information value
@@ -197,7 +199,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return edited.fit(X, y, sample_weight)
 
     @all_or_nothing
-    def fit_codes(self, X: Any, y: Any, sample_weight: Any) -> list[IntArray]:
+    def fit_codes(self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None) -> list[IntArray]:
         """Fit, and return the bin numbers column by column."""
         self._check_settings()
         columns = read_columns(self, X, categorical=self.categorical_features)
@@ -236,7 +238,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_smoothing(self.smoothing)
 
     def _settings(self, names: list[str]) -> list[BinSettings]:
-        """One BinSettings per column, with what was given by variable."""
+        """One BinSettings per column, including settings given per variable."""
         trends = _by_column(self.trend if isinstance(self.trend, Mapping) else {}, names)
         edges = _by_column(self.edges or {}, names)
         by_name = isinstance(self.special_values, Mapping)
@@ -283,34 +285,43 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         )
 
     def woe(self, j: int) -> FloatArray:
-        """WoE by bin number of column ``j``, with a last entry 0 that number -1 (unseen) finds."""
+        """WoE by bin number of column ``j``; the last entry, 0, is for bin number -1 (unseen)."""
         all_events, all_nonevents = self.totals_
         events, nonevents = self.counts_[j]
         found = evidence_of_bins(events, nonevents, all_events, all_nonevents, float(self.smoothing))
         return np.append(found[0], 0.0)
 
     def trend_of(self, variable: str | int) -> str:
-        """How the event rate moves over the regular bins: "ascending", "descending", "none", or "flat"."""
+        """The trend of the event rate over the regular bins.
+
+        "ascending", "descending", "peak", "valley", "flat", or "none" if it turns more than once.
+        """
         j = position(variable, feature_names(self))
         bins = self.bins_[j]
         events, nonevents = self.counts_[j][:, : bins.n_regular]
         some = events + nonevents > 0
         steps = np.diff(events[some] / (events + nonevents)[some])
-        if (steps == 0).all():
+        signs = np.sign(steps[steps != 0])
+        if not len(signs):
             return "flat"
-        if (steps >= 0).all():
-            return "ascending"
-        return "descending" if (steps <= 0).all() else "none"
+        turns = np.count_nonzero(np.diff(signs))
+        names = ("descending", "ascending") if turns == 0 else ("valley", "peak")
+        return "none" if turns > 1 else names[int(signs[0] > 0)]
+
+    def trend_asked(self, variable: str | int) -> str:
+        """The trend that `trend` requires for a variable."""
+        names = feature_names(self)
+        return self._settings(names)[position(variable, names)].trend
 
     def is_number(self, variable: str | int) -> bool:
-        """Whether a variable was binned as a number."""
+        """True if a variable was binned as a number."""
         return isinstance(self.bins_[position(variable, feature_names(self))], NumberBins)
 
     def __sklearn_tags__(self) -> Any:
         return binary_table_tags(super().__sklearn_tags__())
 
 
-def binning_of(model: Any) -> Binning:
+def binning_of(model: BaseEstimator) -> Binning:
     """The bins behind a model: a `Binning` itself, or that of a WOEEncoder, IVSelector or Scorecard."""
     binning = model if isinstance(model, Binning) else getattr(model, "binning_", None)
     if not isinstance(binning, Binning):
@@ -322,7 +333,7 @@ def binning_of(model: Any) -> Binning:
 
 
 def binary_table_tags(tags: Any) -> Any:
-    """Tags of what takes a table of anything and a target with two classes."""
+    """Tags of estimators that take any table and a target with two classes."""
     tags.target_tags.required = True
     tags.input_tags.allow_nan = True
     tags.input_tags.string = True

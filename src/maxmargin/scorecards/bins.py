@@ -1,4 +1,4 @@
-"""The bins of one variable: which bin a value falls in, and what the bins are called."""
+"""The bins of one variable: assignment of values, and names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNSEEN = -1
 class Bins:
     """Bins of a variable, numbered: regular ones from 0, then one per special value, then missing.
 
-    A value that belongs nowhere (a category that was not there in fit) has number -1.
+    A category not seen in fit has number -1.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Bins:
 
     @property
     def n_regular(self) -> int:
-        raise NotImplementedError  # numbers and categories say how
+        raise NotImplementedError  # implemented by NumberBins and CategoryBins
 
     @property
     def n_bins(self) -> int:
@@ -49,15 +49,20 @@ class Bins:
         return codes
 
     def _regular_labels(self) -> list[str]:
-        raise NotImplementedError  # numbers and categories say how
+        raise NotImplementedError  # implemented by NumberBins and CategoryBins
 
     def _assign_regular(self, column: Column) -> IntArray:
-        raise NotImplementedError  # numbers and categories say how
+        raise NotImplementedError  # implemented by NumberBins and CategoryBins
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberBins(Bins):
-    """Intervals (edge, next edge] of a number; the outer two reach to infinity."""
+    """Intervals (edge, next edge] of a number; the outer two extend to infinity.
+
+    >>> import numpy as np
+    >>> NumberBins(name="age", edges=np.array([25.0, 40.0])).n_regular
+    3
+    """
 
     edges: FloatArray
 
@@ -75,8 +80,9 @@ class NumberBins(Bins):
 
     def _assign_regular(self, column: Column) -> IntArray:
         if not column.is_number:
+            example = next((v for v in column.values if isinstance(v, str)), column.values[0])
             raise ValueError(
-                f"Column {self.name!r} held numbers in fit and now holds {_example(column)!r}: "
+                f"Column {self.name!r} had numbers in fit and now has {example!r}: "
                 "convert it to numbers first."
             )
         codes: IntArray = assign_numbers(column.values, self.edges, self.missing)
@@ -85,7 +91,11 @@ class NumberBins(Bins):
 
 @dataclass(frozen=True, kw_only=True)
 class CategoryBins(Bins):
-    """Groups of categories."""
+    """Groups of categories.
+
+    >>> CategoryBins(name="home", groups=(("own",), ("rent", "other"))).n_regular
+    2
+    """
 
     groups: tuple[tuple[Any, ...], ...]
 
@@ -102,10 +112,6 @@ class CategoryBins(Bins):
         lookup = np.array([home.get(value, UNSEEN) for value in found] + [self.missing], dtype=np.int64)
         result: IntArray = lookup[codes]  # factorize gives -1 to missing values: the last entry
         return result
-
-
-def _example(column: Column) -> Any:
-    return next((v for v in column.values if isinstance(v, str)), column.values[0])
 
 
 def special_rows(column: Column, specials: tuple[Any, ...]) -> BoolArray:

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from maxmargin.base.table_columns import Column, columns_of
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray, LabelLike
 from maxmargin.compute.columns.column_bins import assign_numbers, count_codes
 from maxmargin.discretize import cuts_between
 from maxmargin.pieces.collection import Pieces
@@ -32,14 +33,14 @@ _MOST_LEVELS = 12
 
 @dataclass(frozen=True)
 class Compressed:
-    """A column as weighted rows; ``cuts`` are its pre-bins where its values were too many to keep."""
+    """A column as weighted rows; ``cuts`` are its pre-bins if there were too many values to keep."""
 
     column: Column
     rows: EventRows
     cuts: FloatArray | None = None
 
 
-def event_of_pieces(estimator: Any, pieces: Pieces, positive: Any) -> EventLabels:
+def event_of_pieces(estimator: BaseEstimator, pieces: Pieces, positive: LabelLike | None) -> EventLabels:
     """The labels of the rows of positive weight: one pass over the targets."""
     labels, masses = pieces.map_reduce(_labels, combine=_merge_labels)
     return read_events(estimator, labels, len(labels), positive, masses)[0]
@@ -83,10 +84,10 @@ def compress(
 
     A column of at most ``limit`` distinct values is kept as its values with their weights: one pass, exact
     for every method. For more values the exact quantiles are found by narrowing (see `_quantile_cuts`), and
-    the pre-bins are counted in one more pass; "width" only needs the extremes; the other methods would need
-    all values and are refused.
+    the pre-bins are counted in one more pass; "width" only needs the extremes; the other methods need all
+    values and are refused.
     """
-    # cells that hold a quantile each must fit beside each other many times over
+    # room for the cells of all quantiles, many times over
     limit = max(limit, 8 * max(max(s.n_prebins, s.max_bins) for s in settings))
     everywhere: dict[int, Any] = dict.fromkeys(range(len(settings)))
     sketches = _sketch(pieces, reader, settings, everywhere, limit)
@@ -140,7 +141,7 @@ def _from_values(name: str, sketch: Sketch) -> Compressed:
 
 
 def _from_prebins(name: str, sketch: Sketch, cuts: FloatArray, counts: FloatArray) -> Compressed:
-    """One value in every pre-bin stands for all: a cut itself lies below it, the last bin is above all."""
+    """One value per pre-bin represents all: its upper cut, or a value above all cuts."""
     assert isinstance(sketch, NumberSketch)  # only numbers have pre-bins
     values = np.concatenate([cuts, [sketch.high], list(sketch.odd), [np.nan]])
     compressed = _weighted(name, values, _with_odd(sketch, counts), is_number=True)
@@ -188,7 +189,7 @@ def _cuts_of_large(
 
 @dataclass(frozen=True)
 class _Narrowed:
-    """Intervals (low, high] that hold the quantiles looked for.
+    """Intervals (low, high] that contain the required quantiles.
 
     ``before`` is the weight below each interval, ``below`` and ``above`` the neighbouring values outside.
     """
@@ -210,9 +211,9 @@ def _quantile_cuts(
 ) -> dict[int, FloatArray]:
     """Exactly the cuts that sorting the whole column would give, by narrowing.
 
-    The thinned values split the line into cells; one pass weighs the cells, which tells exactly which of
-    them hold the ranks looked for; one more pass sketches the values inside those alone. That divides the
-    rows in question by about limit / n_bins, so that almost always the second sketch is exact.
+    The thinned values split the line into cells. One pass sums the weights of the cells, which shows which of
+    them contain the required ranks; one more pass sketches the values in those cells only. That divides the
+    number of candidates by about limit / n_bins, so the second sketch is almost always exact.
     """
     cuts: dict[int, FloatArray] = {}
     n_bins = {j: n for j, (_, n) in wanted.items()}
@@ -280,7 +281,7 @@ def _narrow(splitters: FloatArray, cells: Cells, n_bins: int) -> _Narrowed:
     held = np.unique(np.searchsorted(cumulative, total * np.arange(1, n_bins) / n_bins))
     low, high = np.append(-np.inf, splitters), np.append(splitters, np.inf)
     before = np.append(0.0, cumulative)
-    # the largest value before each cell and the smallest behind it, over empty cells
+    # the largest value before and the smallest after each cell, skipping empty cells
     below = np.append(-np.inf, np.maximum.accumulate(largest))
     above = np.append(np.minimum.accumulate(smallest[::-1])[::-1], np.inf)
     return _Narrowed(low[held], high[held], before[held], below[held], above[held + 1], total)

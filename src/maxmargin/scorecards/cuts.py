@@ -16,7 +16,7 @@ def cut_points(
 ) -> FloatArray:
     """Ascending cuts of the finite values ``x`` for about ``n_bins`` intervals; empty when x is constant.
 
-    "quantile" and "width" do not look at the classes; "mdl" chooses its own number of cuts; "tree" is a
+    "quantile" and "width" ignore the classes; "mdl" chooses its own number of cuts; "tree" is a
     decision tree (Gini) with at most ``n_bins`` leaves of at least ``min_share`` of the rows.
     """
     if len(x) == 0:
@@ -42,15 +42,15 @@ def width_cuts(low: float, high: float, n_bins: int) -> FloatArray:
 
 
 def _behind(ordered: FloatArray, gaps: IntArray) -> FloatArray:
-    """Cuts behind some positions of ascending values."""
+    """Cuts after some positions of ascending values."""
     return cuts_between(ordered[gaps], ordered[gaps + 1])
 
 
 def _quantile_gaps(ordered: FloatArray, weight: FloatArray | None, n_bins: int) -> IntArray:
     """Positions of the cuts nearest to the shares 1/n_bins, 2/n_bins, ...
 
-    All gaps when there are at most ``n_bins`` distinct values. A value with many rows is never split, and the
-    cut goes to its nearer side.
+    All gaps when there are at most ``n_bins`` distinct values. Rows of equal value are never split; the cut
+    goes to the nearer side.
     """
     gaps = np.flatnonzero(ordered[1:] > ordered[:-1])  # a cut may lie behind these positions
     if len(gaps) < n_bins:
@@ -62,7 +62,7 @@ def _quantile_gaps(ordered: FloatArray, weight: FloatArray | None, n_bins: int) 
 
 
 def nearest_places(places: FloatArray, targets: FloatArray) -> IntArray:
-    """Distinct indices of the ascending ``places`` nearest to each target; the lower of two as near."""
+    """Distinct indices of the ascending ``places`` nearest to each target; the lower one in a tie."""
     above = np.searchsorted(places, targets).clip(1, len(places) - 1)
     below = above - 1
     return np.unique(np.where(targets - places[below] <= places[above] - targets, below, above))

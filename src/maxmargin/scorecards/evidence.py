@@ -14,10 +14,9 @@ from maxmargin.compute.columns.column_bins import evidence_of_bins
 def weight_of_evidence(events: Any, nonevents: Any, *, smoothing: float = 0.5) -> FloatArray:
     """WoE_i = log((N_i/N) / (P_i/P)) of bins with P_i events and N_i non-events.
 
-    A bin where one of the two counts is zero would have infinite evidence: that zero, and only it, counts as
-    ``smoothing`` rows; every other count and the totals stay as they are. (Smoothing every cell would move
-    the coefficient of a one-column logistic regression away from -1.) A bin without rows has WoE 0: no
-    evidence.
+    If one of the two counts of a bin is zero, its evidence would be infinite: only that zero is replaced by
+    ``smoothing`` rows; all other counts and the totals are unchanged. (Smoothing every cell would change the
+    coefficient of a one-column logistic regression from -1.) A bin without rows has WoE 0: no evidence.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ def iv_of_counts(events: Any, nonevents: Any, *, smoothing: float = 0.5) -> floa
 def js_of_bins(
     events: FloatArray, nonevents: FloatArray, all_events: float, all_nonevents: float
 ) -> FloatArray:
-    """Contribution of each bin to the Jensen-Shannon divergence (nats): finite whatever cells are empty."""
+    """Contribution of each bin to the Jensen-Shannon divergence (nats); finite even if cells are empty."""
     p, q = events / all_events, nonevents / all_nonevents
     m = (p + q) / 2
     return (_relative(p, m) + _relative(q, m)) / 2

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 from maxmargin.base.table_columns import Column
 from maxmargin.base.tables import class_codes, example_weights, positive_index
-from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray, LabelLike, TargetLike, WeightLike
 from maxmargin.compute.columns.column_bins import assign_numbers, count_codes
 from maxmargin.scorecards.bins import Bins, CategoryBins, NumberBins, missing_rows, special_rows
 from maxmargin.scorecards.cuts import cut_points
@@ -20,7 +21,7 @@ from maxmargin.scorecards.partition import PartitionProblem, optimal_partition
 
 @dataclass(frozen=True)
 class EventRows:
-    """Events and weights of the rows. ``given`` is None where every weight is 1 (faster sorts)."""
+    """Events and weights of the rows. ``given`` is None if every weight is 1 (faster sorts)."""
 
     event: BoolArray
     weight: FloatArray
@@ -59,7 +60,11 @@ class EventLabels:
 
 
 def read_events(
-    estimator: Any, y: Any, n_rows: int, positive: Any, sample_weight: Any
+    estimator: BaseEstimator,
+    y: TargetLike,
+    n_rows: int,
+    positive: LabelLike | None,
+    sample_weight: WeightLike | None,
 ) -> tuple[EventLabels, EventRows]:
     """A target of two classes; ``positive`` is the event, the second of the sorted labels by default."""
     classes, codes = class_codes(y, n_rows, estimator)
@@ -76,7 +81,7 @@ def read_events(
 
 @dataclass(frozen=True, kw_only=True)
 class BinSettings:
-    """How one variable is to be binned (see `Binning` for the meaning of each)."""
+    """Settings for one variable; see `Binning` for their meaning."""
 
     method: str
     max_bins: int
@@ -93,9 +98,9 @@ class BinSettings:
 
 
 def find_bins(column: Column, rows: EventRows, settings: BinSettings, cuts: FloatArray | None = None) -> Bins:
-    """Bins of a column: given by hand, intervals of numbers, or groups of categories.
+    """Bins of a column: manual bins, intervals of numbers, or groups of categories.
 
-    ``cuts`` are the pre-bins of a number where they are known already.
+    ``cuts`` are the pre-bins of a number if they are already known.
     """
     if settings.edges is not None:
         return bins_by_hand(column, settings)
@@ -105,7 +110,7 @@ def find_bins(column: Column, rows: EventRows, settings: BinSettings, cuts: Floa
 
 
 def bins_by_hand(column: Column, settings: BinSettings) -> Bins:
-    """Bins from ``edges``: rising numbers for a number, lists of categories for categories."""
+    """Bins from ``edges``: ascending numbers for a number, lists of categories for categories."""
     if not column.is_number:
         return _groups_by_hand(column, settings)
     edges = np.asarray(settings.edges, dtype=np.float64)
@@ -141,7 +146,7 @@ def _number_bins(
         regular &= ~special_rows(column, settings.specials)
     if cuts is None:
         cuts = _cuts(x, regular & np.isfinite(x), rows, settings)
-    # rows that are not regular fall behind the last interval and are left out of the counts
+    # special and missing rows fall after the last interval and are not counted
     codes = assign_numbers(np.where(regular, x, np.nan), cuts, len(cuts) + 1)
     counts = count_codes(codes, rows.event, rows.weight, len(cuts) + 2)[:, :-1]
     ends = _choose(counts, rows, settings)
@@ -149,7 +154,7 @@ def _number_bins(
 
 
 def _cuts(x: FloatArray, use: BoolArray, rows: EventRows, settings: BinSettings) -> FloatArray:
-    """Intervals of the values in use; infinite values lie in the outer ones and place no cut."""
+    """Intervals of the finite values; infinite values fall into the outer ones."""
     given = None if rows.given is None else rows.given[use]
     optimal = settings.method == "optimal"
     method = settings.prebinning if optimal else settings.method
@@ -158,7 +163,7 @@ def _cuts(x: FloatArray, use: BoolArray, rows: EventRows, settings: BinSettings)
 
 
 def _choose(counts: FloatArray, rows: EventRows, settings: BinSettings) -> IntArray:
-    """Ends of the bins: the best partition, or every interval where nothing asks for merging."""
+    """Ends of the bins: the best partition, or all intervals if nothing has to be merged."""
     optimal = settings.method == "optimal"
     problem = _problem(counts, rows, settings)
     enough = counts.sum(axis=0).min() >= problem.min_weight and counts.min() >= settings.min_events
@@ -168,7 +173,7 @@ def _choose(counts: FloatArray, rows: EventRows, settings: BinSettings) -> IntAr
 
 
 def _problem(counts: FloatArray, rows: EventRows, settings: BinSettings) -> PartitionProblem:
-    """How ordered pre-bins with these counts of events and non-events are to be put together."""
+    """The partition problem for ordered pre-bins with these counts of events and non-events."""
     all_events, all_nonevents = rows.totals
     return PartitionProblem(
         events=counts[0],
@@ -211,7 +216,7 @@ def _too_pure(cells: FloatArray, settings: BinSettings) -> bool:
 def _merge_rare(
     atoms: list[list[int]], counts: FloatArray, rows: EventRows, settings: BinSettings
 ) -> list[list[int]]:
-    """Put the categories with too few rows into one atom at the end."""
+    """Merge the categories with too few rows into one atom at the end."""
     total = sum(rows.totals)
     grouped = settings.categories == "group"
     share = settings.rare_share if grouped else max(settings.rare_share, settings.min_share)
@@ -228,7 +233,7 @@ def _merge_rare(
 def _merge_neighbours(
     atoms: list[list[int]], counts: FloatArray, rows: EventRows, settings: BinSettings
 ) -> list[list[int]]:
-    """Exact grouping of categories that are ordered by event rate: their bins are monotone by themselves."""
+    """Exact grouping of categories ordered by event rate, so the bins are always monotone."""
     cells = np.array([counts[:, atom].sum(axis=1) for atom in atoms]).T
     if len(atoms) > settings.n_prebins:
         atoms, cells = _even_prebins(atoms, cells, settings.n_prebins)

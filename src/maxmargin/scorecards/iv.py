@@ -33,6 +33,12 @@ def iv_table(binning: Binning) -> pd.DataFrame:
     """Information value of every variable of a fitted `Binning`, largest first (ties in order of columns).
 
     Columns: variable, iv, js (Jensen-Shannon divergence), bins (with rows), reading.
+
+    >>> from maxmargin.scorecards import Binning
+    >>> X = [["a"], ["a"], ["a"], ["b"], ["b"], ["b"]]
+    >>> binning = Binning(min_share=0.1).fit(X, [0, 0, 1, 1, 1, 0])
+    >>> float(iv_table(binning)["iv"][0].round(3))
+    0.462
     """
     binning = binning_of(binning)
     tables = [binning.table(j) for j in range(len(binning.bins_))]
@@ -85,7 +91,7 @@ class IVSelector(SelectorMixin, BaseEstimator):
     Parameters
     ----------
     min_iv : smallest information value to keep.
-    max_iv : largest; 0.5 leaves out what is too good to be true.
+    max_iv : largest information value to keep; 0.5 leaves out what is too good to be true.
     binning : settings of the bins; ``Binning()`` by default.
 
     Attributes

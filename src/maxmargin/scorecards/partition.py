@@ -7,24 +7,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.columns.bin_search import IV_SLACK, RATE_SLACK, best_partition
+from maxmargin.compute.columns.bin_search import IV_SLACK, RATE_SLACK, best_bent_partition, best_partition
 from maxmargin.compute.columns.column_bins import bin_evidence
 
-TRENDS = ("auto", "ascending", "descending", "none")
-_DIRECTION = {"none": 0, "ascending": 1, "descending": -1}
+_DIRECTION = {
+    "none": 0,
+    "ascending": 1,
+    "descending": -1,
+    "peak": 1,
+    "valley": -1,
+    "concave": 1,
+    "convex": -1,
+}
+TRENDS = ("auto", *_DIRECTION)
+_MOST_BENT = 150  # pre-bins of concave and convex trends, whose table grows with their third power
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionProblem:
-    """maximise sum of IV over partitions of ordered pre-bins into consecutive bins, subject to rules.
+    """Maximise the IV over partitions of ordered pre-bins into consecutive bins, subject to constraints.
 
     Attributes
     ----------
     events, nonevents : counts by pre-bin, of shape (n_prebins,).
-    all_events, all_nonevents : totals that shares refer to (rows outside the pre-bins count too).
-    min_weight : smallest weight of a bin.
-    max_bins : largest number of bins.
-    min_events : smallest weight of events, and of non-events, in a bin.
+    all_events, all_nonevents : totals, including rows outside the pre-bins.
+    min_weight : minimum weight of a bin.
+    max_bins : maximum number of bins.
+    min_events : minimum weight of events, and of non-events, in a bin.
     smoothing : see `weight_of_evidence`.
     """
 
@@ -41,13 +50,16 @@ class PartitionProblem:
 def optimal_partition(problem: PartitionProblem, trend: str) -> IntArray:
     """Ends of the best bins: ascending positions 1 ... n_prebins, the last one always n_prebins.
 
-    ``trend`` fixes the order of event rates from bin to bin: "ascending" (never falling), "descending",
-    "none" (any), "auto" (the better of the first two; ascending among equals). Among partitions of equal IV
-    the one with fewer bins is taken. A single bin is the answer when no partition satisfies the rules.
+    ``trend`` fixes the order of event rates from bin to bin: "ascending" (never decreasing), "descending",
+    "none" (any), "auto" (the better of the first two; ascending in a tie), "peak" (never decreasing up to
+    some bin, never increasing after it), "valley", "concave" (r[k + 1] - r[k] never increases), "convex".
+    Among partitions of equal IV the one with fewer bins is returned, and a single bin if no partition
+    satisfies the constraints.
 
     Method: f(b, i, j) is the best value of the first j pre-bins in b bins of which the last is (i, j];
     f(b, i, j) = iv(i, j) + max over h with rate(h, i) <= rate(i, j) of f(b - 1, h, i).
-    Cost O(B K^3 / 6) for K pre-bins and at most B bins: about a millisecond for K = 100.
+    Cost O(B K^3 / 6) for K pre-bins and at most B bins: about a millisecond for K = 100; three times as much
+    for a turn, O(B K^4 / 24) for concave and convex.
     """
     if trend == "auto":
         up, down = optimal_partition(problem, "ascending"), optimal_partition(problem, "descending")
@@ -56,17 +68,26 @@ def optimal_partition(problem: PartitionProblem, trend: str) -> IntArray:
     total = inside[-1] + outside[-1]
     room = int(total / problem.min_weight) if problem.min_weight > 0 else problem.max_bins
     most = max(1, min(problem.max_bins, len(problem.events), room))
-    ends: IntArray = best_partition(
+    sizes = (
         inside,
         outside,
         problem.all_events,
         problem.all_nonevents,
         problem.min_weight * (1 - RATE_SLACK),
         most,
-        _DIRECTION[trend],
-        problem.min_events * (1 - RATE_SLACK),
-        problem.smoothing,
     )
+    rules = problem.min_events * (1 - RATE_SLACK), problem.smoothing
+    direction = _DIRECTION[trend]
+    ends: IntArray
+    if trend in ("concave", "convex"):
+        if len(problem.events) > _MOST_BENT:
+            raise ValueError(
+                f"trend={trend!r} compares every three bins and takes at most {_MOST_BENT} pre-bins, got "
+                f"{len(problem.events)}: use n_prebins={_MOST_BENT} or fewer."
+            )
+        ends = best_bent_partition(*sizes, direction, *rules)
+    else:
+        ends = best_partition(*sizes, direction, trend in ("peak", "valley"), *rules)
     return ends
 
 

@@ -14,7 +14,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice, check_flags, check_not_negative, check_positive
 from maxmargin.base.typing import AnyArray, FloatArray, LabelLike, TableLike, TargetLike, WeightLike
 from maxmargin.machines.linear import LogisticRegression
@@ -36,8 +36,8 @@ class Scorecard(ClassifierMixin, BaseEstimator):
 
         score = base_score + pdo/log(2) (log(odds) - log(base_odds)),   odds = P(non-event)/P(event)
 
-    so that odds of ``base_odds`` score ``base_score`` and every further ``pdo`` points double the odds. With
-    log odds of the event a + sum_j b_j WoE_j, a bin of variable j gets -factor b_j WoE points plus its part
+    so odds of ``base_odds`` get ``base_score``, and ``pdo`` more points double the odds. With
+    log odds of the event a + sum_j b_j WoE_j, a bin of variable j gets -factor b_j WoE points plus its share
     of (offset - factor a), where factor = pdo/log(2) and offset = base_score - factor log(base_odds).
 
     Parameters
@@ -47,29 +47,29 @@ class Scorecard(ClassifierMixin, BaseEstimator):
     estimator : classifier with ``coef_`` and ``intercept_``; the unpenalised `LogisticRegression` by default.
     min_iv : variables with a smaller information value are left out, with a warning that names them, and
         listed in ``dropped_``. Below 0.02 a variable is usually called useless; 0 keeps every variable.
-    intercept : "spread" gives each variable an equal part of the constant, "separate" makes it base points.
+    intercept : "spread" divides the constant equally between the variables, "separate" makes it base points.
     round_points : whole points per bin. ``predict_proba`` stays exact; ``points`` then differs from the
         scaled log odds by up to half a point per variable. False keeps the exact points.
     positive : label of the event; by default that of ``binning``, or the second of the sorted labels.
-    handle_unknown : "warn", "neutral" or "error" for values whose bin had no row in fit, see `WOEEncoder`.
+    handle_unknown : "warn", "neutral" or "error" for values whose bin had no rows in fit, see `WOEEncoder`.
 
     Attributes
     ----------
     points_ : DataFrame by variable and bin: count, event_rate, woe, coefficient, points.
-    coef_ : of the log odds of the event on the WoE columns, of shape (n_used,); negative where right.
+    coef_ : of the log odds of the event on the WoE columns, of shape (n_used,); negative if correct.
     intercept_ : float.
     variables_ : names of the variables used.
     dropped_ : DataFrame of variables left out, with the reason.
-    notes_ : sentences that were also given as `ScorecardWarning`.
+    notes_ : the texts of all `ScorecardWarning`.
     binning_, encoder_, estimator_ : the fitted parts.
-    certificate_ : proof of the regression's optimum, where the estimator gives one, else None.
+    certificate_ : certificate of the regression if the estimator has one, else None.
     factor_, offset_, base_points_ : of the scale.
 
     Notes
     -----
-    A positive coefficient turns the evidence of its variable around, mostly because another variable carries
-    the same information: it is named in a warning, and so is a number whose event rates do not move in one
-    direction from bin to bin (unless the binning has trend "none").
+    A positive coefficient reverses the evidence of its variable, mostly because another variable has the same
+    information. A warning names such variables, and also numbers whose event rates are not monotone over the
+    bins (unless the binning has trend "none").
 
     References
     ----------
@@ -103,7 +103,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
     def fit(
         self, X: TableLike, y: TargetLike | None = None, sample_weight: WeightLike | None = None
     ) -> Scorecard:
-        """Bin, encode, regress, and write the points."""
+        """Bin, encode, fit the regression, and compute the points."""
         self._check_settings()
         self.encoder_ = WOEEncoder(self._binning(), handle_unknown=self.handle_unknown)
         woe = self.encoder_.fit_transform(X, y, sample_weight)
@@ -113,7 +113,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         self._choose_variables()
         frame = pd.DataFrame(woe[:, self._used], columns=self.variables_)
         self.estimator_ = LogisticRegression() if self.estimator is None else clone(self.estimator)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        weights: dict[str, Any] = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.estimator_.fit(frame, y, **weights)
         self.certificate_: Certificate | None = getattr(self.estimator_, "certificate_", None)
         towards_event = 1.0 if self.binning_.event_ == self.classes_[1] else -1.0
@@ -123,23 +123,27 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         self._warn()
         return self
 
+    @of_one_fit
     def decision_function(self, X: TableLike) -> FloatArray:
         """Log odds of ``classes_[1]``, of shape (n_samples,); not rounded."""
         check_is_fitted(self)
         event_log_odds = self.intercept_ + self._sum(X, self._contributions)
         return event_log_odds if self.binning_.event_ == self.classes_[1] else -event_log_odds
 
+    @of_one_fit
     def predict_proba(self, X: TableLike) -> FloatArray:
         """Probabilities of shape (n_samples, 2), in the order of ``classes_``."""
         decision = self.decision_function(X)
         return np.column_stack([expit(-decision), expit(decision)])
 
+    @of_one_fit
     def predict(self, X: TableLike) -> AnyArray:
         """The more probable class."""
         second = (self.decision_function(X) > 0).astype(np.int64)
         labels: AnyArray = self.classes_[second]
         return labels
 
+    @of_one_fit
     def points(self, X: TableLike) -> FloatArray:
         """Total points of every row, of shape (n_samples,); more points mean fewer events."""
         check_is_fitted(self)
@@ -153,7 +157,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         return probability
 
     def explain(self, row: Any) -> pd.DataFrame:
-        """Points of one row by variable: value, bin, woe, points, and lost (what the best bin would add).
+        """Points of one row by variable: value, bin, woe, points, and lost (the gap to the best bin).
 
         ``row`` is a table with one row, a Series, or a mapping from variable to value. The points add up to
         ``points(row)``. Sorted from the most points lost, which is the order of reasons for a low score.
@@ -179,8 +183,8 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         """One row per variable: iv, reading, bins, trend, coefficient, std_error, z, p_value, sign, used.
 
         ``sign`` is "right" for a negative coefficient and "wrong" for a positive one. Standard errors, z and
-        p are those of an unpenalised `LogisticRegression`, and NaN for any other estimator. They take the
-        bins as given and so are too small: the bins were found on the same rows.
+        p are those of an unpenalised `LogisticRegression`, and NaN for any other estimator. They treat the
+        bins as fixed and are therefore too small: the bins were found on the same rows.
         """
         check_is_fitted(self)
         table = iv_table(self.binning_).set_index("variable")
@@ -212,7 +216,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         return binning
 
     def _choose_variables(self) -> None:
-        """Leave out variables with one bin or too little information, each with its reason."""
+        """Drop variables with one bin or too little information, with the reason."""
         table = iv_table(self.binning_)
         ivs: dict[str, float] = dict(zip(table["variable"], table["iv"].to_numpy(), strict=True))
         sizes: dict[str, int] = dict(zip(table["variable"], table["bins"].to_numpy(), strict=True))
@@ -281,7 +285,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         return table
 
     def _warn(self) -> None:
-        """Collect what needs attention, and warn once."""
+        """Collect all notes and warn once."""
         notes = []
         wrong = [name for name, b in zip(self.variables_, self.coef_, strict=True) if b > 0]
         if wrong:
@@ -289,13 +293,12 @@ class Scorecard(ClassifierMixin, BaseEstimator):
                 f"The coefficient has the wrong sign (against the evidence of the bins) for "
                 f"{', '.join(wrong)}: the variable repeats others; leave one of them out."
             )
-        if self.binning_.trend != "none":
-            turning = [n for n in self.variables_ if self._turns(n)]
-            if turning:
-                notes.append(
-                    f"The event rate does not move in one direction over the bins of {', '.join(turning)}: "
-                    "use Binning(method='optimal'), or trend='none' if this is meant."
-                )
+        turning = [n for n in self.variables_ if self._turns(n)]
+        if turning:
+            notes.append(
+                f"The event rate does not move in one direction over the bins of {', '.join(turning)}: "
+                "use Binning(method='optimal'), or trend='none' if this is meant."
+            )
         single = self.dropped_[self.dropped_["reason"].str.startswith("all rows")]["variable"].tolist()
         if single:
             notes.append(f"Left out, because all rows are in one bin: {', '.join(single)}.")
@@ -311,7 +314,10 @@ class Scorecard(ClassifierMixin, BaseEstimator):
             warnings.warn(" ".join(notes), ScorecardWarning, stacklevel=4)
 
     def _turns(self, name: str) -> bool:
-        return self.binning_.is_number(name) and self.binning_.trend_of(name) == "none"
+        """Whether the rates of a number turn although nothing but one direction was asked for."""
+        binning = self.binning_
+        one_way = binning.trend_asked(name) in ("auto", "ascending", "descending")
+        return one_way and binning.is_number(name) and binning.trend_of(name) in ("none", "peak", "valley")
 
 
 def _one_row(row: Any) -> Any:

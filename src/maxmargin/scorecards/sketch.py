@@ -1,4 +1,4 @@
-"""What a pass over the pieces remembers of a column: its values and their events, exactly or thinned."""
+"""Sketches of columns from one pass over the pieces: values and their events, exact or thinned."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class CategorySketch:
 class NumberSketch:
     """Distinct values, ascending, and sums of weights of events and non-events, of shape (2, n_values).
 
-    While ``exact`` all values are there. Otherwise each value stands for those between the value before and
-    itself. ``odd`` holds what no cut may use (infinite and special values), ``missing`` the rows without a
+    If ``exact``, all values are kept. Otherwise each value represents those between the previous value and
+    itself. ``odd`` holds infinite and special values, which no cut may use, ``missing`` the rows without a
     number; ``low`` and ``high`` are the extreme values.
     """
 
@@ -104,7 +104,7 @@ def _sketch_categories(values: AnyArray, event: BoolArray, weight: FloatArray) -
 
 
 def thinned(sketch: NumberSketch, limit: int) -> NumberSketch:
-    """At most ``limit`` values, of about equal weight, where there are more."""
+    """Reduce to at most ``limit`` values of about equal weight."""
     if len(sketch.values) <= limit:
         return sketch
     cumulative = np.cumsum(sketch.counts.sum(axis=0))
@@ -119,7 +119,7 @@ def thinned(sketch: NumberSketch, limit: int) -> NumberSketch:
 
 
 def merge_sketches(left: Sketch, right: Sketch, name: str, limit: int) -> Sketch:
-    """The sketch of the rows of both."""
+    """Combine two sketches."""
     if isinstance(left, NumberSketch) and isinstance(right, NumberSketch):
         return thinned(_merge_numbers(left, right), limit)
     counts = dict(_as_categories(left, name).counts)
@@ -150,7 +150,7 @@ def _as_categories(sketch: Sketch, name: str) -> CategorySketch:
         return sketch
     if len(sketch.values) or sketch.odd:
         raise ValueError(
-            f"Column {name!r} holds numbers in one piece and categories in another: convert it first, or "
+            f"Column {name!r} has numbers in one piece and categories in another: convert it first, or "
             "name it in categorical_features."
         )
     return CategorySketch({}, sketch.missing)

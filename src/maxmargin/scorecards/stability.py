@@ -1,4 +1,4 @@
-"""Has the population moved? The stability index between two samples."""
+"""The population stability index between two samples."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
 from maxmargin.base.parameters import check_count
@@ -22,7 +23,11 @@ _READING = ((0.1, "stable"), (0.25, "some shift"))
 
 
 def read_psi(psi: float) -> str:
-    """The usual reading: below 0.1 stable, below 0.25 some shift, then large shift."""
+    """The usual interpretation: below 0.1 stable, below 0.25 some shift, above large shift.
+
+    >>> read_psi(0.05), read_psi(0.1), read_psi(0.3)
+    ('stable', 'some shift', 'large shift')
+    """
     return next((word for bound, word in _READING if psi < bound), "large shift")
 
 
@@ -35,6 +40,9 @@ class StabilityResult:
     psi : sum over bins of (actual - expected) log(actual/expected), in shares of the rows.
     reading : "stable" below 0.1, "some shift" below 0.25, "large shift" from there.
     table : DataFrame with bin, expected, actual (shares) and psi by bin.
+
+    >>> population_stability(["a"] * 6 + ["b"] * 4, ["a"] * 4 + ["b"] * 6).reading
+    'some shift'
     """
 
     psi: float
@@ -55,7 +63,7 @@ def population_stability(
 
     PSI = sum of (a_i - e_i) log(a_i/e_i) over bins, e_i and a_i being the shares of expected and actual rows:
     the symmetric Kullback-Leibler divergence. Numbers are cut at quantiles of the expected sample; every
-    category is a bin, also one that only the actual sample has; missing values are a bin.
+    category is a bin, even if only the actual sample has it; missing values are a bin.
 
     Parameters
     ----------
@@ -81,7 +89,9 @@ def population_stability(
     return _compare(bins, bins.assign(first), bins.assign(second), smoothing)
 
 
-def variable_stability(model: Any, expected: Any, actual: Any, *, smoothing: float = 0.5) -> pd.DataFrame:
+def variable_stability(
+    model: BaseEstimator, expected: Any, actual: Any, *, smoothing: float = 0.5
+) -> pd.DataFrame:
     """PSI of every variable of a table between two samples, in the bins of a fitted model, largest first.
 
     Parameters
@@ -91,8 +101,15 @@ def variable_stability(model: Any, expected: Any, actual: Any, *, smoothing: flo
 
     Returns
     -------
-    DataFrame with variable, psi, reading, and unseen: the share of actual rows whose category fit did not
-    know (they are a bin of their own here).
+    DataFrame with variable, psi, reading, and unseen: the share of actual rows with a category
+    not seen in fit (a separate bin here).
+
+    >>> import pandas as pd
+    >>> from maxmargin.scorecards import Binning
+    >>> X = pd.DataFrame({"home": ["own"] * 6 + ["rent"] * 6})
+    >>> binning = Binning(min_share=0.1).fit(X, [0, 0, 0, 0, 0, 1] + [1, 1, 1, 1, 1, 0])
+    >>> variable_stability(binning, X, X)["psi"].tolist()
+    [0.0]
     """
     check_smoothing(smoothing)
     binning = binning_of(model)
@@ -117,8 +134,8 @@ def _bins_of(expected: Column, actual: Column, n_bins: int) -> Bins:
         known = sorted(pd.unique(values[~missing_rows(values)]), key=lambda v: (type(v).__name__, v))
         return CategoryBins(name="value", groups=tuple((v,) for v in known))
     finite = expected.values[np.isfinite(expected.values)]
-    nobody = np.zeros(len(finite), dtype=bool)
-    return NumberBins(name="value", edges=cut_points("quantile", finite, nobody, None, n_bins, 0.0))
+    none_missing = np.zeros(len(finite), dtype=bool)
+    return NumberBins(name="value", edges=cut_points("quantile", finite, none_missing, None, n_bins, 0.0))
 
 
 def _compare(bins: Bins, expected: IntArray, actual: IntArray, smoothing: float) -> StabilityResult:
@@ -138,6 +155,6 @@ def _compare(bins: Bins, expected: IntArray, actual: IntArray, smoothing: float)
 
 
 def _counts(bins: Bins, codes: IntArray) -> FloatArray:
-    """Rows by bin, and of unseen categories behind them."""
+    """Rows by bin; the last entry counts unseen categories."""
     places = np.where(codes < 0, bins.n_bins, codes)
     return np.bincount(places, minlength=bins.n_bins + 1).astype(np.float64)

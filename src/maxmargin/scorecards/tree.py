@@ -1,7 +1,7 @@
-"""A decision tree on one column, for its cuts only.
+"""The cuts of a decision tree on one column.
 
-The tree of scikit-learn with ``max_leaf_nodes`` (leaves are split in the order of their gain) on a single
-column, without what a tree of many columns needs: one sort, then sums of counts.
+Equals scikit-learn's tree with ``max_leaf_nodes`` (leaves are split in order of gain) on a single column, but
+only needs one sort and sums of counts.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import numpy as np
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.compute.columns.bin_search import grow
 
-_SLACK = 1e-12  # a leaf of exactly the smallest weight is allowed, also when weights are not whole numbers
+_SLACK = 1e-12  # a leaf of exactly the minimum weight is allowed, even if weights are not whole numbers
 
 
 def tree_gaps(
     ordered: FloatArray, event: BoolArray, weight: FloatArray | None, n_leaves: int, min_share: float
 ) -> IntArray:
-    """Positions in the ascending ``ordered`` behind which a tree by Gini impurity cuts, ascending.
+    """Positions in the ascending ``ordered`` after which a tree by Gini impurity cuts, ascending.
 
     Every leaf holds at least ``min_share`` of the weight. Cost: O(n) for each level of the tree.
     """

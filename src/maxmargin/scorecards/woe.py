@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, TableLike
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.prediction import predict
 from maxmargin.scorecards.binning import Binning, binary_table_tags, fresh_binning
@@ -31,11 +31,12 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    binning : a `Binning`, which holds all settings of the bins; ``Binning()`` by default.
+    binning : a `Binning` with the settings of the bins; ``Binning()`` by default.
     numerator : "nonevent" for the formula above, "event" for its negative.
-    handle_unknown : what ``transform`` does with a value whose bin had no row in fit (an unseen category, a
-        missing or special value where there were none): "warn" gives WoE 0 (no evidence) and a warning,
-        "neutral" the same without a warning, "error" refuses.
+    handle_unknown : what ``transform`` does with a value whose bin had no rows in fit (an unseen category, or
+    a
+        missing or special value if there were none): "warn" gives WoE 0 (no evidence) and a warning,
+        "neutral" the same without a warning, "error" raises an error.
 
     Attributes
     ----------
@@ -43,7 +44,7 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Where a bin has no events or no non-events, see `weight_of_evidence` for the rule.
+    See `weight_of_evidence` for bins without events or non-events.
 
     Examples
     --------
@@ -63,7 +64,7 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> WOEEncoder:
-        """Find the bins of every column, of a table or of `Pieces` of one, and their evidence."""
+        """Find the bins of every column of a table or of `Pieces`, and their evidence."""
         self._start()
         self.binning_.fit(X, y, sample_weight)
         adopt_names(self, self.binning_)
@@ -82,7 +83,8 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         adopt_names(self, self.binning_)
         return self._encode(codes)
 
-    def transform(self, X: Any) -> FloatArray:
+    @of_one_fit
+    def transform(self, X: TableLike) -> FloatArray:
         """WoE of shape (n_samples, n_features)."""
         check_is_fitted(self)
         return self._encode(known_codes(self.binning_, X, self.handle_unknown))
@@ -103,8 +105,8 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return binary_table_tags(super().__sklearn_tags__())
 
 
-def adopt_names(estimator: Any, fitted: Any) -> None:
-    """Copy what a fitted part knows about the columns of X."""
+def adopt_names(estimator: BaseEstimator, fitted: Any) -> None:
+    """Copy number and names of the columns from a fitted part."""
     estimator.n_features_in_ = fitted.n_features_in_
     if hasattr(fitted, "feature_names_in_"):
         estimator.feature_names_in_ = fitted.feature_names_in_
@@ -112,8 +114,8 @@ def adopt_names(estimator: Any, fitted: Any) -> None:
         del estimator.feature_names_in_
 
 
-def known_codes(binning: Binning, X: Any, handle_unknown: str) -> list[IntArray]:
-    """Bin numbers column by column; says which bins had no row in fit, or refuses them."""
+def known_codes(binning: Binning, X: TableLike, handle_unknown: str) -> list[IntArray]:
+    """Bin numbers by column; warns about values whose bin had no rows in fit, or refuses them."""
     codes = binning.codes(X)
     if handle_unknown == "neutral":
         return codes
@@ -128,14 +130,10 @@ def known_codes(binning: Binning, X: Any, handle_unknown: str) -> list[IntArray]
 
 
 def _strangers(binning: Binning, j: int, numbers: IntArray) -> str:
-    """A sentence on the rows of column ``j`` that lie in bins without evidence; empty when there are none."""
+    """A sentence about the rows of column ``j`` in bins without evidence; empty if there are none."""
     bins = binning.bins_[j]
     rows = np.bincount(numbers + 1, minlength=bins.n_bins + 1)
     empty = np.r_[True, binning.counts_[j].sum(axis=0) == 0]
-    names = ["unseen category", *bins.labels()]
-    parts = [f"{rows[k]} {_plural(names[k])}" for k in np.flatnonzero(empty & (rows > 0))]
+    names = [name if name == MISSING else f"in {name}" for name in ("unseen category", *bins.labels())]
+    parts = [f"{rows[k]} {names[k]}" for k in np.flatnonzero(empty & (rows > 0))]
     return f"{bins.name}: {', '.join(parts)}" if parts else ""
-
-
-def _plural(name: str) -> str:
-    return name if name == MISSING else f"in {name}"

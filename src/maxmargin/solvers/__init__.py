@@ -1,6 +1,6 @@
-"""Solvers: one file per algorithm; take a problem, return a `Solution`.
+"""Solvers: one file per algorithm, from a problem to a `Solution`.
 
-Those of the dual problem are the ladder of docs/classroom.md, by name or as objects with options:
+docs/classroom.md describes those of the dual problem. They are given by name or as objects with options:
 ``SVC(solver="smo")``, ``SVC(solver=mm.solvers.SMO(selection="first"))``. Names are loaded when first used.
 """
 

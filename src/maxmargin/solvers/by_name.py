@@ -20,7 +20,7 @@ NAMES = {
 
 
 def as_solver(solver: Any) -> DualSolver:
-    """The solver of that name with its default options, or the solver itself."""
+    """The solver of this name with default options, or the solver itself."""
     if isinstance(solver, DualSolver):
         return solver
     if not isinstance(solver, str):

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from maxmargin.base.progress import Callback
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import Callback
-from maxmargin.solvers.trace import joined
+from maxmargin.solvers.trace import first_variables, joined
 
 _ATTEMPTS = 3
 
@@ -26,14 +26,14 @@ def solve_certified(
     callback: Callback | None = None,
     finer: Callable[[Solution, float], float | None] | None = None,
 ) -> tuple[Solution, Certificate]:
-    """The solution of the solver and the problem's certificate of it.
+    """The solution of the solver and its certificate from the problem.
 
-    Where the certificate finds more violation than the solver believed, the solver goes on from there with a
-    smaller tolerance, and so it does where ``finer`` asks for it (see `NuClassification.finer`). The steps of
-    all attempts are counted and share the limits.
+    If the certificate finds a larger violation than the solver did, or if ``finer`` requires it (see
+    `NuClassification.finer`), the solver continues with a smaller tolerance. All attempts share the limits,
+    and their steps are added.
     """
     solver.check(problem)
-    solution = solver.solve(problem, start=start, callback=callback)
+    solution = solve(problem, solver, start=start, callback=callback)
     certificate = _check(problem, solution, solver, full)
     tol = solver.tol
     for _ in range(_ATTEMPTS):
@@ -42,13 +42,13 @@ def solve_certified(
         tol /= 4
         reached = certificate.kkt
         left = remaining(replace(solver, tol=tol), solution)
-        solution = _both(solution, left.solve(problem, start=solution.x, callback=callback))
+        solution = _both(solution, solve(problem, left, start=solution.x, callback=callback))
         certificate = _check(problem, solution, solver, full)
         if certificate.kkt > 0.9 * reached:
             break
     if solution.status is Status.CONVERGED and not solver.accepts(certificate):
-        solution = replace(solution, status=Status.STALLED)  # rounding hides from the solver what is left
-    by_gap = solver.needs_gap  # such a solver does not aim at the violation, so a smaller one is no use
+        solution = replace(solution, status=Status.STALLED)  # rounding hides the rest
+    by_gap = solver.needs_gap  # then a smaller tolerance on the violation does not help
     if finer is None or by_gap or solution.status not in (Status.CONVERGED, Status.STALLED):
         return solution, certificate
     smaller = finer(solution, certificate.kkt)
@@ -60,15 +60,32 @@ def solve_certified(
     return _both(solution, again), certificate
 
 
+def solve(
+    problem: BoxQP, solver: DualSolver, *, start: FloatArray | None = None, callback: Callback | None = None
+) -> Solution:
+    """`solver.solve`; a problem without equality gets one where the solver needs it."""
+    if problem.fixed_sums or not solver.needs_sums:
+        return solver.solve(problem, start=start, callback=callback)
+    wider = problem.with_sums(start)
+    solution = solver.solve(wider, start=wider.start, callback=callback)
+    m, gradient, trace = len(problem), solution.gradient, solution.trace
+    return replace(
+        solution,
+        x=solution.x[:m],
+        gradient=None if gradient is None else gradient[:m],
+        trace=None if trace is None else first_variables(trace, m),
+    )
+
+
 def remaining(solver: DualSolver, solution: Solution) -> DualSolver:
-    """The same settings with the part of max_iter and time_limit that a solve has left."""
+    """The same settings with the rest of max_iter and time_limit."""
     steps = max(0, solver.max_iter - solution.n_iter) if solver.max_iter >= 0 else solver.max_iter
     seconds = None if solver.time_limit is None else max(0.0, solver.time_limit - solution.seconds)
     return replace(solver, max_iter=steps, time_limit=seconds)
 
 
 def _both(first: Solution, second: Solution) -> Solution:
-    """The second solution, with the cost and the steps of both."""
+    """The second solution, with the costs and steps of both added."""
     return replace(
         second,
         n_iter=first.n_iter + second.n_iter,

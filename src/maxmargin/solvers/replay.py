@@ -1,4 +1,4 @@
-"""From a trace back to what was learnt."""
+"""Recompute a model from its trace."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, Matrix
 from maxmargin.solvers.trace import replay_multipliers
 
 
-def replay(trace: pd.DataFrame, X: Any = None, *, average: bool = False) -> list[FloatArray]:
-    """Make again, step by step, what a trace ends with; one array for each machine.
+def replay(trace: pd.DataFrame, X: Matrix | None = None, *, average: bool = False) -> list[FloatArray]:
+    """Recompute the final state of a trace, step by step; one array for each machine.
 
-    A trace of a dual machine gives its multipliers, of shape (n_variables,): an error where a step does not
-    begin where the last one ended. A trace of `KernelPerceptron` gives the coefficients of the rows before
+    A trace of a dual machine gives its multipliers, of shape (n_variables,); an error if a step does not
+    start where the last one ended. A trace of `KernelPerceptron` gives the coefficients of the rows before
     averaging. A trace of an online learner needs the training rows ``X`` and gives (w, b) of the last
-    iterate, or with ``average`` the average that the learner returns, by the shares in the trace.
+    iterate, or with ``average`` the average that the learner returns, by the weights in the trace.
 
     >>> import maxmargin as mm
     >>> X, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
@@ -40,7 +40,7 @@ def replay(trace: pd.DataFrame, X: Any = None, *, average: bool = False) -> list
 
 
 def _coefficients(trace: pd.DataFrame) -> FloatArray:
-    """The coefficients of a kernel perceptron: every update puts one."""
+    """The coefficients of a kernel perceptron; every update sets one."""
     sums = np.zeros(int(trace["n_rows"].iloc[0]))
     for row, coefficient in zip(trace["row"], trace["coefficient"], strict=True):
         sums[row] = coefficient

@@ -1,29 +1,29 @@
-"""What every solver of the dual problem has in common: its limits, and when its answer is good enough."""
+"""Base class of the solvers of the dual problem: limits, and acceptance of a solution."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
+from maxmargin.base.progress import Callback
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution
-from maxmargin.solvers.stopping import Callback
 
 LIMITS = ("tol", "max_iter", "time_limit", "cache_size", "shrinking", "n_threads", "trace")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DualSolver:
-    """Settings of a solver; immutable. A machine sets the limits, the rest is the solver's own.
+    """Immutable settings of a solver. The machine sets the limits; other options belong to the solver.
 
     Parameters
     ----------
-    tol : what the certificate must reach (the largest KKT violation).
-    max_iter : steps at most, -1 for no limit; time_limit : seconds at most.
-    cache_size : MB for kernel values, None for a choice from free memory.
-    shrinking : set variables aside that cannot move (solvers that do so).
+    tol : largest KKT violation allowed in the certificate.
+    max_iter : maximum number of steps, -1 for no limit. time_limit : maximum number of seconds.
+    cache_size : MB for kernel values; None chooses from free memory.
+    shrinking : leave out variables that cannot move, for solvers that support it.
     n_threads : threads for kernel values.
     trace : record every step in `Solution.trace`.
     """
@@ -36,28 +36,29 @@ class DualSolver:
     n_threads: int = 1
     trace: bool = False
 
-    warm_starts = True  # False where a start cannot be used
-    needs_gap = False  # True where `accepts` looks at the gap, which only a full certificate has
+    warm_starts = True  # False if a start cannot be used
+    needs_sums = True  # False where the solver does without the equality of a problem that has none
+    needs_gap = False  # True if `accepts` needs the gap, which only a full certificate has
 
     def solve(
         self, problem: BoxQP, *, start: FloatArray | None = None, callback: Callback | None = None
     ) -> Solution:
         """Solve from ``start`` (feasible, shape (m,)) or from the problem's own start."""
-        raise NotImplementedError  # each solver says how
+        raise NotImplementedError  # implemented by every solver
 
     def check(self, problem: BoxQP) -> None:
-        """An error where this solver cannot solve this problem."""
+        """Raise an error if this solver cannot solve this problem."""
 
     def offered(self, solution: Solution) -> FloatArray | None:
-        """Multipliers of the equalities that belong to the answer; None where they follow from it."""
+        """Multipliers of the equalities for the solution; None if they follow from it."""
         return None
 
     def accepts(self, certificate: Certificate) -> bool:
-        """Is this answer as good as was asked for?"""
+        """True if the certificate meets the tolerance."""
         return certificate.kkt <= self.tol
 
     def reached(self, certificate: Certificate) -> str:
-        """What was reached, in words."""
+        """The accuracy reached, in words."""
         return f"the largest KKT violation is {certificate.kkt:.3g}"
 
     # -- as a parameter of an estimator --------------------------------------------------------------
@@ -77,7 +78,7 @@ class DualSolver:
         return replace(self, **params)
 
     def with_limits(self, **limits: Any) -> Self:
-        """A copy with the limits of a machine; an error where the solver was given some of its own."""
+        """A copy with the limits of a machine; an error if the solver has limits of its own."""
         for field in fields(self):
             if field.name in LIMITS and getattr(self, field.name) != field.default:
                 where = "n_jobs" if field.name == "n_threads" else field.name

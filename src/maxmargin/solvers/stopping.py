@@ -1,50 +1,46 @@
-"""What a solver tells about its work, and when it must stop."""
+"""Progress reports of a solver, and its stopping rules."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
+from typing import Any
 
+from maxmargin.base import work_clock
+from maxmargin.base.progress import Callback, SolverProgress, show_line, tell
 from maxmargin.base.threads import check_stop
 from maxmargin.problems.solution import Status
 
-
-@dataclass(frozen=True)
-class SolverProgress:
-    """One line of a solver's story. ``measure`` says what ``violation`` is."""
-
-    n_iter: int
-    violation: float
-    n_active: int
-    seconds: float
-    measure: str = "violation"
-
-    def __str__(self) -> str:
-        return (
-            f"{self.seconds:8.1f} s  {self.n_iter:10d} steps  {self.measure} {self.violation:.3g}  "
-            f"{self.n_active} active rows"
-        )
+GapCallback = Callable[[int, float], bool]  # of the primal solvers: steps made and the objective; True stops
 
 
-Callback = Callable[[SolverProgress], object]
+def stop_asked(callback: GapCallback | None, n_iter: int, value: float) -> bool:
+    """Report progress of a primal solver; True if it must stop."""
+    return callback is not None and callback(n_iter, value)
+
+
+def tell_iteration(model: Any, n_iter: int, objective: float) -> bool:
+    """The `GapCallback` of a linear model: a line with ``verbose``, and the callback of the fit."""
+    if model.verbose > 0:
+        show_line(f"{type(model).__name__}: iteration {n_iter}, objective {objective:.10g}")
+    return tell(n_iter, objective, "objective")
+
 
 SAFETY = 0.9  # solvers aim below tol, so that rounding does not lift the checked value above it
 _PATIENCE = 1_000_000  # pair steps without progress after which a solver gives up
 
 
 class Budget:
-    """Time and iterations that are left. ``max_iter=-1`` and ``time_limit=None`` mean no limit."""
+    """Remaining time and iterations. ``max_iter=-1`` and ``time_limit=None`` mean no limit."""
 
     def __init__(self, max_iter: int, time_limit: float | None) -> None:
         self._max_iter = max_iter
         self._time_limit = time_limit
-        self._start = time.perf_counter()
+        self._start = work_clock.now()
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self._start
+        return work_clock.now() - self._start
 
     def steps_left(self, n_iter: int, at_most: int) -> int:
         return at_most if self._max_iter < 0 else max(0, min(at_most, self._max_iter - n_iter))
@@ -59,7 +55,7 @@ class Budget:
 
 
 class Referee:
-    """Tells what a solver of the dual has reached, and when it must stop."""
+    """Reports the progress of a dual solver, and decides when it must stop."""
 
     def __init__(self, target: float, budget: Budget, callback: Callback | None, n_variables: int) -> None:
         self._target = target
@@ -74,7 +70,7 @@ class Referee:
         return Referee(target, self._budget, self._callback, self._n_variables)
 
     def start_again(self, n_pairs: int) -> None:
-        """Forget what was reached after so many pair steps, as when the precision changes."""
+        """Forget the progress so far, as after a change of precision."""
         self._best, self._improved_at = inf, n_pairs
 
     def judge(
@@ -82,10 +78,12 @@ class Referee:
     ) -> Status | None:
         """Report progress; the reason to stop, or None to go on.
 
-        A great many pair steps that have not lowered the violation say that rounding is all that is left.
+        Very many pair steps without a smaller violation mean that only rounding errors are left.
         """
         if self._callback is not None:
-            self._callback(SolverProgress(n_iter, violation, n_active, self._budget.seconds))
+            stop = self._callback(SolverProgress(n_iter, violation, n_active, self._budget.seconds))
+            if stop is True:
+                return Status.INTERRUPTED
         if violation <= self._target:
             return Status.CONVERGED
         if (status := self._budget.exhausted(n_iter)) is not None:

@@ -1,4 +1,4 @@
-"""What each step of a dual solver did, as a table; and the way back from the table to the multipliers."""
+"""The steps of a dual solver as a table, and the multipliers recomputed from the table."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.problems.box_qp import BoxQP
 
 COLUMNS = [
-    "step", "variables", "rows", "before", "after", "objective", "gap", "violation", "n_active",
-    "kernel_values", "cache_hits",
+    "step", "variables", "rows", "before", "after", "objective", "primal", "gap", "violation", "multipliers",
+    "n_active", "kernel_values", "cache_hits",
 ]  # fmt: skip
 
 
 class Work:
-    """What a solve has cost so far."""
+    """The cost of a solve so far."""
 
     def __init__(self) -> None:
         self.kernel_values = 0
@@ -25,46 +25,60 @@ class Work:
 
 
 class Tracer:
-    """Collects one row per step.
+    """Collects one row per step; a row describes the state after its step.
 
     variables, before, after : what was chosen, and its multipliers before and after the step.
     rows : the points of these variables.
-    objective : 1/2 a'(Q + d)a + p'a after the step (the dual value is its negative).
-    gap : duality gap before the step; NaN where the solver does not hold all gradients (shrinking).
-    violation : largest KKT violation before the step, over the active variables.
+    objective : 1/2 a'(Q + d)a + p'a (the dual value is its negative).
+    primal, gap : value of the primal and its distance from the dual; NaN where the solver does not hold all
+        gradients (shrinking).
+    violation : largest KKT violation over the active variables.
+    multipliers : of the equalities, from which the intercept follows; NaN where gap is.
     n_active : points that take part; kernel_values, cache_hits : counted from the start.
 
-    Step 0 puts the start: its ``after`` are the multipliers that the solver began with.
+    Step 0 is the start: its ``after`` are the initial multipliers. A solver describes a state when it knows
+    it: before the next step, and at the end.
     """
 
     def __init__(self, problem: BoxQP, start: FloatArray, v: FloatArray, work: Work) -> None:
         self.problem = problem
         self.work = work
         self.objective = -problem.values(start, v)[1]
-        self._rows: list[tuple[Any, ...]] = []
+        self._rows: list[dict[str, Any]] = []
         everything = np.arange(len(start))
-        self._add(everything, np.zeros(len(start)), start.copy(), np.nan, np.nan, len(problem.Q.points))
+        self._add(everything, np.zeros(len(start)), start.copy(), len(problem.Q.points))
+        self.describe_all(start, v)
 
-    def _add(
-        self,
-        variables: IntArray,
-        before: FloatArray,
-        after: FloatArray,
-        gap: float,
-        violation: float,
-        n_active: int,
-    ) -> None:
+    def _add(self, variables: IntArray, before: FloatArray, after: FloatArray, n_active: int) -> None:
+        points = self.problem.Q.row[variables]
         self._rows.append(
-            (len(self._rows), variables, self.problem.Q.row[variables], before, after, self.objective, gap,
-             violation, n_active, self.work.kernel_values, self.work.cache_hits)
+            {
+                "step": len(self._rows), "variables": variables, "rows": points, "before": before,
+                "after": after, "objective": self.objective, "n_active": n_active,
+                "kernel_values": self.work.kernel_values, "cache_hits": self.work.cache_hits,
+            }
         )  # fmt: skip
+        self.describe(np.nan)
 
-    def gap(self, a: FloatArray, v: FloatArray) -> float:
-        """The duality gap of a solver that holds v = K weights at all points."""
-        if not self.problem.convex:
-            return float("nan")
-        primal, dual = self.problem.values(a, v)
-        return primal - dual
+    def describe(
+        self, violation: float, primal: float = np.nan, multipliers: FloatArray | None = None
+    ) -> None:
+        """Describe the state after the last step."""
+        unknown = np.full(len(self.problem.delta), np.nan)
+        self._rows[-1] |= {
+            "primal": primal,
+            "gap": primal + self.objective,
+            "violation": violation,
+            "multipliers": unknown if multipliers is None else multipliers,
+        }
+
+    def describe_all(self, a: FloatArray, v: FloatArray, multipliers: FloatArray | None = None) -> None:
+        """The same for a solver that has v = K weights at all points."""
+        g = self.problem.signed_gradient(a, v[self.problem.Q.row])
+        if multipliers is None:
+            multipliers = self.problem.multipliers(g, a)
+        primal = self.problem.values(a, v, multipliers)[0] if self.problem.convex else np.nan
+        self.describe(self.problem.violation(g, a), primal, multipliers)
 
     def step(
         self,
@@ -73,35 +87,41 @@ class Tracer:
         after: FloatArray,
         slopes: FloatArray,
         *,
-        violation: float,
         n_active: int,
-        gap: float = float("nan"),
     ) -> None:
         """One step; ``slopes`` are the gradients of the chosen variables before plus after it.
 
         The objective is quadratic, so that it changes by half of <change, slopes>.
         """
         self.objective += 0.5 * float((after - before) @ slopes)
-        self._add(variables, before, after, gap, violation, n_active)
+        self._add(variables, before, after, n_active)
 
     def frame(self) -> pd.DataFrame:
         return pd.DataFrame(self._rows, columns=COLUMNS)
 
 
+def first_variables(trace: pd.DataFrame, m: int) -> pd.DataFrame:
+    """The same steps, seen by the first ``m`` variables."""
+    mine = [variables < m for variables in trace["variables"]]
+    names = ("variables", "rows", "before", "after")
+    cut = {name: [one[keep] for one, keep in zip(trace[name], mine, strict=True)] for name in names}
+    return trace.assign(**cut)
+
+
 def joined(traces: list[pd.DataFrame]) -> pd.DataFrame:
-    """Traces of solves that went on from each other, with steps counted on."""
+    """Concatenate the traces of consecutive solves, with continuous step numbers."""
     table = pd.concat(traces, ignore_index=True)
     return table.assign(step=np.arange(len(table)))
 
 
 def replay_multipliers(trace: pd.DataFrame) -> FloatArray:
-    """The multipliers that a trace ends with, made again step by step; an error where a step does not fit."""
+    """The final multipliers of a trace, recomputed step by step; an error if a step does not fit."""
     a = np.zeros(1 + max(int(variables.max(initial=-1)) for variables in trace["variables"]))
     for step, variables, before, after in zip(
         trace["step"], trace["variables"], trace["before"], trace["after"], strict=True
     ):
         start = len(variables) == len(a) and not before.any()
         if not start and not np.array_equal(a[variables], before):
-            raise ValueError(f"step {step} does not begin where the last one ended: is the trace whole?")
+            raise ValueError(f"step {step} does not start where the last one ended: is the trace complete?")
         a[variables] = after
     return a

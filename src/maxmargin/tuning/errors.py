@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector, is_regressor
 from sklearn.metrics import get_scorer
 
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray, Matrix, TableLike, TargetLike
 
 
 class ErrorMeasure:
@@ -18,7 +18,7 @@ class ErrorMeasure:
     for scorers that already negate an error ("neg_..."), 1 - score for all others.
     """
 
-    def __init__(self, estimator: Any, scoring: Any) -> None:
+    def __init__(self, estimator: BaseEstimator, scoring: Any) -> None:
         if scoring is None and is_outlier_detector(estimator):
             raise ValueError(
                 f"{type(estimator).__name__} has no error of its own: give scoring=, a function of "
@@ -43,9 +43,7 @@ class ErrorMeasure:
         return isinstance(self.scoring, str) and self.scoring.startswith("neg_")
 
     def needs_probabilities(self) -> bool:
-        method = getattr(self.scorer, "_response_method", "predict")
-        methods = (method,) if isinstance(method, str) else tuple(method)
-        return not set(methods) & {"predict", "decision_function", "default"}
+        return needs_probabilities(self.scorer)
 
     def to_error(self, score: float) -> float:
         return -score if self.negated else 1.0 - score
@@ -55,21 +53,36 @@ class ErrorMeasure:
             return float(np.mean(predicted != true))
         return float(np.mean((predicted - true) ** 2))
 
-    def of_model(self, model: Any, X: Any, y: Any) -> float:
+    def of_model(self, model: BaseEstimator, X: TableLike, y: TargetLike) -> float:
         """The error of a fitted model on rows."""
         if self.scorer is None:
             return self.of_predictions(np.asarray(y), model.predict(X))
         return self.to_error(float(self.scorer(model, X, y)))
 
-    def of_stored(self, model: Any, X: Any, y: Any, predicted: AnyArray, decisions: FloatArray) -> float:
-        """The error of answers that are known already; ``model`` is only asked what it is."""
-        if self.scorer is None:
-            return self.of_predictions(y, predicted)
-        stand_in = _stand_in(model, predicted, decisions)
-        return self.to_error(float(self.scorer(stand_in, X, y)))
+    def of_stored(
+        self,
+        model: Any,
+        X: Matrix,
+        y: AnyArray,
+        predicted: AnyArray,
+        decisions: FloatArray,
+        rows: IntArray,
+    ) -> Any:
+        """The error of answers to these rows that are known; ``model`` is only asked what it is."""
+        return self.to_error(float(self.scorer(stand_in(model, predicted, decisions), X, y)))
+
+    def leading_error(self, found: Any) -> float:
+        """The one error of what `of_stored` returned."""
+        return float(found)
 
 
-def _stand_in(model: Any, predicted: AnyArray, decisions: FloatArray) -> Any:
+def needs_probabilities(scorer: Any) -> bool:
+    method = getattr(scorer, "_response_method", "predict")
+    methods = (method,) if isinstance(method, str) else tuple(method)
+    return not set(methods) & {"predict", "decision_function", "default"}
+
+
+def stand_in(model: Any, predicted: AnyArray, decisions: FloatArray) -> Any:
     """A model of the same kind whose answers are given."""
 
     class Stored(type(model)):  # type: ignore[misc]  # the base is known at run time only

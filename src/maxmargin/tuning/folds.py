@@ -10,12 +10,14 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, check_cv
 
-from maxmargin.base.typing import IntArray
+from maxmargin.base.typing import AnyArray, IntArray, Matrix
 
 Fold = tuple[IntArray, IntArray]
 
 
-def make_folds(cv: Any, estimator: Any, X: Any, y: Any, random_state: Any, groups: Any = None) -> list[Fold]:
+def make_folds(
+    cv: Any, estimator: Any, X: Matrix, y: AnyArray | None, random_state: Any, groups: Any = None
+) -> list[Fold]:
     """Training and test rows of every fold.
 
     A number makes that many folds, stratified for classifiers, shuffled when ``random_state`` is given;
@@ -55,7 +57,7 @@ def _makes_folds(cv: Any) -> bool:
     return cv is None or isinstance(cv, (Integral, Iterator)) or hasattr(cv, "split")
 
 
-def n_rows(X: Any) -> int:
+def n_rows(X: Matrix) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 

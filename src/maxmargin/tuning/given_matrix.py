@@ -6,17 +6,17 @@ Kernel ridge takes one factorisation of a fold for all its penalties; other mach
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from maxmargin.base import work_clock
 from maxmargin.base.threads import run
 from maxmargin.base.typing import AnyArray, IntArray
 from maxmargin.machines.kernel import KernelRidge
-from maxmargin.solvers.least_squares.ridge_path import kernel_path
+from maxmargin.solvers.least_squares.ridge_path import kernel_paths
 from maxmargin.tuning.folds import Fold
 from maxmargin.tuning.shared_cells import Answers, CellAnswer, GridCell, Targets, chains_of
 
@@ -45,18 +45,18 @@ def _one_fold(
 def _ridge(
     square: AnyArray, across: AnyArray, chain: list[GridCell], targets: Targets, rows: IntArray
 ) -> list[CellAnswer]:
-    began = time.perf_counter()
+    began = work_clock.now()
     alphas = np.array([float(cell.model.alpha) for cell in chain])
-    path = kernel_path(square, targets.values[rows], targets.weight[rows], alphas)
+    path = kernel_paths(square, targets.values[rows][:, None], targets.weight[rows], alphas)[0]
     predicted = across @ path.coef.T
-    spent = (time.perf_counter() - began) / len(chain)
+    spent = (work_clock.now() - began) / len(chain)
     return [CellAnswer(cell.index, predicted[:, j], predicted[:, j], spent) for j, cell in enumerate(chain)]
 
 
 def _given(
     square: AnyArray, across: AnyArray, cell: GridCell, targets: Targets, rows: IntArray
 ) -> CellAnswer:
-    began = time.perf_counter()
+    began = work_clock.now()
     model: Any = clone(cell.model).set_params(
         kernel="precomputed", gamma="scale", coef0=0.0, degree=3, n_jobs=1
     )
@@ -64,7 +64,7 @@ def _given(
     try:
         model.fit(square, y, sample_weight=targets.weight[rows])
     except ValueError as refused:
-        return CellAnswer(cell.index, None, None, time.perf_counter() - began, failure=str(refused))
+        return CellAnswer(cell.index, None, None, work_clock.now() - began, failure=str(refused))
     predicted = model.predict(across)
     decisions = model.decision_function(across) if is_classifier(model) else predicted
-    return CellAnswer(cell.index, predicted, decisions, time.perf_counter() - began)
+    return CellAnswer(cell.index, predicted, decisions, work_clock.now() - began)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
@@ -27,7 +28,7 @@ def cells_of(grid: Grid) -> list[dict[str, Any]]:
     return cells
 
 
-def default_grid(estimator: Any) -> dict[str, Sequence[float]]:
+def default_grid(estimator: BaseEstimator) -> dict[str, Sequence[float]]:
     """C = 2^-5 ... 2^15, gamma = 2^-15 ... 2^3 and, for SVR, epsilon = 2^-8 ... 2^-1.
 
     Defined for SVC and SVR with an RBF or linear kernel, also at the end of a Pipeline.

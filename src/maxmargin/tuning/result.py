@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import isinf
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.solution import Ending, Status, worst_ending
@@ -31,7 +33,7 @@ class CellStatus:
         return self if self.violation >= other.violation else other
 
     @classmethod
-    def of_model(cls, model: Any, *, warned: bool) -> CellStatus:
+    def of_model(cls, model: BaseEstimator, *, warned: bool) -> CellStatus:
         """From a fitted model; ``warned`` says that it warned that it has not converged."""
         last = model.steps[-1][1] if hasattr(model, "steps") else model
         fits = getattr(last, "machines_", ())
@@ -44,6 +46,7 @@ class CellStatus:
 
 
 FITTED = CellStatus()
+_SHOWN = 10  # cells that are printed
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,14 @@ class TuneResult:
     best_estimator : fitted on all rows with the best parameters, None with refit=False.
     measure : what the error is; path : how the cells were computed; seconds : the whole search.
     interrupted : True when Ctrl-C ended the search; the table then holds the finished cells.
+
+    >>> import maxmargin as mm
+    >>> X, y = [[0.0], [0.2], [0.4], [2.0], [2.2], [2.4]], [0, 0, 0, 1, 1, 1]
+    >>> result = mm.tune(mm.SVC(kernel="linear"), X, y, {"C": [1.0, 10.0]}, cv=3)
+    >>> result.best_params, result.best_error
+    ({'C': 1.0}, 0.0)
+    >>> result.table["status"].tolist()
+    ['converged', 'converged']
     """
 
     table: pd.DataFrame
@@ -100,7 +111,8 @@ class TuneResult:
         found = []
         for name, best in self.best_params.items():
             values = sorted({p[name] for p in self.params if _is_number(p.get(name))})
-            if len(values) > 2 and _is_number(best) and best in (values[0], values[-1]):
+            inside = not _is_number(best) or isinf(best)  # nothing lies beyond infinity
+            if len(values) > 2 and not inside and best in (values[0], values[-1]):
                 found.append(name)
         return found
 
@@ -110,6 +122,17 @@ class TuneResult:
         display = import_module("maxmargin.displays").TuneDisplay.from_result(self, **options)
         return display.plot()
 
+    def _best_cells(self) -> list[str]:
+        """The ten best cells as lines of at most 80 characters."""
+        shown = self.table.sort_values("error", kind="stable").head(_SHOWN)
+        text = shown.to_string(float_format=lambda value: f"{value:.4g}", line_width=80)
+        more = "" if len(shown) == len(self.table) else f"best {len(shown)} of {len(self.table)} "
+        return [f"- {more}cells (all of them in .table):" if more else "- cells:", text]
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{k}={_short(v)}" for k, v in self.best_params.items())
+        return f"TuneResult({len(self.table)} cells, {self.measure} {self.best_error:.4g} at {best})"
+
     def __str__(self) -> str:
         best = ", ".join(f"{k}={_short(v)}" for k, v in self.best_params.items())
         lines = [
@@ -117,8 +140,7 @@ class TuneResult:
             f"in {self.seconds:.2f} s ({self.path})",
             f"- best parameters: {best}",
             f"- best performance ({self.measure}): {self.best_error:.6g}",
-            "- detailed performance results:",
-            self.table.to_string(),
+            *self._best_cells(),
         ]
         if edges := self.edges():
             lines.append(
@@ -144,6 +166,24 @@ def _is_number(value: Any) -> bool:
 
 def _short(value: Any) -> str:
     return f"{value:.6g}" if _is_number(value) else repr(value)
+
+
+@dataclass(frozen=True)
+class TuneProgress:
+    """How far a search is, for the ``callback`` of `tune`.
+
+    Attributes
+    ----------
+    finished : the cells that were finished since the last call, each a dict with ``params``, ``error`` and
+        ``dispersion`` over the folds (NaN for a cell that failed), and its position ``index`` in the grid.
+    n_done, n_total : fits (cells times folds) that are done, and all.
+    seconds : since the search began.
+    """
+
+    finished: tuple[dict[str, Any], ...]
+    n_done: int
+    n_total: int
+    seconds: float
 
 
 def make_table(

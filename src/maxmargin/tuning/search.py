@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,23 +12,36 @@ from typing import Any
 import joblib
 import numpy as np
 from joblib.parallel import get_active_backend
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
+from maxmargin.base import work_clock
 from maxmargin.base.memory import cache_bytes
 from maxmargin.base.parameters import check_flag
-from maxmargin.base.progress import ProgressReport
+from maxmargin.base.progress import ProgressReport, hushed
 from maxmargin.base.tables import as_rows, as_targets, class_codes, row_weights
 from maxmargin.base.threads import effective_threads
-from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike, WeightLike
+from maxmargin.base.typing import (
+    AnyArray,
+    FloatArray,
+    FoldsLike,
+    IntArray,
+    RandomStateLike,
+    TableLike,
+    TargetLike,
+    WeightLike,
+)
+from maxmargin.base.user_line import warn_user
+from maxmargin.kernels.points import beyond_float32
+from maxmargin.kernels.vectors import about_their_mean
 from maxmargin.machines.svm import OneClassSVM
 from maxmargin.solvers.dual.gram.shared_gram import Layout, SharedGram
 from maxmargin.tuning.errors import ErrorMeasure
 from maxmargin.tuning.folds import Fold, is_leave_one_out, make_folds, n_rows
 from maxmargin.tuning.given_matrix import answer_plainly
 from maxmargin.tuning.grid import Grid, cells_of, default_grid
-from maxmargin.tuning.result import FITTED, CellStatus, TuneResult, make_table
+from maxmargin.tuning.result import FITTED, CellStatus, TuneProgress, TuneResult, make_table
 from maxmargin.tuning.shared_cells import (
     CellAnswer,
     GridCell,
@@ -38,25 +51,34 @@ from maxmargin.tuning.shared_cells import (
     state_problems,
     state_without_each,
 )
-from maxmargin.tuning.sharing import DUAL, ROWS, SHARED, make_plan, matrix_bytes, refused_cells
+from maxmargin.tuning.sharing import (
+    DUAL,
+    ROWS,
+    SHARED,
+    configured,
+    make_plan,
+    matrix_bytes,
+    refused_cells,
+)
 
 _LOCAL_BACKENDS = ("LokyBackend", "ThreadingBackend", "SequentialBackend", "MultiprocessingBackend")
 _WORTH_PROCESSES = 3.0  # seconds of work from which starting processes pays
 
 
 def tune(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: TableLike,
     y: TargetLike | None = None,
     grid: Grid | None = None,
     *,
-    cv: Any = 10,
+    cv: FoldsLike = 10,
     scoring: Any = None,
     refit: bool = True,
     sample_weight: WeightLike | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
+    callback: Callable[[TuneProgress], object] | None = None,
 ) -> TuneResult:
     """Cross-validate every cell of a grid, exactly, and find the best one.
 
@@ -77,6 +99,8 @@ def tune(
     random_state : shuffles the folds when given.
     n_jobs : threads (processes for other estimators); None takes the estimator's n_jobs, else all cores.
     verbose : 1 prints progress where there is no terminal for a live bar; -1 shows no bar either.
+    callback : called with a `TuneProgress` as cells and folds are finished. Where it returns True the search
+        stops as with Ctrl-C, and the result holds the finished cells.
 
     Examples
     --------
@@ -87,17 +111,22 @@ def tune(
     >>> result.best_params, round(result.best_error, 4)
     ({'C': 1, 'gamma': 0.1}, 0.02)
     """
-    began = time.perf_counter()
+    began = work_clock.now()
     check_flag("refit", refit)
     if not hasattr(estimator, "get_params"):
         raise TypeError(f"estimator={estimator!r} is not an estimator: give an object such as mm.SVC().")
-    data = _Data.read(estimator, X, y, sample_weight, cv, random_state, ErrorMeasure(estimator, scoring))
+    rows, measure = as_rows(X), ErrorMeasure(estimator, scoring)
+    targets = as_targets(estimator, y, n_rows(rows))
+    folds = make_folds(cv, estimator, rows, targets, random_state)
+    data = read_data(estimator, rows, targets, sample_weight, folds, measure)
     search = GridRun(estimator, cells_of(default_grid(estimator) if grid is None else grid), data, n_jobs)
-    search.run(verbose)
+    search.run(verbose, callback)
     return search.result(began, refit=refit)
 
 
-def fit_with_weight(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+def fit_with_weight(
+    model: BaseEstimator, X: TableLike, y: TargetLike, sample_weight: WeightLike | None
+) -> Any:
     """Fit; in a Pipeline the weight goes to the last step."""
     if sample_weight is None:
         return model.fit(X, y)
@@ -115,18 +144,17 @@ class _Data:
     folds: list[Fold]
     measure: ErrorMeasure
 
-    @classmethod
-    def read(
-        cls, estimator: Any, X: Any, y: Any, weight: Any, cv: Any, random_state: Any, measure: ErrorMeasure
-    ) -> _Data:
-        X = as_rows(X)
-        n = n_rows(X)
-        y = as_targets(estimator, y, n)
-        folds = make_folds(cv, estimator, X, y, random_state)
-        return cls(X, y, None if weight is None else row_weights(weight, n), folds, measure)
-
     def targets_of(self, rows: Any) -> Any:
         return None if self.y is None else _safe_indexing(self.y, rows)
+
+
+def read_data(estimator: Any, X: Any, y: Any, weight: Any, folds: list[Fold], measure: ErrorMeasure) -> _Data:
+    """The rows, checked targets and weights of a search over given folds."""
+    X = as_rows(X)
+    n = n_rows(X)
+    return _Data(
+        X, as_targets(estimator, y, n), None if weight is None else row_weights(weight, n), folds, measure
+    )
 
 
 @dataclass(frozen=True)
@@ -140,6 +168,7 @@ class FoldError:
     status: CellStatus = FITTED
     failure: str = ""
     warned: tuple[tuple[type[Warning], str], ...] = ()
+    scores: Any = None  # what the measure returned, where it is more than the error
 
 
 _Job = Callable[[], list[FoldError]]
@@ -148,22 +177,26 @@ _Job = Callable[[], list[FoldError]]
 class GridRun:
     """One run over all cells and folds."""
 
-    def __init__(self, estimator: Any, cells: list[dict[str, Any]], data: _Data, n_jobs: int | None) -> None:
+    def __init__(
+        self, estimator: BaseEstimator, cells: list[dict[str, Any]], data: _Data, n_jobs: int | None
+    ) -> None:
         self.estimator = estimator
         self.cells = cells
         self.data = data
-        self.failures = refused_cells(estimator, cells)
+        models = configured(estimator, cells)
+        self.failures = refused_cells(models)
         self.possible = [k for k in range(len(cells)) if k not in self.failures]
         if not self.possible:
             self._refuse()
         n = n_rows(data.X)
-        wanted = [cells[k] for k in self.possible]
-        self.plan = make_plan(estimator, wanted, n, data.measure.needs_probabilities())
+        wanted, models = [cells[k] for k in self.possible], [models[k] for k in self.possible]
+        self.plan = make_plan(models, wanted, n, data.measure.needs_probabilities())
         inner = getattr(self.plan.models[0], "n_jobs", None)
         self.n_threads = effective_threads(inner if n_jobs is None else n_jobs)
         shape = (len(cells), len(data.folds))
         self.errors, self.seconds = np.full(shape, np.nan), np.zeros(len(cells))
         self.statuses = [FITTED for _ in cells]
+        self.scores: dict[tuple[int, int], Any] = {}
         self.interrupted = False
         self._warned: dict[tuple[type[Warning], str], None] = {}
 
@@ -173,16 +206,21 @@ class GridRun:
 
     # -- running -------------------------------------------------------------------------------------
 
-    def run(self, verbose: int) -> None:
-        """Fill the tables of errors, seconds and statuses; Ctrl-C ends with what is finished."""
-        verbose = max(verbose, *(int(getattr(m, "verbose", 0)) for m in self.plan.models))
+    def run(self, verbose: int, callback: Callable[[TuneProgress], object] | None = None) -> None:
+        """Fill the tables of errors, seconds and statuses; Ctrl-C or the callback ends with what is there."""
+        began, told = work_clock.now(), set(self.failures)
+        if verbose >= 0:  # -1 means silence, whatever the models say
+            verbose = max(verbose, *(int(getattr(m, "verbose", 0)) for m in self.plan.models))
         total = len(self.possible) * len(self.data.folds)
-        with ProgressReport("tuning", total, verbose=verbose) as progress:
+        with hushed(verbose), ProgressReport("tuning", total, verbose=verbose) as progress:
             try:
                 for job in self._shared() if self.plan.path == SHARED else self._one_by_one():
                     batch = job()
                     self._take(batch)
                     progress.advance(len(batch), self._best_so_far)
+                    if callback is not None and callback(self._progress(began, told)) is True:
+                        self.interrupted = True
+                        break
             except KeyboardInterrupt:
                 self.interrupted = True
 
@@ -190,11 +228,28 @@ class GridRun:
         for found in batch:
             cell = self.possible[found.cell]
             self.errors[cell, found.fold] = found.error
+            if found.scores is not None:
+                self.scores[cell, found.fold] = found.scores
             self.seconds[cell] += found.seconds
             self.statuses[cell] = self.statuses[cell].worse(found.status)
             if found.failure:
                 self.failures[cell] = found.failure
             self._warned.update(dict.fromkeys(found.warned))
+
+    def _progress(self, began: float, told: set[int]) -> TuneProgress:
+        """What the callback receives; ``told`` are the cells that were reported before."""
+        known = ~np.isnan(self.errors)
+        complete = [k for k in self.possible if k not in told and (known[k].all() or k in self.failures)]
+        told.update(complete)
+        cells = []
+        for k in complete:
+            errors = self.errors[k]
+            dispersion = float(errors.std(ddof=1)) if len(errors) > 1 else 0.0
+            cells.append(
+                {"index": k, "params": self.cells[k], "error": float(errors.mean()), "dispersion": dispersion}
+            )
+        total = len(self.possible) * len(self.data.folds)
+        return TuneProgress(tuple(cells), int(known.sum()), total, work_clock.now() - began)
 
     def _best_so_far(self) -> str:
         complete = ~np.isnan(self.errors).any(axis=1)
@@ -210,22 +265,36 @@ class GridRun:
     # -- one fit per cell and fold -------------------------------------------------------------------
 
     def _one_by_one(self) -> Iterator[_Job]:
-        """Plain fits. Our own models use the threads themselves; others run side by side if it pays."""
+        """Plain fits. Our own models use the threads themselves; others run side by side if it pays.
+
+        The first or second fit says how long the rest will take; the clock leaves compilation out.
+        """
         jobs = [(c, f) for c in range(len(self.possible)) for f in range(len(self.data.folds))]
-        began = time.perf_counter()
-        yield partial(fit_some, self.data, self.plan.models, jobs[:1])
-        expected = (time.perf_counter() - began) * len(jobs)
+        done, expected = 0, np.inf
+        while done < min(2, len(jobs)) and expected >= _WORTH_PROCESSES:  # the first one also imports
+            began = work_clock.now()
+            yield partial(fit_some, self.data, self.plan.models, jobs[done : done + 1])
+            expected = (work_clock.now() - began) * len(jobs)
+            done += 1
         local = type(get_active_backend()[0]).__name__ in _LOCAL_BACKENDS
         if self.plan.path == ROWS or self.n_threads == 1 or (local and expected < _WORTH_PROCESSES):
-            for job in jobs[1:]:
+            for job in jobs[done:]:
                 yield partial(fit_some, self.data, self.plan.models, [job])
             return
         width = 4 * self.n_threads
-        with joblib.Parallel(n_jobs=self.n_threads) as parallel:
-            for start in range(1, len(jobs), width):
-                some = jobs[start : start + width]
-                calls = [joblib.delayed(fit_one)(self.data, self.plan.models[c], c, f) for c, f in some]
-                yield partial(parallel, calls)
+        for start in range(done, len(jobs), width):
+            yield partial(self._side_by_side, jobs[start : start + width])
+
+    def _side_by_side(self, jobs: list[tuple[int, int]]) -> list[FoldError]:
+        """Fits in processes. If one is killed, its batch runs again fit by fit, and that cell fails alone."""
+        calls = [joblib.delayed(fit_one)(self.data, self.plan.models[c], c, f) for c, f in jobs]
+        try:
+            return list(joblib.Parallel(n_jobs=self.n_threads)(calls))
+        except BrokenExecutor:
+            if len(jobs) > 1:
+                return [found for job in jobs for found in self._side_by_side([job])]
+            reason = "its process was killed, perhaps for lack of memory"
+            return [FoldError(*jobs[0], np.nan, 0.0, failure=reason)]
 
     # -- shared kernel matrices ----------------------------------------------------------------------
 
@@ -252,15 +321,17 @@ class GridRun:
             X = _safe_indexing(X, order)
         y = None if self.data.y is None else np.asarray(self.data.y)[order]
         groups: dict[str, list[GridCell]] = {}
-        for index, model in enumerate(self.plan.models):
-            groups.setdefault(repr(model.make_kernel()), []).append(GridCell(index, model))
-        views = FoldViews(X, folds, self.plan.front, [m.make_kernel() for m in self.plan.models])
-        shared = SharedData(replace(self.data, X=X, y=y, folds=folds), targets, views)
+        kernels = [model.make_kernel() for model in self.plan.models]
+        for index, (model, kernel) in enumerate(zip(self.plan.models, kernels, strict=True)):
+            groups.setdefault(repr(kernel), []).append(GridCell(index, model))
+        views = FoldViews(X, folds, self.plan.front, kernels)
+        shared = SharedData(replace(self.data, X=X, y=y, folds=folds), targets, views, order)
         tasks = []
         for cells in groups.values():
             own = self.plan.front is not None or _depends_on_rows(cells[0].model)
             parts = [[f] for f in range(len(folds))] if own else self._fold_groups()
-            tasks += [SharedTask(shared, cells, part, own=own) for part in parts]
+            chains = chains_of(cells)
+            tasks += [SharedTask(shared, cells, chains, part, own=own) for part in parts]
         return tasks
 
     def _fold_groups(self) -> list[list[int]]:
@@ -289,57 +360,63 @@ class GridRun:
 
     def result(self, began: float, *, refit: bool) -> TuneResult:
         """What was found, with the best cell fitted on all rows if ``refit``."""
-        kept = np.arange(len(self.cells))
-        if self.interrupted:
-            kept = np.flatnonzero(~np.isnan(self.errors).any(axis=1))
-            if not len(kept):
-                raise KeyboardInterrupt("no cell was finished")
-        elif np.isnan(self.errors).all():
+        kept = self.kept()
+        if not len(kept):
+            raise KeyboardInterrupt("no cell was finished")
+        if np.isnan(self.errors).all():
             self._refuse()
-        self._warn(kept)
+        if self.failures:
+            named = "; ".join(self._failure(k) for k in list(self.failures)[:3])
+            warnings.warn(f"{len(self.failures)} cells failed and have no error. {named}", stacklevel=3)
+        self.warn(kept)
         params, errors = [self.cells[k] for k in kept], self.errors[kept]
-        statuses = ["failed" if k in self.failures else self.statuses[k].name for k in kept]
         found = TuneResult(
-            table=make_table(params, errors, self.seconds[kept], statuses),
+            table=make_table(params, errors, self.seconds[kept], self.status_names()),
             folds=errors,
             params=params,
             measure=self.data.measure.name,
             path=f"{self.plan.path}: {self.plan.reason}" if self.plan.reason else self.plan.path,
-            seconds=time.perf_counter() - began,
+            seconds=work_clock.now() - began,
             interrupted=self.interrupted,
             notes=tuple(dict.fromkeys(self._failure(k) for k in self.failures)),
         )
         return self._refitted(found, began) if refit and not self.interrupted else found
+
+    def kept(self) -> IntArray:
+        """Numbers of all cells; of those that are finished after an interrupt."""
+        if self.interrupted:
+            return np.flatnonzero(~np.isnan(self.errors).any(axis=1))
+        return np.arange(len(self.cells))
+
+    def status_names(self) -> list[str]:
+        """How the fits of each kept cell ended, in one word."""
+        return ["failed" if k in self.failures else self.statuses[k].name for k in self.kept()]
 
     def _refitted(self, found: TuneResult, began: float) -> TuneResult:
         best = clone(self.estimator).set_params(**found.best_params)
         try:
             fit_with_weight(best, self.data.X, self.data.y, self.data.weight)
         except KeyboardInterrupt:
-            return replace(found, interrupted=True, seconds=time.perf_counter() - began)
-        return replace(found, best_estimator=best, seconds=time.perf_counter() - began)
+            return replace(found, interrupted=True, seconds=work_clock.now() - began)
+        return replace(found, best_estimator=best, seconds=work_clock.now() - began)
 
     def _failure(self, cell: int) -> str:
         return f"{self.cells[cell]} failed: {self.failures[cell]}"
 
-    def _warn(self, kept: AnyArray) -> None:
-        """One warning for cells that failed, one for cells that did not converge, and those of others."""
+    def warn(self, kept: AnyArray) -> None:
+        """One warning for cells that did not converge, and those of other estimators."""
         for category, message in self._warned:
-            warnings.warn(message, category, stacklevel=4)
-        if self.failures:
-            named = "; ".join(self._failure(k) for k in list(self.failures)[:3])
-            warnings.warn(f"{len(self.failures)} cells failed and have no error. {named}", stacklevel=4)
+            warn_user(message, category)
         open_ = [self.statuses[k] for k in kept if not self.statuses[k].is_fine]
         if open_:
             known = [status.violation for status in open_ if not np.isnan(status.violation)]
             worst = f": the largest KKT violation is {max(known):.3g}" if known else ""
             reasons = ", ".join(sorted({status.name for status in open_}))
-            warnings.warn(
+            warn_user(
                 f"{len(open_)} of {len(kept)} cells did not converge ({reasons}){worst}. Their errors are "
                 "not those of the solution: raise max_iter or time_limit, scale the columns, or raise tol. "
                 "The status column of the table names the cells.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
 
@@ -348,10 +425,10 @@ def fit_some(data: _Data, models: list[Any], jobs: list[tuple[int, int]]) -> lis
     return [fit_one(data, models[c], c, f) for c, f in jobs]
 
 
-def fit_one(data: _Data, model: Any, c: int, f: int) -> FoldError:
+def fit_one(data: _Data, model: BaseEstimator, c: int, f: int) -> FoldError:
     """Fit one cell on one fold; warnings travel with the error, so that each is shown once."""
     train, test = data.folds[f]
-    began = time.perf_counter()
+    began = work_clock.now()
     model = clone(model)
     weight = None if data.weight is None else data.weight[train]
     with warnings.catch_warnings(record=True) as caught:
@@ -359,8 +436,8 @@ def fit_one(data: _Data, model: Any, c: int, f: int) -> FoldError:
         try:
             fit_with_weight(model, _safe_indexing(data.X, train), data.targets_of(train), weight)
         except ValueError as refused:
-            return FoldError(c, f, np.nan, time.perf_counter() - began, failure=str(refused))
-        spent = time.perf_counter() - began
+            return FoldError(c, f, np.nan, work_clock.now() - began, failure=str(refused))
+        spent = work_clock.now() - began
         error = data.measure.of_model(model, _safe_indexing(data.X, test), data.targets_of(test))
     others = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
     status = CellStatus.of_model(model, warned=len(others) < len(caught))
@@ -379,9 +456,10 @@ class FoldViews:
     Transformers are fitted once per fold. Matrices of inner products are kept while they fit into memory.
     """
 
-    def __init__(self, X: Any, folds: list[Fold], front: Any, kernels: list[Any]) -> None:
+    def __init__(self, X: TableLike, folds: list[Fold], front: Any, kernels: list[Any]) -> None:
         self.X, self.folds, self.front, self.kernels = X, folds, front, kernels
         self._rows: dict[int, Any] = {}
+        self._points: dict[int, tuple[Any, Any]] = {}  # by fold: the key of the kernel's view, and its points
         self._layouts: dict[int, Layout] = {}
 
     def rows(self, f: int) -> Any:
@@ -393,6 +471,13 @@ class FoldViews:
             self._rows[f] = fitted.transform(self.X)
         return self._rows[f]
 
+    def points(self, f: int, kernel: Any) -> Any:
+        """The rows of fold f as the points of a kernel; kernels that follow each other often share them."""
+        place, key = 0 if self.front is None else f, kernel.view_key()
+        if place not in self._points or self._points[place][0] != key:
+            self._points[place] = key, kernel.prepare(self.rows(f))
+        return self._points[place][1]
+
     def layout(self, f: int, n_threads: int, pages: dict[Any, AnyArray], budget: int) -> Layout:
         """What the kernels share on the rows of fold f."""
         place = 0 if self.front is None else f
@@ -403,7 +488,7 @@ class FoldViews:
         return layout
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_rows": {}, "_layouts": {}}  # a worker makes its own
+        return {**self.__dict__, "_rows": {}, "_points": {}, "_layouts": {}}  # a worker makes its own
 
 
 @dataclass(frozen=True)
@@ -413,15 +498,24 @@ class SharedData:
     data: _Data
     targets: Targets
     views: FoldViews
+    order: IntArray  # the user's number of each row
 
 
 class SharedTask:
     """The cells of one kernel on a group of folds."""
 
-    def __init__(self, shared: SharedData, cells: list[GridCell], folds: list[int], *, own: bool) -> None:
+    def __init__(
+        self,
+        shared: SharedData,
+        cells: list[GridCell],
+        chains: list[list[GridCell]],
+        folds: list[int],
+        *,
+        own: bool,
+    ) -> None:
         self.shared = shared
         self.cells = cells
-        self.chains = chains_of(cells)
+        self.chains = chains
         self.folds = folds
         self.own = own  # the matrix belongs to one fold: its scaler, or its gamma
 
@@ -449,11 +543,14 @@ class SharedTask:
         model, views, f = self.cells[0].model, self.shared.views, self.folds[0]
         rows = views.rows(f)
         kernel = model.make_kernel().bind(_safe_indexing(rows, views.folds[f][0]) if self.own else rows)
-        wide = getattr(model, "tol", 0.0) < 1e-5 or kernel.whole  # costly values are not computed twice
         balanced = isinstance(model, DUAL) and not isinstance(model, OneClassSVM)
         in_parts = asks_for_pairs(self.cells, self.shared.targets)
         layout = views.layout(f, n_threads, pages, cache_bytes(getattr(model, "cache_size", None)))
-        points = kernel.prepare(rows)
+        points = views.points(f, kernel)
+        if balanced:
+            points = about_their_mean(kernel, points)
+        wide = getattr(model, "tol", 0.0) < 1e-5 or kernel.whole  # costly values are not computed twice
+        wide = wide or beyond_float32(points)
         return SharedGram(kernel, points, layout, wide=wide, balanced=balanced, in_parts=in_parts)
 
     def _error(self, fold: int, answer: CellAnswer) -> FoldError:
@@ -464,7 +561,7 @@ class SharedTask:
         assert answer.predicted is not None
         test = data.folds[fold][1]
         if data.measure.scorer is None:
-            error = data.measure.of_predictions(data.y[test], answer.predicted)
+            error = scores = data.measure.of_predictions(data.y[test], answer.predicted)
         else:
             model = next(cell.model for cell in self.cells if cell.index == answer.index)
             if self.shared.targets.classes is not None:
@@ -472,5 +569,6 @@ class SharedTask:
             assert answer.decisions is not None
             X_test = _safe_indexing(data.X, test)
             stored = (data.targets_of(test), answer.predicted, answer.decisions)
-            error = data.measure.of_stored(model, X_test, *stored)
-        return FoldError(answer.index, fold, error, answer.seconds, status)
+            scores = data.measure.of_stored(model, X_test, *stored, self.shared.order[test])
+            error = data.measure.leading_error(scores)
+        return FoldError(answer.index, fold, error, answer.seconds, status, scores=scores)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
+from maxmargin.base import work_clock
 from maxmargin.base.tables import class_factors
 from maxmargin.base.threads import run
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
@@ -189,7 +189,7 @@ def _missing_classes(targets: Targets, folds: list[Fold]) -> str:
     for train, _ in folds:
         counted = train[targets.weight[train] > 0]
         if missing := n_classes - len(np.unique(targets.codes[counted])):
-            return f"{missing} of the {n_classes} classes have no training row of positive weight in a fold"
+            return f"{missing} of the {n_classes} classes have no row of positive sample_weight in a fold"
     return ""
 
 
@@ -250,7 +250,7 @@ def _vote(
 def _state_pairs(
     gram: SharedGram, chain: list[GridCell], targets: Targets, folds: list[Fold], n_threads: int
 ) -> Statement:
-    began = time.perf_counter()
+    began = work_clock.now()
     spread = np.zeros((len(folds), len(targets.codes)))
     for f, weight in enumerate(_training_weights(chain[0].model, targets, folds)):
         spread[f, folds[f][0]] = weight
@@ -258,7 +258,7 @@ def _state_pairs(
     cells = [cell.problem for cell in chain]
 
     def read(solved: PairSolutions) -> Answers:
-        seconds = (time.perf_counter() - began) / (len(chain) * len(folds))
+        seconds = (work_clock.now() - began) / (len(chain) * len(folds))
         asked = []
         for f, test in enumerate(tests):
             sure = None if targets.scores else solved.certain[f]
@@ -286,7 +286,7 @@ def _ask_pairs(
     """
     assert targets.classes is not None
     n_classes = len(targets.classes)
-    began = time.perf_counter()
+    began = work_clock.now()
     asked = np.full(len(test), True) if certain is None else np.any(~certain, axis=0)
     found = pairs.decisions(gram, targets.codes, test[asked])
     answers = []
@@ -295,7 +295,7 @@ def _ask_pairs(
         codes = targets.codes[test]
         codes[asked] = predict_codes(decisions, n_classes, "ovo", break_ties=cell.model.break_ties)
         scores = summed_decisions(decisions, n_classes) if targets.scores else None
-        spent = seconds + (time.perf_counter() - began) / len(chain)
+        spent = seconds + (work_clock.now() - began) / len(chain)
         answers.append(CellAnswer(cell.index, targets.classes[codes], scores, spent, ending))
     return answers
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -48,7 +48,7 @@ class SharedParts:
     reason: str = ""
 
 
-def shared_parts(model: Any) -> SharedParts:
+def shared_parts(model: BaseEstimator) -> SharedParts:
     """Can the dual problems of this model (on folds, with other parameters) share one kernel matrix?"""
     front, last = _split(model)
     if last is None:
@@ -57,12 +57,14 @@ def shared_parts(model: Any) -> SharedParts:
         return SharedParts(front, last, f"{type(last).__name__} has no shared path")
     if getattr(last, "solver", "working_set") != "working_set" or getattr(last, "trace", False):
         return SharedParts(front, last, "only solver='working_set' without a trace has a shared path")
+    if isinstance(last, SVC) and not last.fit_intercept:
+        return SharedParts(front, last, "fit_intercept=False has no shared path")
     if getattr(last, "probability", False):
         return SharedParts(front, last, "probability=True calibrates inside every fit")
     return SharedParts(front, last)
 
 
-def column_parts(model: Any) -> SharedParts:
+def column_parts(model: BaseEstimator) -> SharedParts:
     """As `shared_parts`, for subsets of columns: a hinge classifier whose kernel is a sum over columns.
 
     What comes first must treat every column alone. One call solves all folds of a subset, so there is no time
@@ -92,31 +94,52 @@ class Plan:
     models: list[Any]
 
 
-def make_plan(estimator: Any, cells: list[dict[str, Any]], n: int, needs_probabilities: bool) -> Plan:
-    """Look at the estimator and all cells: can they share kernel matrices?"""
-    configured = [clone(estimator).set_params(**cell) for cell in cells]
-    parts = [shared_parts(model) for model in configured]
+def configured(estimator: BaseEstimator, cells: list[dict[str, Any]]) -> list[Any]:
+    """The estimator with the parameters of every cell."""
+    return [clone(estimator).set_params(**cell) for cell in cells]
+
+
+def make_plan(models: list[Any], cells: list[dict[str, Any]], n: int, needs_probabilities: bool) -> Plan:
+    """Look at the models of all cells: can they share kernel matrices?"""
+    parts = [shared_parts(model) for model in models]
     reasons = sorted({part.reason for part in parts if part.reason})
     if needs_probabilities:
         reasons = ["the scoring needs probabilities"]
-    elif not reasons and len({repr(part.front) for part in parts}) > 1:
+    elif not reasons and _changes_front(models[0], cells):
         reasons = ["the grid changes what comes before the model"]
     if reasons:
-        return Plan(SCIKIT, "; ".join(reasons), None, configured)
-    models = [part.model for part in parts]
+        return Plan(SCIKIT, "; ".join(reasons), None, models)
     needed = matrix_bytes(n)
-    budget = min(cache_bytes(getattr(model, "cache_size", None)) for model in models)
+    budget = min(cache_bytes(getattr(part.model, "cache_size", None)) for part in parts)
     if needed > budget:
         reason = f"a Gram matrix of {n} rows takes {needed >> 20} MB, cache_size allows {budget >> 20} MB"
-        return Plan(ROWS, reason, parts[0].front, configured)
-    return Plan(SHARED, "", parts[0].front, models)
+        return Plan(ROWS, reason, parts[0].front, models)
+    return Plan(SHARED, "", parts[0].front, [part.model for part in parts])
 
 
-def refused_cells(estimator: Any, cells: list[dict[str, Any]]) -> dict[int, str]:
+def _changes_front(estimator: Any, cells: list[dict[str, Any]]) -> bool:
+    """Do the cells give the steps before the model different parameters?"""
+    if not isinstance(estimator, Pipeline):
+        return False
+    last = estimator.steps[-1][0]
+    others = [
+        {name: value for name, value in cell.items() if name.partition("__")[0] != last} for cell in cells
+    ]
+    return any(
+        other.keys() != others[0].keys() or not all(_same(other[name], others[0][name]) for name in other)
+        for other in others
+    )
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (isinstance(a, str | float | int) and type(a) is type(b) and a == b)
+
+
+def refused_cells(models: list[Any]) -> dict[int, str]:
     """Cells whose parameters no data can make right, with the reason."""
     refused = {}
-    for index, cell in enumerate(cells):
-        model = _split(clone(estimator).set_params(**cell))[1]
+    for index, configured_model in enumerate(models):
+        model = _split(configured_model)[1]
         if not isinstance(model, MODELS):
             continue
         try:

@@ -178,5 +178,5 @@ def test_refusals_say_what_and_why() -> None:
         mm.LowRank("rbf", 3, method="greedy").fit(X)
     with pytest.raises(ValueError, match="n_components=0 must be a whole number"):
         mm.LowRank("rbf", 0).fit(X)
-    with pytest.raises(ValueError, match="already has its whole matrix"):
+    with pytest.raises(ValueError, match="already needs the whole matrix"):
         mm.LowRank("precomputed", 3).fit(X @ X.T)

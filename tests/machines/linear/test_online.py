@@ -475,7 +475,7 @@ def test_more_rows_after_a_fit(model):
         "n_errors_",
     ):
         assert not hasattr(model, name)
-    with pytest.raises(ValueError, match="a stream keeps its classes"):
+    with pytest.raises(ValueError, match="classes must be the same in every call"):
         model.partial_fit(X, y, classes=[-1, 0, 1])
 
 

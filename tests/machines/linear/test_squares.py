@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import linregress, norm
+from scipy.stats import t as t_distribution
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.datasets import load_diabetes
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -252,7 +256,7 @@ def test_fisher_weight_two_is_a_row_twice(shrinkage):
 
 
 def test_fisher_needs_some_scatter():
-    with pytest.raises(ValueError, match="all equal, so there is no scatter"):
+    with pytest.raises(ValueError, match="all equal, so the within-class scatter is zero"):
         mm.FisherDiscriminant().fit([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1])
 
 
@@ -336,3 +340,67 @@ def test_fishers_certificate_is_the_residual_of_the_eigenproblem(method, shrinka
     F = sum(np.sum(y == k) * np.outer(means[k] - X.mean(axis=0), means[k] - X.mean(axis=0)) for k in range(4))
     images = F @ model.axes_ - W @ model.axes_ * model.eigenvalues_
     assert np.abs(images).max() <= 1e-8 * np.abs(F @ model.axes_).max()
+
+
+# -- summaries and priors ----------------------------------------------------------------------------
+
+
+def test_summary_agrees_with_a_line_by_scipy() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(2020.0, 4.0, 60)
+    y = 3.0 - 0.5 * x + rng.normal(size=60)
+    line = linregress(x, y)
+    found = mm.LeastSquares().fit(x[:, None], y).summary()
+    slope, constant = found.table.iloc[0], found.table.iloc[1]
+    assert slope["coef"] == pytest.approx(line.slope, rel=1e-9)
+    assert slope["std_err"] == pytest.approx(line.stderr, rel=1e-9)
+    assert slope["p_value"] == pytest.approx(line.pvalue, rel=1e-7)
+    assert constant["std_err"] == pytest.approx(line.intercept_stderr, rel=1e-9)
+    assert found.r2 == pytest.approx(line.rvalue**2, rel=1e-9)
+    assert found.f == pytest.approx(slope["t"] ** 2, rel=1e-9)  # of one variable
+    assert found.f_p_value == pytest.approx(line.pvalue, rel=1e-7)
+    half = t_distribution.ppf(0.975, 58) * line.stderr
+    assert slope[["low", "high"]].tolist() == pytest.approx([line.slope - half, line.slope + half])
+    normal = norm.logpdf(y, line.intercept + line.slope * x, np.sqrt(found.residual_sum / 60)).sum()
+    assert found.log_likelihood == pytest.approx(normal, rel=1e-9)
+    assert max(map(len, str(found).splitlines())) <= 80
+
+
+def test_summary_counts_a_weight_of_two_as_a_row_twice() -> None:
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(25, 3)), rng.normal(size=25)
+    weights = rng.integers(1, 4, 25)
+    weighted = mm.LeastSquares().fit(X, y, sample_weight=weights).summary()
+    repeated = mm.LeastSquares().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).summary()
+    np.testing.assert_allclose(weighted.table, repeated.table, rtol=1e-9)
+    assert weighted.aic == pytest.approx(repeated.aic)
+
+
+def test_summary_of_dependent_columns_and_of_sgd() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(30, 2))
+    found = mm.LeastSquares().fit(np.column_stack([X, X[:, 0]]), rng.normal(size=30)).summary()
+    assert found.table["std_err"].isna().tolist()[:3] == [True, False, True]
+    assert found.rank == 3
+    with pytest.raises(ValueError, match="closed"):
+        mm.LeastSquares(solver="sgd", random_state=0, tol=0.5).fit(X, X[:, 0]).summary()
+
+
+@pytest.mark.parametrize("priors", [None, [0.7, 0.2, 0.1], "training"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_priors_give_the_decisions_of_linear_discriminant_analysis(priors: Any, n_classes: int) -> None:
+    rng = np.random.default_rng(6)
+    y = rng.choice(n_classes, 120, p=[0.6, 0.4] if n_classes == 2 else [0.5, 0.3, 0.2])
+    X = rng.normal(size=(120, 3)) + 0.8 * y[:, None] * [1.0, -1.0, 0.0]
+    shares = priors[:n_classes] / np.sum(priors[:n_classes]) if isinstance(priors, list) else priors
+    other = np.full(n_classes, 1 / n_classes) if priors is None else None if priors == "training" else shares
+    peer = LinearDiscriminantAnalysis(priors=other).fit(X, y)
+    model = mm.FisherDiscriminant(priors=shares).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), peer.predict(X))
+
+
+@pytest.mark.parametrize("priors", [[0.5], [1.0, -1.0], [np.nan, 1.0], "equal"])
+def test_impossible_priors_are_refused(priors: Any) -> None:
+    X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="priors"):
+        mm.FisherDiscriminant(priors=priors).fit(X, y)

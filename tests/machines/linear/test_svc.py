@@ -258,7 +258,7 @@ def test_a_linear_program_keeps_to_its_steps():
     problem = LossPenalty(
         X=design(X), y=y.astype(float), c=np.ones(200), loss=Hinge(), penalty=Penalty(l1=1.0)
     )
-    stopped = LinearProgram()._program(problem, None, 5)
+    stopped = LinearProgram()._program(problem, 5)
     assert stopped.status is Status.MAX_ITER
     assert stopped.n_iter <= 5
     whole = LinearProgram().solve(problem)

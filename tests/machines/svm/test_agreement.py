@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 
 import maxmargin as mm
+from maxmargin.base.tables import as_dense
 from maxmargin.base.typing import AnyArray
 
 TIGHT = 1e-8
@@ -92,7 +93,7 @@ def test_break_ties() -> None:
     np.testing.assert_array_equal(broken.predict(grid), theirs.predict(grid))
     assert (plain.predict(grid) != broken.predict(grid)).any()
     with pytest.raises(ValueError, match="break_ties must be False"):
-        mm.SVC(break_ties=True, decision_function_shape="ovo").fit(X, y)
+        mm.SVC(break_ties=True, decision_function_shape="ovo").fit(X, y).predict(X)
 
 
 def test_one_versus_rest_is_each_class_against_the_rest() -> None:
@@ -114,10 +115,12 @@ def test_one_versus_rest_is_each_class_against_the_rest() -> None:
 def test_coef(n_classes: int, multiclass: Any, layout: Any) -> None:
     X, y = data(n_classes)
     model = mm.SVC(kernel="linear", multiclass=multiclass, tol=TIGHT).fit(layout(X), y)
+    assert sp.issparse(model.coef_) == sp.issparse(layout(X)) == sp.issparse(model.dual_coef_)
+    coef = as_dense(model.coef_)
     if multiclass == "ovo" or n_classes == 2:
         theirs = svm.SVC(kernel="linear", tol=TIGHT).fit(X, y)
-        np.testing.assert_allclose(model.coef_, theirs.coef_, **CLOSE)
-    decisions = X @ model.coef_.T + model.intercept_
+        np.testing.assert_allclose(coef, theirs.coef_, **CLOSE)
+    decisions = X @ coef.T + model.intercept_
     np.testing.assert_allclose(model.binary_decisions(layout(X)), decisions, rtol=1e-9, atol=1e-9)
 
 
@@ -211,3 +214,23 @@ def test_probability() -> None:
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), P)
     assert (model.classes_[P.argmax(axis=1)] == model.predict(X)).mean() > 0.9
     assert not hasattr(mm.SVC().fit(X, y), "predict_proba")
+
+
+@pytest.mark.parametrize("counts", [(40, 3), (40, 1), (25, 20, 2), (25, 20, 1)])
+def test_probability_of_small_classes(counts) -> None:
+    X = np.random.default_rng(1).normal(size=(sum(counts), 3))
+    y = np.repeat(np.arange(len(counts)), counts)
+    X[:, 0] += 2.0 * y
+    model = mm.SVC(probability=True, random_state=0).fit(X, y)
+    P = model.predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    assert ((P > 0) & (P < 1)).all()
+    last = P[:, -1]
+    assert last[y == len(counts) - 1].mean() > last[y == 0].mean()  # the rare class is told apart
+
+
+def test_a_parameter_that_only_the_folds_of_probability_refuse() -> None:
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.repeat([0, 1], [58, 2])
+    assert len(mm.NuSVC(nu=0.05).fit(X, y).classes_) == 2
+    with pytest.raises(ValueError, match=r"probability=True also fits .* nu=0.05 .* use probability=False"):
+        mm.NuSVC(nu=0.05, probability=True).fit(X, y)

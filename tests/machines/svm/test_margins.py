@@ -109,8 +109,56 @@ def test_not_separable_comes_with_a_proof() -> None:
 
 
 def test_the_same_row_in_two_classes_is_not_separable() -> None:
-    with pytest.raises(mm.NotSeparableError):
+    with pytest.raises(mm.NotSeparableError) as caught:
         mm.HardMarginSVC().fit([[0.0], [1.0], [1.0]], [0, 0, 1])
+    assert caught.value.positive_rows.tolist() == [2]
+    assert caught.value.negative_rows.tolist() == [1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_of_any_scale_are_not_called_inseparable(seed: int) -> None:
+    """Kernel values of 1e24 hide the small columns, which separate the classes."""
+    rng = np.random.default_rng(seed)
+    Z, w = rng.normal(size=(60, 6)), rng.normal(size=6)
+    with pytest.raises(ValueError, match="a hyperplane separates the classes, but float64") as caught:
+        mm.HardMarginSVC(kernel="linear").fit(Z * 10.0 ** np.linspace(-12, 12, 6), np.sign(Z @ w))
+    assert not isinstance(caught.value, mm.NotSeparableError)
+    assert mm.HardMarginSVC(kernel="linear").fit(Z, np.sign(Z @ w)).score(Z, np.sign(Z @ w)) == 1.0
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_the_proof_holds_in_every_column(kernel: str) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 3)) * [1e-6, 1.0, 1e5]
+    y = rng.integers(0, 2, 60)
+    with pytest.raises(mm.NotSeparableError) as caught:
+        mm.HardMarginSVC(kernel=kernel, gamma=1.0, coef0=1.0, degree=2).fit(X, y)
+    proof = caught.value
+    map_ = mm.kernels.polynomial_map(X) if kernel == "poly" else X
+    one = proof.positive_weights @ map_[proof.positive_rows]
+    other = proof.negative_weights @ map_[proof.negative_rows]
+    deviation = np.abs(map_ - map_.mean(axis=0)).max(axis=0)
+    assert (np.abs(one - other) <= 2e-9 * deviation).all()
+
+
+def test_what_float64_cannot_decide_is_not_called_inseparable() -> None:
+    """A Gaussian kernel separates different rows, however close their images are."""
+    rng = np.random.default_rng(1)
+    with pytest.raises(ValueError, match="could not decide in float64") as caught:
+        mm.HardMarginSVC(kernel=RBF(gamma=1e-3)).fit(rng.normal(size=(80, 2)), rng.integers(0, 2, 80))
+    assert not isinstance(caught.value, mm.NotSeparableError)
+
+
+@pytest.mark.parametrize(("half", "found"), [(1e-5, True), (1e-9, False)])
+def test_narrow_margins_are_found_or_refused(half: float, found: bool) -> None:
+    x = np.random.default_rng(0).normal(size=40)
+    X, y = np.column_stack([x, np.repeat([half, -half], 20)]), np.repeat([1, 0], 20)
+    model = mm.HardMarginSVC(kernel="linear")
+    if found:
+        assert model.fit(X, y).margin_ == pytest.approx(half, rel=1e-3)
+    else:
+        with pytest.raises(ValueError, match="float64 cannot find the one with the widest margin"):
+            model.fit(X, y)
 
 
 HEIGHT = [170, 147, 150, 154, 175, 152, 173, 177]

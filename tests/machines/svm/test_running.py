@@ -54,10 +54,10 @@ def test_max_iter_of_the_hard_margin() -> None:
 def test_time_limit() -> None:
     big = make_problem("overlapping", 4000, 4, 0, "equal")
     mm.SVC(max_iter=5, tol=10.0).fit(big.X, big.y)  # compile before the clock starts
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.warns(ConvergenceWarning, match="stopped at time_limit"):
         mm.SVC(C=1e6, tol=1e-9, time_limit=0.3).fit(big.X, big.y)
-    assert time.perf_counter() - begin < 3.0
+    assert time.process_time() - begin < 3.0  # of all threads; other work on the machine does not count
 
 
 def test_interruption_leaves_the_machine_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass
@@ -13,13 +12,15 @@ import pandas as pd
 from sklearn.base import clone
 
 import maxmargin as mm
-from maxmargin.cli.columns import Prepared, prepare
+from maxmargin.base import work_clock
 from maxmargin.cli.command_options import CompareOptions
-from maxmargin.cli.measures_and_rules import TuningMeasure, tuning_measure, weighted
-from maxmargin.cli.models import Family, chosen_family, families, grid_of, pipeline
 from maxmargin.cli.outputs import Outputs, check_outputs
 from maxmargin.cli.screen import ExitCode, Screen, shown
+from maxmargin.cli.table_input import prepared
 from maxmargin.cli.work import check_enough, folds_for, plain_names
+from maxmargin.tables.columns import Prepared
+from maxmargin.tables.measures_and_rules import TuningMeasure, tuning_measure, weighted
+from maxmargin.tables.models import Family, chosen_family, families, grid_of, pipeline
 from maxmargin.tuning.errors import ErrorMeasure
 from maxmargin.tuning.folds import make_folds
 
@@ -27,14 +28,14 @@ from maxmargin.tuning.folds import make_folds
 def run(options: CompareOptions, screen: Screen) -> ExitCode:
     """The nested cross-validation error of every model, the best first."""
     check_outputs(options.output, force=options.files.force)
-    data = prepare(options.table, options.task, screen)
+    data = prepared(options.table, options.task, screen)
     check_enough(data)
     known = families(data)
-    chosen = [chosen_family(data, name) for name in options.only] if options.only else list(known.values())
+    chosen = [chosen_family(data, name) for name in options.only] if options.only else _usual(known)
     validation = options.validation
     folds = folds_for(data.y, validation.folds, classifies=data.classifies, screen=screen)
     splits = make_folds(folds, chosen[0].make(), data.X, data.y.to_numpy(), validation.seed)
-    measure = tuning_measure(data, validation.scoring, None, screen)
+    measure = tuning_measure(data, validation.scoring, None, screen.note)
     contest = Contest(data, options, measure, splits, screen)
     found, interrupted = contest.all(chosen)
     if not found:
@@ -50,6 +51,10 @@ def run(options: CompareOptions, screen: Screen) -> ExitCode:
     if options.output is not None:
         Outputs(options.files, screen).csv(pd.DataFrame(found), options.output)
     return ExitCode.INTERRUPTED if interrupted else ExitCode.DONE
+
+
+def _usual(known: dict[str, Family]) -> list[Family]:
+    return [family for family in known.values() if family.usual]
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,11 @@ class Contest:
     def one(self, family: Family, step: Any) -> dict[str, Any]:
         """The errors of one model on rows that neither tuning nor fitting has seen."""
         data, options = self.data, self.options
-        machine = weighted(family, data, options.class_weight, self.screen)
+        machine = weighted(family, data, options.class_weight, self.screen.note)
         estimator = pipeline(data, machine, options.categories)
         grid, error = grid_of(family, small=True), ErrorMeasure(estimator, self.measure.scoring)
         errors, settings = [], Counter[str]()
-        began = time.perf_counter()
+        began = work_clock.now()
         for train, test in self.splits:
             step(family.name)
             try:
@@ -99,7 +104,7 @@ class Contest:
             "family": family.name,
             "error": float(np.mean(errors)),
             "deviation": float(np.std(errors, ddof=1)) if len(errors) > 1 else float("nan"),
-            "seconds": time.perf_counter() - began,
+            "seconds": work_clock.now() - began,
             "settings": settings.most_common(1)[0][0] if settings else "",
             "folds": errors,
         }

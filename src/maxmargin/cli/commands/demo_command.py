@@ -7,16 +7,17 @@ from dataclasses import replace
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
-from maxmargin.cli.columns import prepare
 from maxmargin.cli.command_options import DemoOptions, Method
 from maxmargin.cli.commands.fit_command import fitted_model
-from maxmargin.cli.commands.select_command import selected
-from maxmargin.cli.measures_and_rules import TuningMeasure
-from maxmargin.cli.models import chosen_family, grid_of, pipeline
-from maxmargin.cli.options import Encoding, FileOptions, FoldOptions, TableOptions, Task
+from maxmargin.cli.commands.select_command import SelectionWish, selected
+from maxmargin.cli.options import FileOptions, FoldOptions, TableOptions
 from maxmargin.cli.outputs import Outputs
 from maxmargin.cli.screen import ExitCode, Screen
+from maxmargin.cli.table_input import prepared
 from maxmargin.cli.work import Finish, say_model, split
+from maxmargin.tables.measures_and_rules import TuningMeasure
+from maxmargin.tables.models import chosen_family, grid_of, pipeline
+from maxmargin.tables.wishes import Encoding, Task
 
 _TARGET = "diagnosis"
 
@@ -27,7 +28,7 @@ def run(options: DemoOptions, screen: Screen) -> ExitCode:
     options.folder.mkdir(parents=True, exist_ok=True)
     path = options.folder / "breast_cancer.csv"
     outputs.csv(_bundled(), path, label="table")
-    data = prepare(TableOptions(data=path, target=_TARGET), Task.AUTO, screen)
+    data = prepared(TableOptions(data=path, target=_TARGET), Task.AUTO, screen)
     parts = split(data, 0.25, options.seed, screen)
     family = chosen_family(data, "svm")
     validation = FoldOptions(seed=options.seed)
@@ -37,7 +38,7 @@ def run(options: DemoOptions, screen: Screen) -> ExitCode:
     say_model(fitted, screen)
     finish = Finish(data, parts, "malignant", options.seed)
     training = replace(data, X=parts.X, y=parts.y)
-    selected(training, Method.RFE, 10, validation, screen)
+    selected(training, SelectionWish(Method.RFE, 10, validation), screen)
     model, report = options.folder / "breast_cancer.svm.mm", options.folder / "report.html"
     finish.write(fitted, subject, model, report, outputs)
     screen.text(f"The report is in {report.resolve()}")

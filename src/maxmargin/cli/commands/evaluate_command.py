@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.cli.columns import target_for
 from maxmargin.cli.command_options import EvaluateOptions
-from maxmargin.cli.models import match_class
 from maxmargin.cli.outputs import Outputs, check_outputs, command_line
 from maxmargin.cli.saved_model import SavedModel
-from maxmargin.cli.screen import Screen, UsageRefusal
+from maxmargin.cli.screen import Screen
 from maxmargin.cli.work import say_cautions, say_evaluation, write_report
 from maxmargin.reports.study import ReportOptions, make_study
+from maxmargin.tables.columns import target_for
+from maxmargin.tables.models import match_class
+from maxmargin.tables.refusals import UsageRefusal
 
 
 def run(options: EvaluateOptions, screen: Screen) -> None:

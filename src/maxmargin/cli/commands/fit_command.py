@@ -5,25 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
-from maxmargin.cli.columns import Prepared, prepare
 from maxmargin.cli.command_options import FitOptions
-from maxmargin.cli.measures_and_rules import (
+from maxmargin.cli.options import FoldOptions
+from maxmargin.cli.outputs import Outputs, check_outputs, default_path
+from maxmargin.cli.planning import Planner
+from maxmargin.cli.screen import ExitCode, Screen
+from maxmargin.cli.table_input import prepared
+from maxmargin.cli.work import Finish, Split, say_model, search, split
+from maxmargin.tables.columns import Prepared
+from maxmargin.tables.measures_and_rules import (
     DecisionRule,
     TuningMeasure,
     cheapest_rule,
-    check_scores,
     check_two_classes,
     parse_costs,
     tuning_measure,
-    weighted,
 )
-from maxmargin.cli.models import chosen_family, grid_of, pipeline, positive_of, with_kernel
-from maxmargin.cli.options import FoldOptions
-from maxmargin.cli.outputs import Outputs, check_outputs, default_path
-from maxmargin.cli.screen import ExitCode, Screen, UsageRefusal
-from maxmargin.cli.work import Finish, Split, folds_for, say_model, search, split
+from maxmargin.tables.models import positive_of
+from maxmargin.tables.refusals import UsageRefusal
+
+_AFTER, _REPORT = 1.0, 8.0  # seconds of evaluation and cautions, and of the report: their work is bounded
 
 
 def run(options: FitOptions, screen: Screen) -> ExitCode:
@@ -32,30 +35,34 @@ def run(options: FitOptions, screen: Screen) -> ExitCode:
     model_path = options.output or default_path(source, name, ".mm")
     report_path = None if options.no_report else options.report or default_path(source, name, ".html")
     check_outputs(model_path, report_path, force=options.files.force)
-    data = prepare(options.table, options.task, screen)
-    family = with_kernel(chosen_family(data, name), options.model.kernel, data)
+    data = prepared(options.table, options.task, screen, kernel=options.model.kernel)
     positive = positive_of(data, options.model.positive)
-    measure = tuning_measure(data, options.search.validation.scoring, positive, screen)
-    check_scores(family, measure)
+    measure = tuning_measure(data, options.search.validation.scoring, positive, screen.note)
     _check_decision(options, data)
-    estimator = pipeline(
-        data, weighted(family, data, options.model.class_weight, screen), options.model.categories, positive
-    )
-    cells = grid_of(family, options.search.grid)
     parts = split(data, options.test_share, options.search.validation.seed, screen)
-    folds = folds_for(parts.y, options.search.validation.folds, classifies=data.classifies, screen=screen)
-    validation = replace(options.search.validation, folds=folds)
-    subject = fitted_model(estimator, parts, cells, measure, validation, screen)
+    planner = Planner(data, options.model, options.search, measure, positive, screen)
+    plan = planner.plan(parts.X, parts.y, rest=_AFTER + (0.0 if options.no_report else _REPORT))
+    validation = plan.validation
+    subject = fitted_model(plan.estimator, parts, plan.cells, measure, validation, screen)
     fitted = getattr(subject, "best_estimator", subject)
     say_model(fitted, screen)
     rule = _decision(options, data, parts, fitted, positive, validation, screen)
+    interrupted = getattr(subject, "interrupted", False)
+    if interrupted and report_path is not None:
+        screen.note("interrupted: no report is written; maxmargin evaluate makes one.")
+        report_path = None
     finish = Finish(data, parts, positive, validation.seed, rule)
     finish.write(fitted, subject, model_path, report_path, Outputs(options.files, screen))
-    return ExitCode.INTERRUPTED if getattr(subject, "interrupted", False) else ExitCode.DONE
+    return ExitCode.INTERRUPTED if interrupted else ExitCode.DONE
 
 
 def fitted_model(
-    estimator: Any, parts: Split, cells: Any, measure: TuningMeasure, options: FoldOptions, screen: Screen
+    estimator: BaseEstimator,
+    parts: Split,
+    cells: Any,
+    measure: TuningMeasure,
+    options: FoldOptions,
+    screen: Screen,
 ) -> Any:
     """The tuning result with its refitted model, or the model if there is nothing to tune."""
     if cells is None:

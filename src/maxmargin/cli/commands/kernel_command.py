@@ -8,21 +8,22 @@ import numpy as np
 import pandas as pd
 
 import maxmargin as mm
-from maxmargin.cli.column_kinds import decimal_mark, numbers
-from maxmargin.cli.columns import known_column
 from maxmargin.cli.command_options import KernelOptions
-from maxmargin.cli.models import named_columns
 from maxmargin.cli.outputs import Outputs, check_outputs
-from maxmargin.cli.reading import read_table
-from maxmargin.cli.screen import ExitCode, Refusal, Screen, listed
+from maxmargin.cli.screen import ExitCode, Screen
 from maxmargin.kernels import Kernel, MercerCheck, mercer_check, parse
+from maxmargin.tables.column_kinds import decimal_mark, numbers
+from maxmargin.tables.columns import known_column
+from maxmargin.tables.kernel_columns import named_columns
+from maxmargin.tables.reading import read_table
+from maxmargin.tables.refusals import Refusal, listed
 
 
 def run(options: KernelOptions, screen: Screen) -> ExitCode:
     """Is the matrix of the kernel on these rows symmetric, without negative eigenvalues?"""
     check_outputs(options.picture, force=options.files.force)
     kernel = parse(options.expression)
-    table = read_table(options.data, options.reading, screen)
+    table = read_table(options.data, options.reading, screen.note)
     points = _points(kernel, table, options, screen)
     if len(points) > options.rows:
         chosen = np.sort(np.random.default_rng(options.seed).choice(len(points), options.rows, replace=False))

@@ -9,11 +9,11 @@ import pandas as pd
 import typer
 
 from maxmargin.base.typing import FloatArray
-from maxmargin.cli.columns import known_column
 from maxmargin.cli.command_options import PredictOptions
 from maxmargin.cli.outputs import Outputs, check_outputs
 from maxmargin.cli.saved_model import SavedModel
 from maxmargin.cli.screen import Screen
+from maxmargin.tables.columns import known_column
 
 
 def run(options: PredictOptions, screen: Screen) -> None:
@@ -23,7 +23,8 @@ def run(options: PredictOptions, screen: Screen) -> None:
     table, rows = saved.rows(options.data, options.reading, screen)
     for name in options.keep:
         known_column(name, table, options.data)
-    found = pd.DataFrame({name: table[name] for name in options.keep}, index=table.index)
+    kept = list(dict.fromkeys([*_identifiers(saved, table), *options.keep]))
+    found = pd.DataFrame({name: table[name] for name in kept}, index=table.index)
     target, rule = saved.schema.target or "target", saved.rule
     if rule is None:
         found[f"predicted {target}"] = saved.model.predict(rows)
@@ -46,6 +47,12 @@ def run(options: PredictOptions, screen: Screen) -> None:
         outputs.csv(found, options.output)
     elif not screen.as_json:
         typer.echo(outputs.csv_text(found), nl=False)
+
+
+def _identifiers(saved: SavedModel, table: pd.DataFrame) -> list[str]:
+    """Columns that told the rows apart when the model was fitted: every prediction keeps them."""
+    names = [column.name for column in saved.schema.columns if column.is_identifier]
+    return [name for name in names if name in table.columns]
 
 
 def _scores(model: Any, rows: pd.DataFrame) -> dict[str, FloatArray]:

@@ -6,20 +6,21 @@ from math import isnan
 from typing import Any
 
 import maxmargin as mm
-from maxmargin.cli.columns import prepare
 from maxmargin.cli.command_options import ScorecardOptions
-from maxmargin.cli.models import positive_of
-from maxmargin.cli.options import Task
 from maxmargin.cli.outputs import Outputs, check_outputs, default_path
-from maxmargin.cli.screen import Refusal, Screen
+from maxmargin.cli.screen import Screen
+from maxmargin.cli.table_input import prepared
 from maxmargin.cli.work import Finish, split
+from maxmargin.tables.models import positive_of
+from maxmargin.tables.refusals import Refusal
+from maxmargin.tables.wishes import Task
 
 
 def run(options: ScorecardOptions, screen: Screen) -> None:
     """Bins, weight of evidence, logistic regression, points."""
     path = options.output or default_path(options.table.data, "scorecard", ".mm")
     check_outputs(path, options.points, options.report, force=options.files.force)
-    data = prepare(options.table, Task.CLASSIFICATION, screen, "missing values get a bin of their own")
+    data = prepared(options.table, Task.CLASSIFICATION, screen, "missing values get a bin of their own")
     if len(data.classes) != 2:
         raise Refusal(f"a scorecard needs two classes, and {data.schema.target!r} has {len(data.classes)}.")
     event = positive_of(data, options.positive)

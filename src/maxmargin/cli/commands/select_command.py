@@ -2,24 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
 from maxmargin import feature_selection as fs
-from maxmargin.cli.columns import Prepared, prepare
-from maxmargin.cli.command_options import Method, SelectOptions
-from maxmargin.cli.options import FoldOptions, Scoring
+from maxmargin.cli.command_options import Method, SelectOptions, SubsetCriterion
+from maxmargin.cli.options import FoldOptions
 from maxmargin.cli.outputs import Outputs, check_outputs
-from maxmargin.cli.screen import ExitCode, Screen, UsageRefusal
+from maxmargin.cli.screen import ExitCode, Screen
+from maxmargin.cli.table_input import prepared
 from maxmargin.cli.work import check_enough, folds_for
 from maxmargin.feature_selection.comparison import default_methods, variable_ranks
+from maxmargin.tables.columns import Prepared
+from maxmargin.tables.measures_and_rules import (
+    NEEDS_PROBABILITIES,
+    TuningMeasure,
+    tuning_measure,
+    weighted,
+)
+from maxmargin.tables.models import chosen_family
+from maxmargin.tables.refusals import UsageRefusal, listed
+from maxmargin.tables.wishes import ClassWeight
+from maxmargin.tuning.errors import ErrorMeasure
+
+_SEARCHES: dict[Method, Callable[[int], Any]] = {
+    Method.CFS: lambda keep: fs.BestFirst(),
+    Method.SFS: fs.Forward,
+    Method.SBS: fs.Backward,
+    Method.FLOATING: fs.Floating,
+    Method.FLOATING_BACKWARD: lambda keep: fs.Floating(keep, direction="backward"),
+    Method.EXHAUSTIVE: fs.Exhaustive,
+    Method.BRANCH_AND_BOUND: fs.BranchAndBound,
+    Method.ANNEALING: lambda keep: fs.SimulatedAnnealing(),
+    Method.GENETIC: lambda keep: fs.Genetic(population=20, generations=20),
+}
+_PENALTIES = (Method.L0, Method.L1, Method.L1L2, Method.L0L2)
+_OWN_NUMBER = (Method.CFS, Method.ANNEALING, Method.GENETIC)  # they choose how many columns to keep
+
+
+@dataclass(frozen=True)
+class SelectionWish:
+    """How columns are selected."""
+
+    method: Method
+    keep: int
+    validation: FoldOptions
+    criterion: SubsetCriterion | None = None
+    measure: TuningMeasure = field(default_factory=lambda: TuningMeasure("error"))
+    class_weight: str | None = None
+
 
 _GAPS = "numbers are filled with their median, categories get a value of their own"
 
@@ -27,26 +66,54 @@ _GAPS = "numbers are filled with their median, categories get a value of their o
 def run(options: SelectOptions, screen: Screen) -> ExitCode:
     """Rank the columns and choose some."""
     check_outputs(options.output, force=options.files.force)
-    if options.validation.scoring is not Scoring.AUTO:
-        raise UsageRefusal("select compares columns by the error only: leave out --scoring.")
-    data = prepare(options.table, options.task, screen, _GAPS)
+    _check_criterion(options)
+    data = prepared(options.table, options.task, screen, _GAPS)
     check_enough(data)
     if not data.classifies and options.method is not Method.RFE:
         raise UsageRefusal("the target is a quantity: only --method rfe selects for it.")
+    if data.texts:
+        screen.note(f"left out {listed(data.texts)}: text has no columns to select from.")
     p = encoded(data).shape[1]
     if options.keep is not None and options.keep > p:
         raise UsageRefusal(f"--keep {options.keep} is more than the {p} columns.")
     keep = options.keep or max(1, p // 2)
     folds = folds_for(data.y, options.validation.folds, classifies=data.classifies, screen=screen)
-    validation = replace(options.validation, folds=folds)
+    wish = SelectionWish(
+        options.method,
+        keep,
+        replace(options.validation, folds=folds),
+        options.criterion,
+        _measure(data, options, screen),
+        _class_weight(data, options, screen),
+    )
     interrupted = False
     if options.method is Method.COMPARE:
-        ranks, interrupted = _compared(data, keep, validation, screen)
+        ranks, interrupted = _compared(data, wish, screen)
     else:
-        ranks = selected(data, options.method, keep, validation, screen)
+        ranks = selected(data, wish, screen)
     if options.output is not None:
         Outputs(options.files, screen).csv(ranks, options.output, index=True, index_label="column")
     return ExitCode.INTERRUPTED if interrupted else ExitCode.DONE
+
+
+def _measure(data: Prepared, options: SelectOptions, screen: Screen) -> TuningMeasure:
+    """What is printed, and what searches over subsets compare."""
+    measure = tuning_measure(data, options.validation.scoring, None, screen.note)
+    if measure.scoring in NEEDS_PROBABILITIES:
+        raise UsageRefusal(
+            f"select uses an SVM, which gives no probabilities, and {measure.name} needs them here: give "
+            "another --scoring."
+        )
+    return measure
+
+
+def _class_weight(data: Prepared, options: SelectOptions, screen: Screen) -> str | None:
+    """Balanced weights where the user or very unequal classes ask for them."""
+    if not data.classifies and options.class_weight is not ClassWeight.BALANCED:
+        return None
+    model = weighted(chosen_family(data, "svm"), data, options.class_weight, screen.note)
+    found: str | None = model.class_weight
+    return found
 
 
 def encoded(data: Prepared) -> pd.DataFrame:
@@ -59,11 +126,13 @@ def encoded(data: Prepared) -> pd.DataFrame:
     return pd.concat(parts, axis=1)
 
 
-def selected(data: Prepared, method: Method, keep: int, options: FoldOptions, screen: Screen) -> pd.DataFrame:
+def selected(data: Prepared, wish: SelectionWish, screen: Screen) -> pd.DataFrame:
     """Run one method; print ranks, choice, and the error with and without the other columns."""
     X, y = encoded(data), data.y.to_numpy()
-    cv = StratifiedKFold(options.folds, shuffle=True, random_state=options.seed)
-    selector, estimator = _selector(method, keep, cv, classifies=data.classifies)
+    folds = wish.validation.folds
+    kind = StratifiedKFold if data.classifies else KFold
+    cv = kind(folds, shuffle=True, random_state=wish.validation.seed)
+    selector, estimator = _selector(wish, cv, X.shape[1], classifies=data.classifies)
     with screen.working("selecting"):
         selector.fit(X, y)
         found = pd.DataFrame(
@@ -71,30 +140,29 @@ def selected(data: Prepared, method: Method, keep: int, options: FoldOptions, sc
         )
         if hasattr(selector, "scores_"):
             found["score"] = selector.scores_
-        errors = None
-        if data.classifies:
-            subsets = [tuple(range(X.shape[1])), tuple(np.flatnonzero(selector.support_).tolist())]
-            errors = fs.CrossValidatedError(estimator, cv=cv).prepare(X, y)(subsets)
+        subsets = [tuple(range(X.shape[1])), tuple(np.flatnonzero(selector.support_).tolist())]
+        measure, criterion = wish.measure, _cross_validated(wish, estimator, cv)
+        errors = [float(value) for value in criterion.prepare(X, y)(subsets)]
+        if measure.scoring is not None:
+            errors = [ErrorMeasure(estimator, measure.scoring).to_error(score) for score in errors]
     found = found.sort_values("rank", kind="stable")
-    _say_ranks(found, method, screen)
-    if errors is not None:
-        screen.line(
-            "error",
-            f"{float(errors[0]):.4g} with all columns, {float(errors[1]):.4g} with the chosen ones "
-            f"({options.folds} folds)",
-        )
-        screen.note("the columns were chosen on the same rows, so the second error is optimistic.")
-        error = {"all": float(errors[0]), "chosen": float(errors[1]), "folds": options.folds}
-        screen.tell(error=error)
+    _say_ranks(found, wish.method, screen)
+    screen.line(
+        "error",
+        f"{errors[0]:.4g} with all columns, {errors[1]:.4g} with the chosen ones ({measure.name}, {folds} "
+        "folds)",
+    )
+    screen.note("the columns were chosen on the same rows, so the second error is optimistic.")
+    screen.tell(error={"measure": measure.name, "all": errors[0], "chosen": errors[1], "folds": folds})
     return found
 
 
 def _say_ranks(found: pd.DataFrame, method: Method, screen: Screen) -> None:
     chosen = [str(name) for name in found.index[found["chosen"]]]
-    listed = found.head(max(20, len(chosen)))
-    marks = ["*" if chosen else "" for chosen in listed["chosen"]]
-    scores = [listed["score"].to_numpy().tolist()] if "score" in listed else []
-    rows = zip(map(str, listed.index), listed["rank"].tolist(), marks, *scores, strict=True)
+    shown = found.head(max(20, len(chosen)))
+    marks = ["*" if chosen else "" for chosen in shown["chosen"]]
+    scores = [shown["score"].to_numpy().tolist()] if "score" in shown else []
+    rows = zip(map(str, shown.index), shown["rank"].tolist(), marks, *scores, strict=True)
     screen.table(
         ["column", "rank", "chosen", *(["score"] if scores else [])],
         [list(row) for row in rows],
@@ -105,31 +173,64 @@ def _say_ranks(found: pd.DataFrame, method: Method, screen: Screen) -> None:
     screen.tell(method=method.value, selected=chosen, ranks=ranks)
 
 
-def _selector(method: Method, keep: int, cv: Any, *, classifies: bool) -> tuple[Any, Any]:
+def _check_criterion(options: SelectOptions) -> None:
+    if options.criterion is not None and options.method not in _SEARCHES:
+        raise UsageRefusal(f"--criterion is for searches over subsets ({', '.join(_SEARCHES)}).")
+    if options.keep is not None and options.method in _OWN_NUMBER:
+        raise UsageRefusal(f"{options.method} chooses the number of columns itself: leave out --keep.")
+
+
+def _selector(wish: SelectionWish, cv: Any, n_columns: int, *, classifies: bool) -> tuple[Any, Any]:
     """The selector, and the model whose error is printed."""
+    method, keep, seed = wish.method, wish.keep, wish.validation.seed
     if not classifies:
         model = make_pipeline(StandardScaler(), mm.Ridge())
         return fs.RFE(model, keep), model
-    linear = make_pipeline(StandardScaler(), mm.SVC(kernel="linear"))
-    svm = make_pipeline(StandardScaler(), mm.SVC())
+    weight: dict[str, Any] = {"class_weight": wish.class_weight}
+    linear = make_pipeline(StandardScaler(), mm.SVC(kernel="linear", **weight))
+    svm = make_pipeline(StandardScaler(), mm.SVC(**weight))
+    # gamma="scale" would grow as columns go, and a narrow kernel gives weight to columns of noise
+    one_kernel = make_pipeline(StandardScaler(), mm.SVC(gamma=1 / n_columns, **weight))
+    if method in _SEARCHES:
+        search = _SEARCHES[method](keep)
+        return fs.SubsetSelector(search, _criterion(wish, svm, cv), random_state=seed), svm
+    if method in _PENALTIES:
+        return fs.SparseSVMSelector(method.value, keep, **weight), linear
     made: dict[Method, tuple[Any, Any]] = {
         Method.RFE: (fs.RFE(linear, keep), linear),
-        Method.RFE_KERNEL: (fs.RFE(svm, keep), svm),
+        Method.RFE_KERNEL: (fs.RFE(one_kernel, keep), svm),
+        Method.RELIEF: (fs.Relief(n_features=keep, random_state=seed), svm),
         Method.RELIEFF: (fs.ReliefF(n_features=keep), svm),
         Method.FISHER: (fs.FisherScore(n_features=keep), svm),
+        Method.IG: (fs.InformationGain(n_features=keep), svm),
         Method.SU: (fs.SymmetricalUncertainty(n_features=keep), svm),
-        Method.CFS: (fs.SubsetSelector(fs.BestFirst(), fs.CFSMerit()), svm),
-        Method.SFS: (fs.SFS(svm, keep, cv=cv), svm),
-        Method.SBS: (fs.SBS(svm, keep, cv=cv), svm),
-        Method.L1: (fs.SparseSVMSelector("l1", keep), linear),
     }
     return made[method]
 
 
-def _compared(data: Prepared, keep: int, options: FoldOptions, screen: Screen) -> tuple[pd.DataFrame, bool]:
+def _cross_validated(wish: SelectionWish, model: Any, cv: Any) -> fs.Criterion:
+    return fs.CrossValidatedError(model, cv=cv, scoring=wish.measure.scoring, n_jobs=wish.validation.jobs)
+
+
+def _criterion(wish: SelectionWish, model: Any, cv: Any) -> fs.Criterion:
+    """What the search compares: as asked for, or what fits the method."""
+    usual = {Method.CFS: SubsetCriterion.CFS, Method.BRANCH_AND_BOUND: SubsetCriterion.MAHALANOBIS}
+    made: dict[SubsetCriterion, Callable[[], fs.Criterion]] = {
+        SubsetCriterion.ERROR: lambda: _cross_validated(wish, model, cv),
+        SubsetCriterion.LOO_ERROR: lambda: fs.LeaveOneOutError(model),
+        SubsetCriterion.CFS: fs.CFSMerit,
+        SubsetCriterion.MAHALANOBIS: fs.Mahalanobis,
+        SubsetCriterion.BHATTACHARYYA: fs.Bhattacharyya,
+        SubsetCriterion.DIVERGENCE: fs.Divergence,
+    }
+    return made[wish.criterion or usual.get(wish.method, SubsetCriterion.ERROR)]()
+
+
+def _compared(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.DataFrame, bool]:
     """Ranks by all methods, and whether Ctrl-C ended the run: finished methods are kept."""
-    estimator = make_pipeline(StandardScaler(), mm.SVC())
-    methods = default_methods(estimator, keep, options.folds)
+    options, scoring = wish.validation, wish.measure.scoring
+    estimator = make_pipeline(StandardScaler(), mm.SVC(class_weight=wish.class_weight))
+    methods = default_methods(estimator, wish.keep, options.folds, scoring)
     X, y = encoded(data), data.y.to_numpy()
     found: dict[str, fs.Comparison] = {}
     interrupted = False
@@ -143,6 +244,7 @@ def _compared(data: Prepared, keep: int, options: FoldOptions, screen: Screen) -
                     {name: method},
                     estimator=estimator,
                     cv=options.folds,
+                    scoring=scoring,
                     n_resamples=5,
                     random_state=options.seed,
                 )
@@ -151,10 +253,10 @@ def _compared(data: Prepared, keep: int, options: FoldOptions, screen: Screen) -
             screen.note("interrupted: the finished methods are shown.")
     if not found:
         raise KeyboardInterrupt("interrupted before a method was finished")
-    return _say_comparison(found, screen), interrupted
+    return _say_comparison(found, wish.measure, screen), interrupted
 
 
-def _say_comparison(found: dict[str, fs.Comparison], screen: Screen) -> pd.DataFrame:
+def _say_comparison(found: dict[str, fs.Comparison], measure: TuningMeasure, screen: Screen) -> pd.DataFrame:
     """Ranks of the columns and figures of the methods; returns the ranks."""
     ranks = pd.concat([result.ranks for result in found.values()], axis=1)
     chosen = pd.concat([result.chosen for result in found.values()], axis=1)
@@ -166,13 +268,15 @@ def _say_comparison(found: dict[str, fs.Comparison], screen: Screen) -> pd.DataF
         [str(name), int(row[0]), *map(float, row[1:])]
         for name, row in zip(figures.index, figures.to_numpy(), strict=True)
     ]
-    screen.table(["method", "columns", "error", "nested error", "stability", "seconds"], rows)
+    heads = ["method", "columns", "error", "nested error", "stability", "seconds"]
+    screen.table(heads, rows, "" if measure.scoring is None else f"errors: {measure.name}")
     screen.note(
         "error: columns chosen on the same rows (optimistic); nested error: columns chosen again inside "
         "every fold."
     )
     screen.tell(
         method="compare",
+        measure=measure.name,
         ranks=ranks.to_dict(),
         chosen={name: [str(v) for v in chosen.index[chosen[name]]] for name in chosen},
         methods=figures.to_dict(orient="index"),

@@ -47,26 +47,36 @@ def best_partition(
     least: float,
     most: int,
     direction: int,
+    turns: bool,
     fewest: float,
     smoothing: float,
 ) -> IntArray:
+    """Ends of the best bins with rates in one ``direction``; if ``turns``, against it from some bin on.
+
+    Phase 0 holds the partitions that have not turned, phase 1 those that have.
+    """
     K = len(P) - 1
+    n_phases = 2 if turns else 1
     value = _bin_values(P, N, all_p, all_n, least, fewest, smoothing)
-    best = np.full((most + 1, K + 1, K + 1), -np.inf)
-    before = np.zeros((most + 1, K + 1, K + 1), dtype=np.int64)
+    best = np.full((n_phases, most + 1, K + 1, K + 1), -np.inf)
+    before = np.zeros((n_phases, most + 1, K + 1, K + 1), dtype=np.int64)
     for j in range(K + 1):  # a row assignment made this almost four times slower to compile
-        best[1, 0, j] = value[0, j]
-    n_bins, last, top = 1, 0, best[1, 0, K]
+        best[0, 1, 0, j] = value[0, j]
+    n_bins, phase, last, top = 1, 0, 0, best[0, 1, 0, K]
     for b in range(2, most + 1):
-        _extend(P, N, value, best[b - 1], best[b], before[b], direction)
-        for i in range(b - 1, K):
-            if best[b, i, K] > top + IV_SLACK:
-                n_bins, last, top = b, i, best[b, i, K]
+        for to in range(n_phases):
+            for come in range(to + 1):
+                way = -direction if to else direction
+                _extend(P, N, value, best[come, b - 1], best[to, b], before[to, b], way, come * (K + 1))
+            for i in range(b - 1, K):
+                if best[to, b, i, K] > top + IV_SLACK:
+                    n_bins, phase, last, top = b, to, i, best[to, b, i, K]
     ends = np.empty(n_bins, dtype=np.int64)
     j = K
     for b in range(n_bins, 0, -1):
         ends[b - 1] = j
-        j, last = last, before[b, last, j]
+        code = before[phase, b, last, j]
+        j, phase, last = last, code // (K + 1), code % (K + 1)
     return ends
 
 
@@ -79,8 +89,9 @@ def _extend(
     longer: FloatArray,
     before: IntArray,
     direction: int,
+    offset: int,
 ) -> None:
-    """One more bin (i, j] behind every partition that ends at i."""
+    """One more bin (i, j] behind every partition that ends at i; ``offset`` marks where it comes from."""
     K = len(P) - 1
     for i in range(1, K):
         for h in range(i):
@@ -94,7 +105,72 @@ def _extend(
                 p_next, w_next = P[j] - P[i], P[j] - P[i] + N[j] - N[i]
                 if _follows(p, w, p_next, w_next, direction):
                     longer[i, j] = total
-                    before[i, j] = h
+                    before[i, j] = h + offset
+
+
+@jit
+def best_bent_partition(
+    P: FloatArray,
+    N: FloatArray,
+    all_p: float,
+    all_n: float,
+    least: float,
+    most: int,
+    sign: int,
+    fewest: float,
+    smoothing: float,
+) -> IntArray:
+    """Ends of the best bins whose rates have second differences <= 0 (``sign`` 1) or >= 0 (-1).
+
+    The last two bins (h, i] and (i, j] are the state: O(B K^4 / 24) steps. Empty bins have no rate.
+    """
+    K = len(P) - 1
+    value = _bin_values(P, N, all_p, all_n, max(least, 1e-300), fewest, smoothing)
+    rate = np.zeros((K + 1, K + 1))
+    for i in range(K):
+        for j in range(i + 1, K + 1):
+            if value[i, j] > -np.inf:
+                rate[i, j] = sign * (P[j] - P[i]) / (P[j] - P[i] + N[j] - N[i])
+    before = np.zeros((most + 1, K + 1, K + 1, K + 1), dtype=np.int16)
+    shorter, longer = np.full((K + 1, K + 1, K + 1), -np.inf), np.full((K + 1, K + 1, K + 1), -np.inf)
+    for i in range(1, K):
+        for j in range(i + 1, K + 1):
+            shorter[0, i, j] = value[0, i] + value[i, j]
+    n_bins, first, last, top = 1, 0, 0, value[0, K]
+    for b in range(2, most + 1):
+        if b > 2:
+            _extend_bent(value, rate, shorter, longer, before[b])
+            shorter, longer = longer, shorter
+        for h in range(K):
+            for i in range(h + 1, K):
+                if shorter[h, i, K] > top + IV_SLACK:
+                    n_bins, first, last, top = b, h, i, shorter[h, i, K]
+    ends = np.empty(n_bins, dtype=np.int64)
+    j = K
+    for b in range(n_bins, 0, -1):
+        ends[b - 1] = j
+        j, last, first = last, first, int(before[b, first, last, j])
+    return ends
+
+
+@jit
+def _extend_bent(
+    value: FloatArray, rate: FloatArray, shorter: FloatArray, longer: FloatArray, before: IntArray
+) -> None:
+    """One more bin (i, j] behind every partition that ends with the bins (g, h] and (h, i]."""
+    K = len(value) - 1
+    longer[:] = -np.inf
+    for h in range(1, K):
+        for i in range(h + 1, K):
+            for g in range(h):
+                if shorter[g, h, i] == -np.inf:
+                    continue
+                highest = 2.0 * rate[h, i] - rate[g, h] + RATE_SLACK
+                for j in range(i + 1, K + 1):
+                    total = shorter[g, h, i] + value[i, j]
+                    if total > longer[h, i, j] and rate[i, j] <= highest:
+                        longer[h, i, j] = total
+                        before[h, i, j] = g
 
 
 @jit

@@ -17,13 +17,13 @@ import numpy as np
 
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.dual.bounds import moved
-from maxmargin.compute.dual.narrow_block import MOST, solve_narrow_block
+from maxmargin.compute.dual.gram_parts import add_rows, gather
+from maxmargin.compute.dual.one_group import WORK_AT_ONCE
 from maxmargin.compute.intrinsics.bits import bits_f32, bits_f64
 from maxmargin.compute.jit import inline, jit, jit_finite, jit_sums
 
 MAX_BLOCK = 4096  # variables in a block: their index travels in the last 12 bits of a float
 BIG = 1e300
-WORK_AT_ONCE = 150_000_000  # numbers read in one call, at most: about 0.1 s, so that Ctrl-C gets through
 SMALLEST_CURVATURE = 1e-12
 
 _INDEX_BITS = np.int64(MAX_BLOCK - 1)
@@ -241,43 +241,6 @@ def solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps):
 
 
 @jit
-def solve_one_group(B, g, t, lo, hi, tol, max_steps):
-    """`solve_block` for one group, in float32 where the block is; ``g`` may be left as it was."""
-    if B.itemsize == 4 and len(t) <= MOST:
-        return solve_narrow_block(B, g, t, lo, hi, tol, max_steps)
-    starts, stops = np.zeros(1, np.int64), np.full(1, len(t))
-    return solve_block(B, g, t, lo, hi, starts, stops, tol, max_steps)
-
-
-@jit_sums
-def add_rows(v, rows, slots, weights, start, stop):
-    """v[start:stop] += sum_k weights[k] rows[slots[k], start:stop], four rows at a time in float64."""
-    n = len(slots)
-    for base in range(start, stop, 1024):
-        end = min(base + 1024, stop)
-        part = v[base:end]
-        k = 0
-        while k + 4 <= n:
-            r0 = rows[slots[k], base:end]
-            r1 = rows[slots[k + 1], base:end]
-            r2 = rows[slots[k + 2], base:end]
-            r3 = rows[slots[k + 3], base:end]
-            w0 = weights[k]
-            w1 = weights[k + 1]
-            w2 = weights[k + 2]
-            w3 = weights[k + 3]
-            for j in range(end - base):
-                part[j] += w0 * r0[j] + w1 * r1[j] + w2 * r2[j] + w3 * r3[j]
-            k += 4
-        while k < n:
-            r0 = rows[slots[k], base:end]
-            w0 = weights[k]
-            for j in range(end - base):
-                part[j] += w0 * r0[j]
-            k += 1
-
-
-@jit
 def group_layout(group, n_groups):
     """Order that puts the variables of each group together, with the start and stop of every group."""
     m = len(group)
@@ -309,50 +272,9 @@ def scale_block(B, tau, d):
         B[i, i] += d[i]
 
 
-_TILE = 16  # rows that are mirrored together: their columns then are whole cache lines
-
-
-@jit
-def gathered(K, points):
-    """K[points][:, points], read below the diagonal only and mirrored in the cache."""
-    size = len(points)
-    B = np.empty((size, size), K.dtype)
-    columns = points.astype(np.uint32)  # unsigned: no index can be negative, so none is checked for that
-    for base in range(0, size, _TILE):
-        end = min(base + _TILE, size)
-        for i in range(base, end):
-            source = K[points[i]]
-            target = B[i]
-            for j in range(np.uint32(i + 1)):
-                target[j] = source[columns[j]]
-        _mirror(B, base, end)
-    return B
-
-
-@jit
-def _mirror(B, base, end):
-    """B[:end, base:end] from the rows base ... end, which are known up to the diagonal."""
-    if end - base == _TILE:
-        rows = B[base:end]
-        for j in range(np.uint32(base)):
-            target = B[j, base : base + _TILE]
-            for k in range(_TILE):
-                target[k] = rows[k, j]
-    first = base if end - base == _TILE else 0
-    for i in range(base, end):
-        for j in range(first, i):
-            B[j, i] = B[i, j]
-
-
 @jit
 def solve_on_gram(K, signed, n_groups, segments, t, v, q, tol, max_steps):
-    """Solve a problem on a kernel matrix in memory, without Python: for small problems and for tuning.
-
-    ``K`` may hold more points than the problem: ``signed.point`` says which are its own, and ``v`` is kept up
-    to date for all points in ``segments`` (pairs of start and stop), so that the decisions of held-out points
-    there come for free. Changes ``t`` and ``v``. Returns the steps made and the violation reached. A call
-    that takes long returns before it has converged; the caller checks for Ctrl-C and calls again.
-    """
+    """As `one_group.solve_on_gram` for any number of groups, the blocks in the precision of ``K``."""
     m = len(t)
     g = np.empty(m)
     kept = np.empty(0, np.int64)
@@ -371,16 +293,14 @@ def solve_on_gram(K, signed, n_groups, segments, t, v, q, tol, max_steps):
         ws.sort()  # ascending columns are read faster
         order, starts, stops = group_layout(signed.group[ws], n_groups)
         ws = ws[order]
-        B = gathered(K, signed.point[ws])
+        B = np.empty((len(ws), len(ws)), K.dtype)
+        gather(K, signed.point[ws], len(ws), B)
         scale_block(B, signed.tau[ws], signed.d[ws])
         t_block = t[ws]
         inner = max(0.5 * tol, 0.1 * violation)
         left = max_steps - steps
-        if n_groups == 1:
-            taken = solve_one_group(B, g[ws], t_block, signed.lo[ws], signed.hi[ws], inner, left)
-        else:
-            lo, hi = signed.lo[ws], signed.hi[ws]
-            taken = solve_block(B, g[ws], t_block, lo, hi, starts, stops, inner, left)
+        lo, hi = signed.lo[ws], signed.hi[ws]
+        taken = solve_block(B, g[ws], t_block, lo, hi, starts, stops, inner, left)
         if taken == 0:
             return steps, violation
         steps += taken

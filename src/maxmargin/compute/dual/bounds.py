@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.compute.jit import jit
+from maxmargin.base.typing import FloatArray
+from maxmargin.compute.jit import part
 
 ROUNDING = 1e-13
 NO_FREEDOM = 1e-12  # of the largest variable: so near to a bound, rounding alone may have put it there
 
 
-@jit
+@part
 def moved(t, delta, lo, hi):
     """t + delta; within rounding of a bound it is on it: what rounding leaves must not count as free.
 
@@ -25,9 +26,20 @@ def moved(t, delta, lo, hi):
     return value
 
 
-@jit
-def multiplier(g, t, lo, hi):
+def multiplier_of(g: FloatArray, t: FloatArray, lo: FloatArray, hi: FloatArray) -> float:
     """Mean of g over the free variables, or the middle of the interval that satisfies all conditions."""
+    margin = NO_FREEDOM * np.minimum(hi - lo, np.abs(t).max(initial=0.0))
+    can_rise, can_fall = t < hi - margin, t > lo + margin
+    if (free := can_rise & can_fall).any():
+        return float(g[free].mean())
+    ends = [*g[can_rise].min(keepdims=True)] if can_rise.any() else []
+    ends += [*g[can_fall].max(keepdims=True)] if can_fall.any() else []
+    return float(np.mean(ends)) if ends else 0.0
+
+
+@part
+def multiplier(g, t, lo, hi):
+    """As `multiplier_of`, in compiled code."""
     largest = 0.0
     for k in range(len(t)):
         largest = max(largest, abs(t[k]))

@@ -17,14 +17,14 @@ from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.dual.block_solver import (
     BIG,
     SMALLEST_CURVATURE,
-    WORK_AT_ONCE,
-    add_rows,
     move_and_scan,
     partner,
     scan,
     solve_block,
 )
 from maxmargin.compute.dual.bounds import moved, multiplier
+from maxmargin.compute.dual.gram_parts import add_rows
+from maxmargin.compute.dual.one_group import WORK_AT_ONCE
 from maxmargin.compute.jit import jit
 from maxmargin.compute.kernel_values.powers import n_terms, power, power_sums
 

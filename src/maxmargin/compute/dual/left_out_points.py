@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.compute.dual.block_solver import WORK_AT_ONCE, Signed, add_rows, gradient, solve_on_gram
+from maxmargin.compute.dual.block_solver import Signed, gradient
 from maxmargin.compute.dual.bounds import multiplier
+from maxmargin.compute.dual.gram_parts import add_rows
+from maxmargin.compute.dual.one_group import WORK_AT_ONCE, solve_on_gram
 from maxmargin.compute.jit import jit
 
 
@@ -105,7 +107,7 @@ def leave_each_out(K, signed, points, cursor, t, v, now, q, tol, max_steps, out,
         if cursor[1] < 0:
             _take_out(K, rest, point, t, v, t_now, v_now)
             cursor[1] = 0
-        made, violation = solve_on_gram(K, rest, 1, segments, t_now, v_now, q, tol, max_steps - cursor[1])
+        made, violation = solve_on_gram(K, rest, segments, t_now, v_now, q, tol, max_steps - cursor[1])
         cursor[1] += made
         work += 20 * len(t) + q * (q + 2 * made)
         if violation <= tol or made == 0 or cursor[1] >= max_steps:

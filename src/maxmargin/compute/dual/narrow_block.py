@@ -11,7 +11,7 @@ import numpy as np
 
 from maxmargin.compute.dual.bounds import moved
 from maxmargin.compute.intrinsics.bits import bits_f32
-from maxmargin.compute.jit import jit, jit_scan
+from maxmargin.compute.jit import part, part_finite
 
 MOST = 1024  # variables in a block
 
@@ -24,7 +24,7 @@ _SIGN_LESS = np.int32(0x7FFF_FFFF)
 _SIGN = np.int32(31)
 
 
-@jit_scan
+@part_finite
 def _ordered(value, index):
     """A float32 as an int32 in the same order, its last bits replaced by ``index``.
 
@@ -35,7 +35,7 @@ def _ordered(value, index):
     return np.int32(np.int32(np.int32(bits ^ flip) & _VALUE_BITS) | index)
 
 
-@jit_scan
+@part_finite
 def _move_and_scan(g, change, Bi, Bj, up, down):
     """g += change (Bi - Bj). Returns the smallest g that can go up and the largest that can go down."""
     lowest = _SIGN_LESS
@@ -50,7 +50,7 @@ def _move_and_scan(g, change, Bi, Bj, up, down):
     return np.int64(lowest & _INDEX_BITS), np.int64(highest & _INDEX_BITS)
 
 
-@jit_scan
+@part_finite
 def _partner(g, gi, down, Bi, curvature, cii):
     """The variable that can go down and promises the largest decrease with i (second-order choice)."""
     best = np.int32(0)
@@ -65,21 +65,20 @@ def _partner(g, gi, down, Bi, curvature, cii):
     return np.int64(best & _INDEX_BITS)
 
 
-@jit
+@part
 def solve_narrow_block(B, exact_g, t, lo, hi, tol, max_steps):
     """As `dual.solve_block` for one group, B in float32 with at most MOST variables; changes ``t`` only."""
     size = len(t)
-    g = np.empty(size, np.float32)
-    up = np.empty(size, np.float32)
-    down = np.empty(size, np.float32)
-    curvature = np.empty(size, np.float32)
+    memory = np.empty((4, size), np.float32)
+    g, up, down, curvature = memory[0], memory[1], memory[2], memory[3]
     lowest, highest = np.inf, -np.inf
     for k in range(size):
         up[k] = _ZERO if t[k] < hi[k] else _BIG
         down[k] = _ZERO if t[k] > lo[k] else -_BIG
         curvature[k] = B[k, k]
-        lowest = min(lowest, exact_g[k] + up[k])
-        highest = max(highest, exact_g[k] + down[k])
+        low, high = exact_g[k] + up[k], exact_g[k] + down[k]
+        lowest = low if low < lowest else lowest
+        highest = high if high > highest else highest
     middle = 0.5 * (lowest + highest)
     for k in range(size):
         g[k] = exact_g[k] - middle
@@ -92,8 +91,12 @@ def solve_narrow_block(B, exact_g, t, lo, hi, tol, max_steps):
             j = _partner(g, g[i], down, Bi, curvature, curvature[i])
             Bj = B[j, :size]
             eta = np.float64(curvature[i]) + np.float64(curvature[j]) - 2.0 * np.float64(Bi[j])
-            delta = (np.float64(g[j]) - np.float64(g[i])) / max(eta, _SMALLEST_CURVATURE)
-            delta = min(delta, min(hi[i] - t[i], t[j] - lo[j]))
+            eta = eta if eta > _SMALLEST_CURVATURE else np.float64(_SMALLEST_CURVATURE)
+            delta = (np.float64(g[j]) - np.float64(g[i])) / eta
+            room = hi[i] - t[i]
+            delta = room if room < delta else delta
+            room = t[j] - lo[j]
+            delta = room if room < delta else delta
             t[i] = moved(t[i], delta, lo[i], hi[i])
             t[j] = moved(t[j], -delta, lo[j], hi[j])
             up[i] = _ZERO if t[i] < hi[i] else _BIG
@@ -104,4 +107,6 @@ def solve_narrow_block(B, exact_g, t, lo, hi, tol, max_steps):
             steps += 1
         if steps == begun or steps >= max_steps:
             return steps
-        g -= np.float32(0.5) * (g[i] + g[j])  # the extremes have moved: centred again, they are told apart
+        middle = np.float64(np.float32(0.5) * (g[i] + g[j]))
+        for k in range(size):  # the extremes have moved: centred again, they are told apart
+            g[k] -= middle

@@ -15,18 +15,17 @@ import numpy as np
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.dual.block_solver import (
     BIG,
-    WORK_AT_ONCE,
     Signed,
-    add_rows,
     choose,
     extremes,
     gradient,
     smallest,
-    solve_on_gram,
-    solve_one_group,
 )
 from maxmargin.compute.dual.bounds import multiplier
 from maxmargin.compute.dual.fold_problems import make_feasible
+from maxmargin.compute.dual.gram_parts import add_rows
+from maxmargin.compute.dual.narrow_block import solve_narrow_block
+from maxmargin.compute.dual.one_group import WORK_AT_ONCE, solve_on_gram
 from maxmargin.compute.jit import jit
 
 _MOST_CANDIDATES = 768  # more do not stay in the cache
@@ -101,7 +100,7 @@ def solve_pair(K, y, bounds, ridges, origin, tol, max_steps, answers, first):
         if size == 0:
             _sums(K, t, v)
             left = max_steps - answers.steps[p]
-            made, violation = solve_on_gram(K, signed, 1, everything, t, v, min(_FIRST_BLOCK, n), tol, left)
+            made, violation = solve_on_gram(K, signed, everything, t, v, min(_FIRST_BLOCK, n), tol, left)
             answers.steps[p] += made
             answers.violations[p] = violation
             if violation > tol and 0 < made < left:
@@ -148,7 +147,7 @@ def _solve_candidates(B, candidates, y, lo, hi, t, tol, max_steps):
     g = -y[candidates]
     used = np.flatnonzero(t_block)
     add_rows(g, B, used, t_block[used], 0, size)
-    made = solve_one_group(B, g, t_block, lo[candidates], hi[candidates], _AIM * tol, max_steps)
+    made = solve_narrow_block(B, g, t_block, lo[candidates], hi[candidates], _AIM * tol, max_steps)
     t[candidates] = t_block
     return made
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 
@@ -20,23 +22,49 @@ _lock = threading.Lock()
 
 
 def _borrow(n_bytes: int) -> AnyArray:
-    """A buffer of bytes: the one kept from the last fit if it is large enough, else a new one."""
+    """A buffer of bytes: the one kept from the last store if it is large enough, else a new one."""
     with _lock:
-        if _kept and _kept[0].nbytes >= n_bytes:
-            return _kept.pop()
-    return np.empty(n_bytes, dtype=np.uint8)
+        kept = _kept.pop() if _kept else None
+    if kept is not None and kept.nbytes >= n_bytes:
+        return kept
+    del kept  # its pages go before new ones come: a fit never holds two stores
+    return _small_pages(n_bytes)
+
+
+def _small_pages(n_bytes: int) -> AnyArray:
+    """Memory whose pages are taken one by one: rows fill it slowly, and huge pages are cleared as a whole."""
+    if not hasattr(mmap, "MADV_NOHUGEPAGE"):  # not Linux
+        return np.empty(n_bytes, dtype=np.uint8)
+    memory = mmap.mmap(-1, max(n_bytes, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(OSError):  # a kernel without huge pages
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, dtype=np.uint8)
 
 
 def _give_back(buffer: AnyArray) -> None:
+    """Keep the larger of two buffers."""
     with _lock:
-        if buffer.nbytes <= _KEPT_BYTES and (not _kept or _kept[0].nbytes < buffer.nbytes):
-            _kept[:] = [buffer]
+        if _kept and _kept[0].nbytes >= buffer.nbytes:
+            return
+        _kept[:] = [buffer]
+
+
+def release_pages() -> None:
+    """Return the pages beyond what is kept between fits; the next fit takes fresh ones."""
+    with _lock:
+        for buffer in list(_kept):
+            if buffer.nbytes > _KEPT_BYTES:
+                memory = getattr(buffer.base, "obj", None)
+                if isinstance(memory, mmap.mmap):
+                    memory.madvise(mmap.MADV_DONTNEED, _KEPT_BYTES)
+                else:
+                    _kept.remove(buffer)
 
 
 class RowStore:
     """Up to ``n_bytes`` of rows of length ``width``. Untouched memory is never paged in."""
 
-    def __init__(self, width: int, dtype: Any, n_bytes: int, at_least: int) -> None:
+    def __init__(self, width: int, dtype: DTypeLike, n_bytes: int, at_least: int) -> None:
         itemsize = np.dtype(dtype).itemsize
         capacity = max(at_least, n_bytes // max(1, width * itemsize))
         shape = (min(width, capacity), width)
@@ -49,6 +77,11 @@ class RowStore:
         self._n_used = 0
         self._clock = 0
         self.n_computed = 0
+
+    @property
+    def full(self) -> bool:
+        """Does the next new row take the place of another?"""
+        return self._n_used == len(self.rows) < self.rows.shape[1]
 
     def slots(self, points: IntArray, fill: FillRows) -> IntArray:
         """Where the rows of these points stand, after ``fill(missing points, rows)`` computed the missing."""

@@ -124,7 +124,7 @@ class _Emitter:
 def _emit(write: _Emitter, n_levels: int, *, first: bool, last: bool) -> None:
     builder = write.builder
     bottom, n_rows, width = write.values[4:7]
-    decay, fade, unit, gain = (write.spread(number) for number in write.values[7:11])
+    decay, fade, unit, gain = (write.spread(builder.extract_value(write.values[7], i)) for i in range(4))
     lanes = write.pointer(1, write.codes)
     levels, totals = write.pointer(2, write.numbers), write.pointer(3, write.numbers)
     zero, one = cgutils.intp_t(0), cgutils.intp_t(1)
@@ -167,9 +167,9 @@ def sweep(n_lanes: int) -> Any:
 
     def pass_(
         typing_context: Any, symbols: Any, lanes: Any, levels: Any, totals: Any, bottom: Any, n_rows: Any,
-        width: Any, decay: Any, fade: Any, unit: Any, gain: Any, n_levels: Any, first: Any, last: Any,
+        width: Any, factors: Any, n_levels: Any, first: Any, last: Any,
     ) -> Any:  # fmt: skip
-        arguments = (symbols, lanes, levels, totals, bottom, n_rows, width, decay, fade, unit, gain)
+        arguments = (symbols, lanes, levels, totals, bottom, n_rows, width, factors)
         signature = types.void(*arguments, n_levels, first, last)
         count, lowest, highest = n_levels.literal_value, bool(first.literal_value), bool(last.literal_value)
 

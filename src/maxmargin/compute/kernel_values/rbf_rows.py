@@ -11,40 +11,66 @@ import numpy as np
 
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.compute.intrinsics.panel_tile import ROWS, WIDTH, products
-from maxmargin.compute.jit import jit
+from maxmargin.compute.jit import jit, jit_finite
 from maxmargin.compute.kernel_values.elementwise import flat, rbf_values_32
 
-_GROUP = 512  # columns that a tile of rows passes before their exponentials are taken
+_GROUP = 512  # columns that a tile of rows passes before their exponentials are taken, at most
+_CACHED = 1 << 17  # numbers of all panels of a group
+_NO_WEIGHTS = np.empty(0)
 
 
 def panels_of(X: FloatArray) -> FloatArray:
     """The rows of ``X`` as columns, WIDTH of them side by side; the last panel is filled up with zeros."""
     n, p = X.shape
-    n_panels = -(-n // WIDTH)
-    padded = X if n == n_panels * WIDTH else np.pad(X, ((0, n_panels * WIDTH - n), (0, 0)))
-    return padded.reshape(n_panels, WIDTH, p).transpose(0, 2, 1).reshape(-1)
+    full, rest = divmod(n, WIDTH)
+    panels = np.empty((full + (rest > 0), p, WIDTH), dtype=X.dtype)
+    panels[:full] = X[: full * WIDTH].reshape(full, WIDTH, p).transpose(0, 2, 1)
+    if rest:
+        panels[full, :, :rest] = X[full * WIDTH :].T
+        panels[full, :, rest:] = 0.0
+    return panels.reshape(-1)
 
 
 @jit
-def _fill(A, n_rows, p, panels, start, stop, row_norms, column_norms, gamma, variance, out, step):
-    """Columns start ... stop of the kernel rows of ``A``, which has at least ROWS rows."""
+def _fill(A, panels, start, stop, row_norms, column_norms, gamma, variance, out, step, weights, v):
+    """Columns start ... stop of the kernel rows of ``A``, given flat, which has at least ROWS rows.
+
+    Without ``weights`` the rows are kept in ``out``. With them, ``out`` only holds one tile of ROWS x _GROUP
+    values, whose weighted sum over the rows is added to ``v``: no kernel value leaves the cache.
+    """
+    n_rows = len(row_norms)
+    p = len(A) // n_rows
+    keep = len(weights) == 0
     spare = np.empty(ROWS * WIDTH, np.float32)
-    for begin in range(start, stop, _GROUP):
-        end = min(begin + _GROUP, stop)
+    group = _CACHED // p // WIDTH * WIDTH  # their panels stay in the cache
+    group = group if group < _GROUP else _GROUP
+    group = group if group > WIDTH else WIDTH
+    for begin in range(start, stop, group):
+        end = begin + group if begin + group < stop else stop
         for i in range(0, n_rows, ROWS):
-            first = min(i, n_rows - ROWS)  # the last tile overlaps the one before
+            first = i if i + ROWS <= n_rows else n_rows - ROWS  # the last tile overlaps the one before
+            tile = out[first * step + begin :] if keep else out
             for j in range(begin, end, WIDTH):
-                if j + WIDTH <= end:
-                    products(A, first * p, p, 1, p, panels, j * p, WIDTH, out, first * step + j, step)
-                    continue
-                products(A, first * p, p, 1, p, panels, j * p, WIDTH, spare, 0, WIDTH)
+                target, at, across = tile, j - begin, step
+                if j + WIDTH > end:  # the last panel is not full
+                    target, at, across = spare, np.int64(0), np.int64(WIDTH)
+                products(A, first * p, p, 1, p, panels, j * p, WIDTH, target, at, across)
+            for j in range(end - (end - begin) % WIDTH, end):
                 for r in range(ROWS):
-                    for c in range(end - j):
-                        out[(first + r) * step + j + c] = spare[r * WIDTH + c]
+                    tile[r * step + j - begin] = spare[r * WIDTH + (j - begin) % WIDTH]
             rbf_values_32(
-                out[first * step + begin :], step, row_norms[first : first + ROWS],
-                column_norms[begin:end], gamma, variance,
-            )  # fmt: skip
+                tile, step, row_norms[first : first + ROWS], column_norms[begin:end], gamma, variance
+            )
+            if not keep:
+                for r in range(i - first, ROWS):
+                    add_row(v[begin:end], tile[r * step :], weights[first + r])
+
+
+@jit_finite
+def add_row(v, row, weight):
+    """v += weight row, in the precision of ``v``."""
+    for j in range(len(v)):
+        v[j] += weight * row[j]
 
 
 def rbf_rows(
@@ -55,11 +81,10 @@ def rbf_rows(
 
     ``columns`` starts at a multiple of WIDTH.
     """
-    n_rows, p = A.shape
+    n_rows = len(A)
     if n_rows < ROWS:
-        more = [(0, ROWS - n_rows)]
         whole = np.empty((ROWS, out.shape[1]), dtype=np.float32)
-        A, row_norms = np.pad(A, [*more, (0, 0)]), np.pad(row_norms, more)
+        A, row_norms = _at_least_a_tile(A, row_norms)
         rbf_rows(
             A, row_norms, panels, column_norms, columns=columns, gamma=gamma, variance=variance, out=whole
         )
@@ -67,6 +92,26 @@ def rbf_rows(
         return
     values, step = flat(out)
     _fill(
-        np.ascontiguousarray(A).reshape(-1), n_rows, p, panels, columns.start, columns.stop, row_norms,
-        column_norms, np.float32(gamma), np.float32(variance), values, step,
+        np.ascontiguousarray(A).reshape(-1), panels, columns.start, columns.stop, row_norms, column_norms,
+        np.float32(gamma), np.float32(variance), values, step, _NO_WEIGHTS, _NO_WEIGHTS,
     )  # fmt: skip
+
+
+def add_rbf_rows(
+    A: FloatArray, row_norms: FloatArray, panels: FloatArray, column_norms: FloatArray, *, columns: slice,
+    gamma: float, variance: float, weights: FloatArray, v: FloatArray,
+) -> None:  # fmt: skip
+    """v[columns] += sum_k weights[k] K(a_k, points of the panels), summed in float64; as `rbf_rows` else."""
+    if len(A) < ROWS:
+        weights = np.pad(weights, (0, ROWS - len(A)))
+        A, row_norms = _at_least_a_tile(A, row_norms)
+    tile = np.empty(ROWS * _GROUP, dtype=np.float32)
+    _fill(
+        np.ascontiguousarray(A).reshape(-1), panels, columns.start, columns.stop, row_norms, column_norms,
+        np.float32(gamma), np.float32(variance), tile, _GROUP, weights, v,
+    )  # fmt: skip
+
+
+def _at_least_a_tile(A: FloatArray, row_norms: FloatArray) -> tuple[FloatArray, FloatArray]:
+    more = (0, ROWS - len(A))
+    return np.pad(A, [more, (0, 0)]), np.pad(row_norms, more)

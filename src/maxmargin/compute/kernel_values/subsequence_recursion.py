@@ -48,32 +48,32 @@ def _step(
     Passes go from long to short, because a level continues the one below as it was before this symbol.
     """
     length, n_rows = len(totals), levels.shape[1]
-    fade, gain = lag * decay, lag * unit
+    factors = (decay, lag * decay, unit, lag * unit)
     bottom = length - LEVELS
     if bottom > 0:
-        sweep(symbols, lanes, levels, totals, bottom, n_rows, width, decay, fade, unit, gain, LEVELS, 0, 1)
+        sweep(symbols, lanes, levels, totals, bottom, n_rows, width, factors, LEVELS, 0, 1)
         bottom -= LEVELS
     while bottom > 0:
-        sweep(symbols, lanes, levels, totals, bottom, n_rows, width, decay, fade, unit, gain, LEVELS, 0, 0)
+        sweep(symbols, lanes, levels, totals, bottom, n_rows, width, factors, LEVELS, 0, 0)
         bottom -= LEVELS
     remaining = bottom + LEVELS
     if length > LEVELS:
         if remaining == 1:
-            sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 1, 1, 0)
+            sweep(symbols, lanes, levels, totals, 0, n_rows, width, factors, 1, 1, 0)
         elif remaining == 2:
-            sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 2, 1, 0)
+            sweep(symbols, lanes, levels, totals, 0, n_rows, width, factors, 2, 1, 0)
         elif remaining == 3:
-            sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 3, 1, 0)
+            sweep(symbols, lanes, levels, totals, 0, n_rows, width, factors, 3, 1, 0)
         else:
-            sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 4, 1, 0)
+            sweep(symbols, lanes, levels, totals, 0, n_rows, width, factors, 4, 1, 0)
     elif length == 1:
-        sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 1, 1, 1)
+        sweep(symbols, lanes, levels, totals, 0, n_rows, width, factors, 1, 1, 1)
     elif length == 2:
-        sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 2, 1, 1)
+        sweep(symbols, lanes, levels, totals, 0, n_rows, width, factors, 2, 1, 1)
     elif length == 3:
-        sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 3, 1, 1)
+        sweep(symbols, lanes, levels, totals, 0, n_rows, width, factors, 3, 1, 1)
     else:
-        sweep(symbols, lanes, levels, totals, 0, n_rows, width, decay, fade, unit, gain, 4, 1, 1)
+        sweep(symbols, lanes, levels, totals, 0, n_rows, width, factors, 4, 1, 1)
 
 
 @jit

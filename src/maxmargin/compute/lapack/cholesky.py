@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import lapack, solve_triangular
 
 from maxmargin.base.typing import AnyArray
 from maxmargin.compute.lapack.fortran import by_address, integer, routine, start
@@ -36,6 +36,15 @@ class Cholesky:
         except np.linalg.LinAlgError:
             return False
         return True
+
+    def inverse_diagonal(self) -> AnyArray:
+        """The diagonal of B^-1, which takes the place of the factor; float64. Cost 2/3 m^3."""
+        if by_address():
+            m = integer(len(self._L))
+            routine("dpotri")(b"L", m, start(self._L), m, integer(0))
+        else:
+            self._L[:] = lapack.dpotri(self._L.T, lower=1)[0].T
+        return np.diag(self._L).copy()
 
     def solve(self, R: AnyArray) -> AnyArray:
         """B^-1 R for R of shape (m, k), as a new array in Fortran order. Cost 2 m^2 k."""

@@ -27,6 +27,7 @@ _N_ARGUMENTS = {
     "dtrsm": 11,
     "spotrf": 5,
     "dpotrf": 5,
+    "dpotri": 5,
 }
 # A pointer to 64 bits serves routines with 32-bit and with 64-bit integers where the low bytes come first.
 _INTEGERS = r"int|int64_t|npy_int64|\w*blas_int"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import isinf
 
-from maxmargin.compute.jit import jit_sums
+from maxmargin.compute.jit import also_plain
 
 
-@jit_sums
+@also_plain
 def is_flat(slope: float, descent: float) -> bool:
     """Whether a derivative is small beside that at 0: a tenth of it downhill, a twentieth uphill.
 
@@ -16,7 +16,7 @@ def is_flat(slope: float, descent: float) -> bool:
     return 0.1 * descent <= slope <= -0.05 * descent
 
 
-@jit_sums
+@also_plain
 def narrower(
     t: float, slope: float, low: float, low_slope: float, high: float, high_slope: float, last: int
 ) -> tuple[float, float, float, float, int]:
@@ -30,7 +30,7 @@ def narrower(
     return low, low_slope * (0.5 if last == 1 else 1.0), t, slope, 1
 
 
-@jit_sums
+@also_plain
 def next_trial(low: float, low_slope: float, high: float, high_slope: float) -> float:
     """Twice as far while no end is known, then the secant's root, kept off the ends of the bracket."""
     if isinf(high):

@@ -11,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.base.typing import FloatArray
-from maxmargin.compute.jit import jit_sums
+from maxmargin.compute.jit import jit_sums, part_sums
 from maxmargin.compute.primal.bracket import is_flat, narrower, next_trial
 from maxmargin.compute.tables.row_squares import add_row_squares
-from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, Psi, psi_along, psi_model
+from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, Psi, psi_at
 
 MOVED, STUCK, SINGULAR = range(3)
+_LEAST_PIVOT = 1e-14  # of a Cholesky factor, beside the diagonal
 
 
 class DenseObjective(NamedTuple):
@@ -51,134 +52,166 @@ class DensePoint(NamedTuple):
     progress: FloatArray
 
 
-@jit_sums
-def _follow(X: FloatArray, d: FloatArray, unit: float, pattern: FloatArray, gram: FloatArray) -> None:
+@part_sums
+def _follow(X, d, unit, pattern, gram):
     """Make ``gram`` that of the weights d / unit from that of ``pattern``, by the cheaper of two ways."""
     n = len(d)
     rows, weights = np.empty(n, np.int64), np.empty(n)
-    changed, live = 0, 0
+    changed, live = np.int64(0), np.int64(0)
+    for i in range(n):
+        live += d[i] != 0.0
+        changed += abs(d[i] / unit - pattern[i]) > 1e-12
+    anew = changed >= live
+    if anew:
+        for i in range(len(gram)):
+            for j in range(i + 1):
+                gram[i, j] = 0.0
+    changed = np.int64(0)
     for i in range(n):
         weight = d[i] / unit
-        live += weight != 0.0
-        if abs(weight - pattern[i]) > 1e-12:
-            rows[changed], weights[changed] = i, weight - pattern[i]
+        change = weight if anew else weight - pattern[i]
+        if abs(change) > 1e-12:
+            rows[changed], weights[changed] = i, change
             pattern[i] = weight
             changed += 1
-    if changed >= live:
-        gram[:] = 0.0
-        changed = 0
-        for i in range(n):
-            if pattern[i] != 0.0:
-                rows[changed], weights[changed] = i, pattern[i]
-                changed += 1
+        elif anew:
+            pattern[i] = 0.0
     add_row_squares(X, rows[:changed], weights[:changed], gram)
 
 
-@jit_sums
-def _solved(H: FloatArray, right: FloatArray) -> FloatArray:
-    """H^-1 right from the lower triangle of H, by Cholesky; an empty array when H is nearly singular."""
-    m = len(right)
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
-    L = np.linalg.cholesky(H * scale * scale.reshape(m, 1))
-    x = right * scale
-    for j in range(m):
-        if not L[j, j] > 1e-7:
-            return x[:0]
-        x[j] = (x[j] - np.dot(L[j, :j], x[:j])) / L[j, j]
-    for j in range(m - 1, -1, -1):
-        x[j] /= L[j, j]
-        for k in range(j):
-            x[k] -= L[j, k] * x[j]
-    return x * scale
-
-
-@jit_sums
-def _add_product(H: FloatArray, x: FloatArray, out: FloatArray) -> None:
-    """out += H x from the lower triangle of H."""
+@part_sums
+def _solve(H, x):
+    """x becomes H^-1 x from the lower triangle of H, which becomes its Cholesky factor; False if singular."""
     for i in range(len(x)):
-        total = H[i, i] * x[i]
-        for j in range(i):
-            total += H[i, j] * x[j]
-            out[j] += H[i, j] * x[i]
-        out[i] += total
+        row = H[i]
+        size = row[i]
+        for j in range(i + 1):
+            other = H[j]
+            total = row[j]
+            for k in range(j):
+                total -= row[k] * other[k]
+            if j < i:
+                row[j] = total / other[j]
+            elif total > _LEAST_PIVOT * size and size > 0.0:
+                row[i] = np.sqrt(total)
+            else:
+                return False
+        total = x[i]
+        for k in range(i):
+            total -= row[k] * x[k]
+        x[i] = total / row[i]
+    for i in range(len(x) - 1, -1, -1):
+        row = H[i]
+        x[i] /= row[i]
+        for k in range(i):
+            x[k] -= row[k] * x[i]
+    return True
 
 
-@jit_sums
-def _flat_step(
-    psi: Psi, f: FloatArray, along: FloatArray, linear: float, quadratic: float, descent: float
-) -> float:
-    """As `maxmargin.solvers.primal.newton.Line`: a step where the derivative is flat."""
+@part_sums
+def _direction(objective, theta, rows_gradient, gram, H, gradient, step):
+    """Newton's direction from the sums over rows; False if the Hessian is nearly singular."""
+    p = len(theta) - 1
+    l2, sigma, floor = objective.l2, objective.psi.sigma, objective.bias_floor
+    for i in range(p + 1):
+        for j in range(i + 1):
+            H[i, j] = sigma * gram[i, j]
+        gradient[i] = rows_gradient[i]
+        if i < p:
+            H[i, i] += l2
+            gradient[i] += l2 * theta[i]
+        elif objective.fit_intercept:
+            H[p, p] = max(H[p, p], floor)
+        else:
+            for j in range(p):
+                H[p, j] = 0.0
+            H[p, p], gradient[p] = 1.0, 0.0
+        step[i] = -gradient[i]
+    return _solve(H, step)
+
+
+@part_sums
+def _flat_step(psi, f, along, linear, quadratic, descent, there):
+    """As `maxmargin.solvers.primal.newton.Line`: a step where the derivative is flat, and the sum there."""
     low, low_slope, high, high_slope, last = 0.0, descent, np.inf, np.inf, 0
     t = 1.0
     for _ in range(40):
-        slope = psi_along(psi, f, along, t) + linear + t * quadratic
+        value, slope = psi_at(psi, f, along, t, there)
+        slope += linear + t * quadratic
         if is_flat(slope, descent):
-            return t
+            return t, value
         low, low_slope, high, high_slope, last = narrower(t, slope, low, low_slope, high, high_slope, last)
         t = next_trial(low, low_slope, high, high_slope)
-    return low
+    value, slope = psi_at(psi, f, along, low, there)
+    return low, value
 
 
-@jit_sums
-def _newton_step(objective: DenseObjective, point: DensePoint) -> int:
-    """A Newton step in place; how it ended."""
-    X, psi, l2, bias_floor, fit_intercept = objective
-    theta, f, local, rows_gradient, pattern, gram, u, progress = point
-    n, p = X.shape
-    slope, d = local[0], local[1]
-    _follow(X, d, psi.sigma, pattern, gram)
-    H = psi.sigma * gram
-    curved = H.copy()
-    gradient = rows_gradient.copy()
-    for j in range(p):
-        H[j, j] += l2
-        gradient[j] += l2 * theta[j]
-    if fit_intercept:
-        if H[p, p] < bias_floor:
-            H[p, p] = bias_floor
-    else:
-        H[p, :], H[p, p], gradient[p] = 0.0, 1.0, 0.0
-    step = _solved(H, -gradient)
-    if len(step) == 0:
-        return SINGULAR
-    along = np.dot(X, step[:p])
-    for i in range(n):
-        along[i] += step[p]
-        u[i] = slope[i] + d[i] * along[i]
-    descent = np.dot(gradient, step)
-    progress[1] = -0.5 * descent
-    progress[2] += 1.0
-    if not descent < 0:
-        return STUCK
-    linear, quadratic = l2 * np.dot(theta[:p], step[:p]), l2 * np.dot(step[:p], step[:p])
-    t = _flat_step(psi, f, along, linear, quadratic, descent)
-    moved, there = f + t * along, np.empty((2, n))
-    reached = psi_model(psi, moved, there[0], there[1])
-    trial = theta + t * step
-    reached += 0.5 * l2 * np.dot(trial[:p], trial[:p])
-    if not reached <= progress[0] + 1e-14 * abs(progress[0]):
-        return STUCK
-    if psi.kind == PSI_LOGISTIC:  # every slope bends
-        rows_gradient[:p] = np.dot(there[0], X)
-        rows_gradient[p] = there[0].sum()
-    else:
-        _add_product(curved, t * step, rows_gradient)
-        for i in range(n):
-            bend = there[0, i] - slope[i] - t * d[i] * along[i]
-            if abs(bend) > 1e-14 * psi.c[i]:
-                for j in range(p):
-                    rows_gradient[j] += bend * X[i, j]
-                rows_gradient[p] += bend
-    theta[:], f[:], local[:], progress[0] = trial, moved, there, reached
-    return MOVED
+@part_sums
+def _move(objective, point, step, along, t, there):
+    """Take a step: the gradient follows the quadratic model, and the rows that bend away from it.
+
+    With the logistic loss every row does.
+    """
+    X, kind, c = objective.X, objective.psi.kind, objective.psi.c
+    gradient, p = point.gradient, X.shape[1]
+    scale = 0.0 if kind == PSI_LOGISTIC else t
+    for i in range(p + 1):
+        gradient[i] *= kind != PSI_LOGISTIC
+        total = 0.0
+        for j in range(i + 1):
+            total += point.gram[i, j] * step[j]
+            if j < i:
+                gradient[j] += scale * objective.psi.sigma * point.gram[i, j] * step[i]
+        gradient[i] += scale * objective.psi.sigma * total
+        point.theta[i] += t * step[i]
+    for i in range(len(along)):
+        bend = there[0, i]
+        if kind != PSI_LOGISTIC:
+            bend -= point.local[0, i] + t * point.local[1, i] * along[i]
+        if abs(bend) > 1e-14 * c[i]:
+            row = X[i]
+            for j in range(p):
+                gradient[j] += bend * row[j]
+            gradient[p] += bend
+        point.local[0, i], point.local[1, i] = there[0, i], there[1, i]
+        point.f[i] += t * along[i]
 
 
 @jit_sums
 def newton_steps_dense(objective: DenseObjective, point: DensePoint, goal: float, most: int) -> int:
     """Newton steps in place until their decrement is at most ``goal`` times the value; how the last ended."""
-    outcome, progress = MOVED, point.progress
-    while outcome == MOVED and progress[2] < most:
-        outcome = _newton_step(objective, point)
+    X, psi, l2, _, _ = objective
+    theta, f, local, rows_gradient, pattern, gram, u, progress = point
+    n, p = X.shape
+    H, there = np.empty((p + 1, p + 1)), np.empty((2, n))
+    gradient, step, along = np.empty(p + 1), np.empty(p + 1), np.empty(n)
+    while progress[2] < most:
+        _follow(X, local[1], psi.sigma, pattern, gram)
+        if not _direction(objective, theta, rows_gradient, gram, H, gradient, step):
+            return SINGULAR
+        descent, linear, quadratic = gradient[p] * step[p], 0.0, 0.0
+        for j in range(p):
+            descent += gradient[j] * step[j]
+            linear += l2 * theta[j] * step[j]
+            quadratic += l2 * step[j] * step[j]
+        for i in range(n):
+            total = step[p]
+            row = X[i]
+            for j in range(p):
+                total += row[j] * step[j]
+            along[i] = total
+            u[i] = local[0, i] + local[1, i] * total
+        progress[1] = -0.5 * descent
+        progress[2] += 1.0
+        if not descent < 0:
+            return STUCK
+        t, reached = _flat_step(psi, f, along, linear, quadratic, descent, there)
+        for j in range(p):
+            reached += 0.5 * l2 * (theta[j] + t * step[j]) ** 2
+        if not reached <= progress[0] + 1e-14 * abs(progress[0]):
+            return STUCK
+        _move(objective, point, step, along, t, there)
+        progress[0] = reached
         if progress[1] <= goal * abs(progress[0]):
             break
-    return outcome
+    return MOVED

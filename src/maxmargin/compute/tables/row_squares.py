@@ -9,12 +9,12 @@ import numpy as np
 
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.intrinsics.panel_tile import DOUBLE_WIDTH, ROWS, double_products
-from maxmargin.compute.jit import jit_sums
+from maxmargin.compute.jit import part_sums
 
 _BLOCK = 256  # rows gathered at a time
 
 
-@jit_sums
+@part_sums
 def add_row_squares(X: FloatArray, rows: IntArray, weights: FloatArray, gram: FloatArray) -> None:
     """gram += sum over rows of weight (x, 1)(x, 1)', of shape (n_features + 1, n_features + 1).
 

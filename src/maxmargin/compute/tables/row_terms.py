@@ -11,7 +11,7 @@ from math import exp, log1p
 from typing import NamedTuple
 
 from maxmargin.base.typing import FloatArray
-from maxmargin.compute.jit import jit_row, jit_sums
+from maxmargin.compute.jit import jit_sums, part_row
 
 PSI_HINGE, PSI_SQUARED, PSI_LOGISTIC = range(3)
 
@@ -27,7 +27,7 @@ class Psi(NamedTuple):
     v: FloatArray
 
 
-@jit_row
+@part_row
 def _hinge(m: float, v: float, edge: float, sigma: float) -> tuple[float, float, float]:
     """Value, slope and curvature at the margin m; v is the multiplier times y, between -1 and 0."""
     slope = v + sigma * (m - edge)  # the multiplier that a corner at the edge would have
@@ -39,7 +39,7 @@ def _hinge(m: float, v: float, edge: float, sigma: float) -> tuple[float, float,
     return v * r + 0.5 * sigma * r * r, slope, sigma
 
 
-@jit_row
+@part_row
 def _logistic(m: float) -> tuple[float, float, float]:
     small = exp(-abs(m))
     share = 1.0 / (1.0 + small)
@@ -47,7 +47,7 @@ def _logistic(m: float) -> tuple[float, float, float]:
     return max(-m, 0.0) + log1p(small), -wrong, small * share * share
 
 
-@jit_row
+@part_row
 def _psi(kind: int, m: float, v: float, edge: float, sigma: float) -> tuple[float, float, float]:
     if kind == PSI_HINGE:
         return _hinge(m, v, edge, sigma)
@@ -58,24 +58,18 @@ def _psi(kind: int, m: float, v: float, edge: float, sigma: float) -> tuple[floa
 
 
 @jit_sums
-def psi_model(psi: Psi, f: FloatArray, slope: FloatArray, curvature: FloatArray) -> float:
-    """Fill slopes and curvatures (in f, times c) and return the sum of the values."""
+def psi_at(psi: Psi, f: FloatArray, along: FloatArray, t: float, out: FloatArray) -> tuple[float, float]:
+    """The sum at f + t along and its derivative in t.
+
+    ``out`` of shape (2, n_samples) receives the slopes and curvatures of its terms in their scores.
+    """
     kind, y, c, edge, sigma, v = psi
-    total = 0.0
+    slope, curvature = out[0], out[1]
+    total, derivative = 0.0, 0.0
     for i in range(len(f)):
-        value, first, second = _psi(kind, y[i] * f[i], y[i] * v[i], edge, sigma)
+        value, first, second = _psi(kind, y[i] * (f[i] + t * along[i]), y[i] * v[i], edge, sigma)
         slope[i] = c[i] * y[i] * first
         curvature[i] = c[i] * second
         total += c[i] * value
-    return total
-
-
-@jit_sums
-def psi_along(psi: Psi, f: FloatArray, along: FloatArray, t: float) -> float:
-    """The derivative at t of the sum at f + t along."""
-    kind, y, c, edge, sigma, v = psi
-    total = 0.0
-    for i in range(len(f)):
-        _, first, _ = _psi(kind, y[i] * (f[i] + t * along[i]), y[i] * v[i], edge, sigma)
-        total += along[i] * c[i] * y[i] * first
-    return total
+        derivative += along[i] * slope[i]
+    return total, derivative

@@ -1,17 +1,22 @@
-"""Pictures of scorecards: the bins of a variable, and variables by information value."""
+"""Plots of scorecards: the bins of a variable, and variables by information value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 from maxmargin.base.parameters import check_choice
-from maxmargin.displays.drawing.style import GREY, NEUTRAL, OKABE_ITO, POSITIVE, axes, shortened
+from maxmargin.displays.drawing.style import GREY, NEUTRAL, OKABE_ITO, POSITIVE, Display, axes, shortened
 from maxmargin.scorecards import iv_table
 from maxmargin.scorecards.binning import binning_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 _LINES = {"event_rate": "event rate", "woe": "weight of evidence"}
 _READING = {
@@ -24,7 +29,7 @@ _READING = {
 
 
 @dataclass
-class BinDisplay:
+class BinDisplay(Display):
     """Bars for the share of rows in each bin, a line for the event rate or the weight of evidence.
 
     Examples
@@ -44,7 +49,7 @@ class BinDisplay:
     event: str
 
     @classmethod
-    def from_estimator(cls, model: Any, variable: str | int, *, line: str = "event_rate") -> Self:
+    def from_estimator(cls, model: BaseEstimator, variable: str | int, *, line: str = "event_rate") -> Self:
         """From a fitted `Binning` or a model with one (WOEEncoder, Scorecard); empty bins are left out."""
         check_choice("line", line, tuple(_LINES))
         binning = binning_of(model)
@@ -60,24 +65,20 @@ class BinDisplay:
             event=str(binning.event_),
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are in ``ax_``, those of the line in ``line_ax_``."""
-        ax = axes(ax)
+    def _draw(self, ax: Any) -> None:
         places = np.arange(len(self.table))
         ax.bar(places, self.table["share"], color=NEUTRAL, alpha=0.6)
         ax.set_xticks(places, [shortened(label, 28) for label in self.table["bin"]], rotation=30, ha="right")
         ax.set_ylabel("share of rows")
         iv = self.table["iv"].sum()
         ax.set_title(f"{self.variable} (information value {iv:.3f})")
-        twin = ax.twinx()
+        self.line_ax_ = twin = ax.twinx()
         values, k = self.table[self.line], self.n_regular
         twin.plot(places[:k], values[:k], color=POSITIVE, marker="o")
-        # special and missing bins have no place in the order, so they are not joined by a line
+        # special and missing bins have no order, so no line joins them
         twin.plot(places[k:], values[k:], color=POSITIVE, marker="D", linestyle="none")
         named = f" (event: {self.event})" if self.line == "event_rate" else ""
         twin.set_ylabel(_LINES[self.line] + named, color=POSITIVE)
-        self.ax_, self.line_ax_, self.figure_ = ax, twin, ax.figure
-        return self
 
 
 @dataclass
@@ -102,11 +103,11 @@ class IVDisplay:
         return cls(table=table)
 
     @classmethod
-    def from_estimator(cls, model: Any) -> Self:
+    def from_estimator(cls, model: BaseEstimator) -> Self:
         """From a fitted `Binning` or a model that holds one (WOEEncoder, IVSelector, Scorecard)."""
         return cls(table=iv_table(binning_of(model)))
 
-    def plot(self, ax: Any = None, *, max_variables: int = 30) -> Self:
+    def plot(self, ax: Axes | None = None, *, max_variables: int = 30) -> Self:
         """Draw the best ``max_variables`` on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
         ax = axes(ax)
         shown = self.table.head(max_variables).iloc[::-1]

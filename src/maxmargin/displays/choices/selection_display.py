@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from maxmargin.base.table_columns import feature_names
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
-from maxmargin.displays.drawing.style import GREY, OKABE_ITO, axes, shortened
+from maxmargin.displays.drawing.style import GREY, OKABE_ITO, Display, shortened
 from maxmargin.feature_selection.base import Selector
 from maxmargin.feature_selection.comparison import Comparison
 from maxmargin.feature_selection.rankers import Ranker
 from maxmargin.feature_selection.rfe import RFE
 
+if TYPE_CHECKING:
+    pass
+
+
 Kind = Literal["bars", "curve", "paths", "matrix"]
-MANY_LABELS = 40  # more names than this cannot be read on a curve
+MANY_LABELS = 40  # more names than this are illegible on a curve
 
 
 @dataclass
-class SelectionDisplay:
+class SelectionDisplay(Display):
     """The result of a feature selection.
 
     Attributes
     ----------
-    kind : "bars" (a score for every variable), "curve" (a value for every step, with the variable that was
+    kind : "bars" (a score for every variable), "curve" (a value for every step, with the variable that it
         added or removed), "paths" (a coefficient path for every variable) or "matrix" (variables by methods).
     x, y : positions and values; y has shape (n_positions,) or (n_positions, n_lines).
     labels : a name for every bar, point or line. chosen : mask of those that were selected.
-    spread : deviation of y where it is known.
+    spread : standard deviation of y, if known.
 
     Examples
     --------
@@ -121,7 +125,7 @@ class SelectionDisplay:
         signs = path["action"].map({"add": "+", "remove": "-"}).fillna("")
         names = path["variable"].astype(object).where(path["variable"].notna(), "")
         kept = tuple(selector.selected_)
-        # sequential searches change the size by one a step; others are drawn over their steps
+        # sequential searches change the size by one per step; others are drawn over their steps
         by_size = path["action"].isin(["add", "remove", "start"]).all() and path["size"].is_unique
         return cls(
             kind="curve",
@@ -145,16 +149,11 @@ class SelectionDisplay:
             ylabel="coefficient",
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
-        self.ax_ = axes(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, ax: Any) -> None:
         draw = {"bars": self._bars, "curve": self._curve, "paths": self._paths, "matrix": self._matrix}
-        draw[self.kind]()
-        return self
+        draw[self.kind](ax)
 
-    def _bars(self) -> None:
-        ax = self.ax_
+    def _bars(self, ax: Any) -> None:
         finite = np.where(np.isfinite(self.y), self.y, np.nanmax(self.y[np.isfinite(self.y)], initial=1.0))
         colours = [OKABE_ITO[0] if kept else GREY for kept in self.chosen]
         ax.barh(self.x, finite, color=colours)
@@ -163,8 +162,7 @@ class SelectionDisplay:
         ax.set_xlabel(self.xlabel)
         ax.set_title(f"{int(self.chosen.sum())} of {len(self.labels)} variables kept (blue)")
 
-    def _curve(self) -> None:
-        ax = self.ax_
+    def _curve(self, ax: Any) -> None:
         ax.plot(self.x, self.y, "-o", color=OKABE_ITO[0], markersize=4)
         if self.spread is not None:
             ax.fill_between(self.x, self.y - self.spread, self.y + self.spread, color=OKABE_ITO[4], alpha=0.3)
@@ -179,8 +177,7 @@ class SelectionDisplay:
         if self.chosen.any():
             ax.legend()
 
-    def _paths(self) -> None:
-        ax = self.ax_
+    def _paths(self, ax: Any) -> None:
         for k in np.argsort(self.chosen, kind="stable"):
             colour = OKABE_ITO[k % len(OKABE_ITO)] if self.chosen[k] else GREY
             ax.plot(self.x, self.y[:, k], color=colour, linewidth=1.5 if self.chosen[k] else 0.5)
@@ -190,8 +187,7 @@ class SelectionDisplay:
         ax.set_xlabel(self.xlabel)
         ax.set_ylabel(self.ylabel)
 
-    def _matrix(self) -> None:
-        ax = self.ax_
+    def _matrix(self, ax: Any) -> None:
         ax.imshow(self.y, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
         ax.set_xticks(self.x, self.columns, rotation=45, ha="right")
         ax.set_yticks(np.arange(len(self.labels)), [shortened(label) for label in self.labels])
@@ -201,7 +197,7 @@ class SelectionDisplay:
 
 
 def _short(names: tuple[str, ...]) -> str:
-    """One name, or the first of several and their number."""
+    """One name, or the first of several and the number of others."""
     if len(names) <= 1:
         return names[0] if names else ""
     return f"{names[0]} and {len(names) - 1} more"

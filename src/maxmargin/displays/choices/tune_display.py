@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from maxmargin.base.typing import FloatArray
-from maxmargin.displays.drawing.style import OKABE_ITO, axes
+from maxmargin.displays.drawing.style import OKABE_ITO, Display
 from maxmargin.tuning import TuneResult
 from maxmargin.tuning.grid import is_logarithmic
+
+if TYPE_CHECKING:
+    pass
+
 
 _SHOWN_VALUES = 80  # cells up to which the errors are written into them
 
 
 @dataclass
-class TuneDisplay:
+class TuneDisplay(Display):
     """Errors of a grid over one or two parameters, with the best cell and the one-standard-error cell marked.
 
     Other parameters of the grid take their best value in each cell. If the best cell lies on the edge of the
@@ -80,19 +84,16 @@ class TuneDisplay:
             edges=edges,
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure (in ``figure_`` and ``ax_``)."""
-        self.ax_ = axes(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, ax: Any) -> None:
         if self.y is None:
             self._curve()
         else:
             self._map()
-        self.ax_.set_title(f"best {self.measure} {self.errors[self.best]:.4g}")
-        return self
+        ax.set_title(f"best {self.measure} {self.errors[self.best]:.4g}")
 
     def _curve(self) -> None:
-        where = self.x_values if _numeric(self.x_values) else list(range(len(self.x_values)))
+        numeric = _numeric(self.x_values) and np.isfinite(np.asarray(self.x_values, dtype=float)).all()
+        where = self.x_values if numeric else list(range(len(self.x_values)))
         self.ax_.errorbar(
             where, self.errors[0], yerr=self.spread[0], color=OKABE_ITO[0], marker="o", capsize=3
         )
@@ -100,11 +101,11 @@ class TuneDisplay:
             self.ax_.plot(
                 [where[j]], [self.errors[0, j]], "o", ms=13, mfc="none", mec=colour, mew=2.5, label=label
             )
-        if is_logarithmic(self.x_values):
+        if numeric and is_logarithmic(self.x_values):
             self.ax_.set_xscale("log")
-        if not _numeric(self.x_values):
-            self.ax_.set_xticks(where, [str(value) for value in self.x_values])
-        self.ax_.set_xlabel(self.x)
+        if not numeric:
+            self.ax_.set_xticks(where, [_tick(value) for value in self.x_values])
+        self.ax_.set_xlabel(self.x.rpartition("__")[2])
         self.ax_.set_ylabel(self.measure)
         self.ax_.legend(loc="best")
 
@@ -141,6 +142,7 @@ class TuneDisplay:
 
     @staticmethod
     def _axis_name(name: str, values: list[Any]) -> str:
+        name = name.rpartition("__")[2]  # without the step of a pipeline
         return f"{name} (logarithmic)" if is_logarithmic(values) else name
 
 

@@ -1,1 +1,1 @@
-"""Style, views and parts of pictures that several displays use."""
+"""Style, views and drawing functions that several displays share."""

@@ -1,4 +1,4 @@
-"""The parts of a margin picture."""
+"""The parts of a margin plot."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ _LABELS = {
 _RINGS = {"free": "o", "inside": "s", "misclassified": "D"}
 _POINT = 26
 _MOST_RINGS = 60
+_MOST_ROWS = 1000  # of a class
+_MANY = 500
 _SLACK: dict[str, Any] = {"colors": "black", "linewidths": 0.7, "linestyles": "-", "alpha": 0.55}
 
 
@@ -87,7 +89,7 @@ def draw_tube(ax: Any, d: Any) -> None:
 
 
 def draw_surface(ax: Any, d: Any) -> None:
-    """A regression on two variables: the function as a map, the rows in the colour of their target."""
+    """A regression on two variables: the function as a heat map, the rows coloured by their target."""
     low, high = np.nanmin([d.surface.min(), d.target.min()]), np.nanmax([d.surface.max(), d.target.max()])
     image = ax.contourf(*d.lattice, d.surface, levels=np.linspace(low, high, 15), cmap="cividis", alpha=0.8)
     ax.figure.colorbar(image, ax=ax, label=d.target_name)
@@ -161,28 +163,32 @@ def _segments(ax: Any, segments: FloatArray) -> None:
     from matplotlib.collections import LineCollection
 
     if len(segments):
-        ax.add_collection(LineCollection(list(segments), **_SLACK))
+        shown = segments[_thinned(np.ones(len(segments), dtype=bool), 2 * _MOST_RINGS)]
+        ax.add_collection(LineCollection(list(shown), **_SLACK))
 
 
 def _rows(ax: Any, d: Any, x: FloatArray, y: FloatArray) -> None:
+    """A mark for every row, at most 1000 per class; smaller marks if there are many."""
+    size = _POINT if len(x) <= _MANY else 0.4 * _POINT
     if d.target is None:
-        ax.scatter(x, y, s=_POINT, color=OKABE_ITO[0], linewidths=0, label="rows", zorder=3)
+        mine = _thinned(np.ones(len(x), dtype=bool), _MOST_ROWS)
+        ax.scatter(x[mine], y[mine], s=size, color=OKABE_ITO[0], linewidths=0, label="rows", zorder=3)
         return
     for k, name in enumerate(d.classes):
-        mine = d.target == k
+        mine = _thinned(d.target == k, _MOST_ROWS)
         ax.scatter(
-            x[mine], y[mine], s=_POINT, color=class_colour(k), marker=class_marker(k), linewidths=0.4,
+            x[mine], y[mine], s=size, color=class_colour(k), marker=class_marker(k), linewidths=0.4,
             edgecolors="white", label=shortened(name), zorder=3,
         )  # fmt: skip
 
 
 def _rings(ax: Any, d: Any, x: FloatArray, y: FloatArray) -> None:
-    """An open mark around every support vector, whose shape shows its kind; at most 60 of each kind."""
+    """An open mark around every support vector; its shape shows the kind. At most 60 of each kind."""
     if d.kinds is None:
         return
     kinds: AnyArray = d.kinds
     for kind, label in _LABELS[d.task].items():
-        mine = _thinned(kinds == kind)
+        mine = _thinned(kinds == kind, _MOST_RINGS)
         if len(mine):
             ax.scatter(
                 x[mine], y[mine], s=3.2 * _POINT, facecolors="none", edgecolors="black", linewidths=0.9,
@@ -190,12 +196,12 @@ def _rings(ax: Any, d: Any, x: FloatArray, y: FloatArray) -> None:
             )  # fmt: skip
 
 
-def _thinned(mask: BoolArray) -> IntArray:
-    """The places of a mask, or evenly spread ones where there are too many to see the rest."""
+def _thinned(mask: BoolArray, most: int) -> IntArray:
+    """The positions of a mask, thinned out evenly if there are more than ``most``."""
     places = np.flatnonzero(mask)
-    if len(places) <= _MOST_RINGS:
+    if len(places) <= most:
         return places
-    return places[np.linspace(0, len(places) - 1, _MOST_RINGS).round().astype(np.int64)]
+    return places[np.linspace(0, len(places) - 1, most).round().astype(np.int64)]
 
 
 def _handles(ax: Any) -> list[Any]:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, TableLike
 
 Features = Sequence[str | int] | str | int | None
 PCA = "pca"
@@ -24,10 +25,10 @@ class View:
 
     Attributes
     ----------
-    model : what predicts the rows of this view (a pipeline, or its last step for a PCA plane).
+    model : predicts the rows of this view (a pipeline, or its last step for a PCA plane).
     names : names of the axes, one or two.
     positions : the rows in the view, of shape (n_samples, n_axes).
-    note : what the view does with the other variables; empty where there are none.
+    note : how the view treats the other variables; empty if there are none.
     template : one row of the table, or the centre of the plane; chosen : columns that the axes replace;
     directions : of shape (2, n_columns) for a PCA plane.
     """
@@ -43,7 +44,7 @@ class View:
 
     @property
     def exact(self) -> bool:
-        """True if all variables are shown, so that every point is drawn at its place."""
+        """True if all variables are shown, so that distances in the plot are true."""
         return not self.note
 
     def rows(self, points: FloatArray) -> Any:
@@ -66,22 +67,22 @@ class View:
 
 
 def range_around(values: FloatArray, share: float) -> tuple[float, float]:
-    """From the smallest to the largest value, and a share of that beyond on both sides."""
+    """From the smallest to the largest value, extended by a share of the range on both sides."""
     low, high = float(values.min()), float(values.max())
     border = share * (high - low) or 1.0
     return low - border, high + border
 
 
-def final_step(model: Any, X: Any) -> tuple[Any, Any]:
+def final_step(model: BaseEstimator, X: TableLike) -> tuple[Any, Any]:
     """The last step of a pipeline and the rows as it sees them; else the model itself and X."""
     return (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
 
 
-def view_of(model: Any, X: Any, features: Features = None) -> View:
+def view_of(model: BaseEstimator, X: TableLike, features: Features = None) -> View:
     """The view of ``X`` through the variables ``features`` (one or two), or through a PCA plane.
 
-    None takes all variables where there are one or two, else the PCA plane of the rows as the last step of
-    the model sees them. Variables that are not shown take their median (categories the most frequent value).
+    None means all variables if there are one or two, else the PCA plane of the rows that the last step of the
+    model sees. Other variables are set to their median, categories to their most frequent value.
     """
     table, as_frame = _table(X)
     if features is None:
@@ -107,7 +108,7 @@ def _pca_view(model: Any, X: Any) -> View:
     last, seen = final_step(model, X)
     table, as_frame = _table(seen)
     if table.shape[1] < 2:
-        raise ValueError("features='pca' needs two columns or more, and the model sees one: name that one.")
+        raise ValueError("features='pca' needs two columns or more, but the model has one: name that one.")
     values = np.column_stack([_numbers(table, j) for j in range(table.shape[1])])
     centre = values.mean(axis=0)
     _, sizes, directions = np.linalg.svd(values - centre, full_matrices=False)
@@ -132,9 +133,7 @@ def _table(X: Any) -> tuple[pd.DataFrame, bool]:
         return X.to_pandas(), True
     values = X.toarray() if sp.issparse(X) else np.asarray(X)
     if values.ndim != 2:
-        raise ValueError(
-            f"the picture needs a table of rows and columns, got an array of shape {values.shape}."
-        )
+        raise ValueError(f"the plot needs a table of rows and columns, got an array of shape {values.shape}.")
     return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])]), False
 
 

@@ -1,1 +1,1 @@
-"""Pictures of how good a model is."""
+"""Plots of model quality."""

@@ -1,25 +1,30 @@
-"""Pictures of predictions: against the truth, and which variables they depend on."""
+"""Plots of predictions against the truth, and of the variables they depend on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 from sklearn.inspection import permutation_importance
 from sklearn.utils import column_or_1d
 
 from maxmargin.base.typing import FloatArray, TableLike, TargetLike
-from maxmargin.displays.drawing.style import GREY, OKABE_ITO, axes, shortened
+from maxmargin.displays.drawing.style import GREY, OKABE_ITO, Display, shortened
 from maxmargin.metrics import ConfusionTable, Evaluation, evaluate
+
+if TYPE_CHECKING:
+    pass
+
 
 _WRITTEN = 15  # classes up to which the counts are written into the cells
 
 
 @dataclass
-class ConfusionDisplay:
+class ConfusionDisplay(Display):
     """Counts of predictions (rows) by truth (columns); the shade is the share of the true class.
 
     Examples
@@ -42,7 +47,7 @@ class ConfusionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: TableLike, y: TargetLike, *, names: Sequence[str] | None = None
+        cls, model: BaseEstimator, X: TableLike, y: TargetLike, *, names: Sequence[str] | None = None
     ) -> Self:
         """From a fitted classifier and rows with known classes."""
         return cls.from_result(evaluate(model, X, y, names=names))
@@ -53,9 +58,7 @@ class ConfusionDisplay:
         totals = self.counts.sum(axis=0)
         return np.divide(self.counts, totals, out=np.zeros_like(self.counts), where=totals > 0)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
-        ax = axes(ax)
+    def _draw(self, ax: Any) -> None:
         shares = self.shares
         image = ax.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
         ax.figure.colorbar(image, ax=ax, label="share of the true class")
@@ -71,12 +74,10 @@ class ConfusionDisplay:
             for (i, j), count in np.ndenumerate(self.counts):
                 colour = "white" if shares[i, j] > 0.5 else "black"
                 ax.text(j, i, f"{count:g}", ha="center", va="center", color=colour)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 @dataclass
-class PredictionDisplay:
+class PredictionDisplay(Display):
     """Predicted values against true ones, with the line where both are equal.
 
     Examples
@@ -94,33 +95,31 @@ class PredictionDisplay:
     target: str
 
     @classmethod
-    def from_estimator(cls, model: Any, X: TableLike, y: TargetLike, *, target: str | None = None) -> Self:
+    def from_estimator(
+        cls, model: BaseEstimator, X: TableLike, y: TargetLike, *, target: str | None = None
+    ) -> Self:
         """From a fitted regressor and rows with known values; ``target`` is the name on the axes."""
         predicted = np.asarray(model.predict(X), dtype=np.float64)
         truth = column_or_1d(y).astype(np.float64)
         return cls(truth=truth, predicted=predicted, target=target or str(getattr(y, "name", None) or "y"))
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
-        ax = axes(ax)
+    def _draw(self, ax: Any) -> None:
         ends = [min(self.truth.min(), self.predicted.min()), max(self.truth.max(), self.predicted.max())]
         ax.plot(ends, ends, color=GREY, linestyle=":", linewidth=1)
         ax.scatter(self.truth, self.predicted, s=14, color=OKABE_ITO[0], alpha=0.6, linewidths=0)
         ax.set_xlabel(f"{self.target}: truth")
         ax.set_ylabel(f"{self.target}: predicted")
         ax.set_aspect("equal", adjustable="datalim")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 @dataclass
-class ImportanceDisplay:
+class ImportanceDisplay(Display):
     """Bars for the permutation importance of the variables, with its deviation over the repeats.
 
     Attributes
     ----------
     table : DataFrame with variable, importance and deviation, best first.
-    measure : the measure whose loss is drawn.
+    measure : the measure whose decrease is drawn.
     most : how many variables are drawn.
 
     Examples
@@ -145,7 +144,7 @@ class ImportanceDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: TableLike,
         y: TargetLike,
         *,
@@ -153,15 +152,13 @@ class ImportanceDisplay:
         random_state: int = 0,
         most: int = 20,
     ) -> Self:
-        """From a fitted model and rows it was not fitted on; costs n_features * n_repeats predictions."""
+        """From a fitted model and held-out rows; costs n_features * n_repeats predictions."""
         n = np.shape(X)[1]
         names = [str(c) for c in X.columns] if hasattr(X, "columns") else [f"x{j}" for j in range(n)]
         table = importance_table(model, X, y, names, n_repeats=n_repeats, random_state=random_state)
         return cls(table=table, measure="accuracy" if hasattr(model, "classes_") else "R2", most=most)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
-        ax = axes(ax)
+    def _draw(self, ax: Any) -> None:
         shown = self.table.head(self.most).iloc[::-1]
         places = np.arange(len(shown))
         ax.barh(places, shown["importance"], color=OKABE_ITO[0], height=0.7)
@@ -174,21 +171,19 @@ class ImportanceDisplay:
         hidden = len(self.table) - len(shown)
         if hidden:
             ax.set_title(f"{hidden} further variables are not shown", fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def importance_table(
-    model: Any,
+    model: BaseEstimator,
     X: TableLike,
-    y: Any,
+    y: TargetLike | None,
     names: list[str],
     *,
     n_repeats: int,
     random_state: int,
     scoring: str | None = None,
 ) -> pd.DataFrame:
-    """The loss when each column is shuffled: variable, importance (mean) and deviation, best first.
+    """Loss of accuracy when each column is shuffled: variable, importance (mean) and deviation, best first.
 
     Breiman, Random forests (2001), as in scikit-learn's permutation_importance; without ``scoring`` the loss
     is in accuracy or R2.

@@ -1,25 +1,29 @@
-"""Pictures of a score: ROC, the two distributions, the histogram, calibration, and all on one page."""
+"""Plots of a score: ROC, the two distributions, the histogram, calibration, and all on one figure."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
-from maxmargin.base.typing import FloatArray, TableLike, TargetLike
-from maxmargin.displays.drawing.style import NEGATIVE, NEUTRAL, POSITIVE, axes, pyplot
+from maxmargin.base.typing import FloatArray, LabelLike, TableLike, TargetLike
+from maxmargin.displays.drawing.style import NEGATIVE, NEUTRAL, POSITIVE, Display, pyplot
 from maxmargin.metrics import AucResult, Evaluation, KsResult, RankingEvaluation, RocCurve, evaluate
 from maxmargin.metrics.delong import auc_of
 from maxmargin.metrics.labels import BinaryTarget, scored_target
 from maxmargin.metrics.ranking import calibration_of, ks_of, roc_of
 
+if TYPE_CHECKING:
+    pass
+
 
 def ranking_of(result: Evaluation | RankingEvaluation) -> RankingEvaluation:
-    """The ranking of an evaluation, or an error that says why there is none."""
+    """The ranking of an evaluation, or an error that tells why there is none."""
     ranking = result.ranking if isinstance(result, Evaluation) else result
     if ranking is None:
         raise ValueError(
@@ -29,8 +33,30 @@ def ranking_of(result: Evaluation | RankingEvaluation) -> RankingEvaluation:
     return ranking
 
 
-class ScoredDisplay(ABC):
-    """Base class of displays that are made from scores of rows with known classes."""
+class EvaluatedDisplay(ABC):
+    """Base class of displays of an evaluation."""
+
+    @classmethod
+    @abstractmethod
+    def from_result(cls, result: Evaluation) -> Self:
+        """From the result of ``mm.evaluate``."""
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: BaseEstimator,
+        X: TableLike,
+        y: TargetLike,
+        *,
+        positive: LabelLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Self:
+        """From a fitted classifier and rows with known classes."""
+        return cls.from_result(evaluate(model, X, y, positive=positive, names=names))
+
+
+class ScoredDisplay(EvaluatedDisplay, Display):
+    """Base class of displays of scores of rows with known classes."""
 
     @classmethod
     @abstractmethod
@@ -44,25 +70,12 @@ class ScoredDisplay(ABC):
         return cls._of(ranking.target, ranking.score, _score_name(ranking))
 
     @classmethod
-    def from_estimator(
-        cls,
-        model: Any,
-        X: TableLike,
-        y: TargetLike,
-        *,
-        positive: Any = None,
-        names: Sequence[str] | None = None,
-    ) -> Self:
-        """From a fitted classifier and rows with known classes."""
-        return cls.from_result(evaluate(model, X, y, positive=positive, names=names))
-
-    @classmethod
     def from_scores(
         cls,
         y: TargetLike,
         score: TargetLike,
         *,
-        positive: Any = None,
+        positive: LabelLike | None = None,
         names: Sequence[str] | None = None,
         what: str = "score",
     ) -> Self:
@@ -75,6 +88,10 @@ def _score_name(ranking: RankingEvaluation) -> str:
     if ranking.response == "predict_proba":
         return f"predicted probability of {ranking.target.positive}"
     return "decision value"
+
+
+def _draw_gap(ax: Any, at: float, ends: list[float], label: str) -> None:
+    ax.plot([at, at], ends, color="black", linestyle="--", marker="o", markersize=4, label=label)
 
 
 @dataclass
@@ -97,25 +114,18 @@ class RocDisplay(ScoredDisplay):
     def _of(cls, target: BinaryTarget, score: FloatArray, what: str) -> Self:
         return cls(curve=roc_of(target, score), auc=auc_of(target, score), ks=ks_of(target, score))
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
-        ax = axes(ax)
+    def _draw(self, ax: Any) -> None:
         low, high = self.auc.interval
         span = f" ({low:.3f} to {high:.3f})" if low <= high else ""  # weighted rows have no interval
         text = f"AUC {self.auc.value:.3f}{span}"
         ax.plot(self.curve.fpr, self.curve.tpr, color=POSITIVE, label=text)
         ax.plot([0, 1], [0, 1], color=NEUTRAL, linestyle=":", linewidth=1)
         at = self.ks.fpr
-        gap = f"KS {self.ks.value:.3f} at {self.ks.threshold:.3g}"
-        ax.plot(
-            [at, at], [at, self.ks.tpr], color="black", linestyle="--", marker="o", markersize=4, label=gap
-        )
+        _draw_gap(ax, at, [at, self.ks.tpr], f"KS {self.ks.value:.3f} at {self.ks.threshold:.3g}")
         ax.set_xlabel(f"share of {self.curve.negative} called {self.curve.positive}")
         ax.set_ylabel(f"share of {self.curve.positive} found")
         ax.set_aspect("equal")
         ax.legend(loc="lower right")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 @dataclass
@@ -151,29 +161,16 @@ class KsDisplay(ScoredDisplay):
             negative_weights=None if weight is None else weight[negatives],
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
-        ax = axes(ax)
+    def _draw(self, ax: Any) -> None:
         ax.ecdf(self.negative_scores, self.negative_weights, color=NEGATIVE, label=self.ks.negative)
         upper = {"color": POSITIVE, "linestyle": "-.", "label": self.ks.positive}
         ax.ecdf(self.positive_scores, self.positive_weights, **upper)
         at = self.ks.threshold
         if np.isfinite(at):
-            ends = [1 - self.ks.tpr, 1 - self.ks.fpr]
-            ax.plot(
-                [at, at],
-                ends,
-                color="black",
-                linestyle="--",
-                marker="o",
-                markersize=4,
-                label=f"KS {self.ks.value:.3f}",
-            )
+            _draw_gap(ax, at, [1 - self.ks.tpr, 1 - self.ks.fpr], f"KS {self.ks.value:.3f}")
         ax.set_xlabel(self.what)
         ax.set_ylabel("share of the class below")
         ax.legend(loc="best")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 @dataclass
@@ -209,9 +206,7 @@ class ScoreDisplay(ScoredDisplay):
             negative_weights=None if weight is None else weight[~inside],
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
-        ax = axes(ax)
+    def _draw(self, ax: Any) -> None:
         every = np.concatenate([self.positive_scores, self.negative_scores])
         edges = np.histogram_bin_edges(every[np.isfinite(every)], bins="auto")
         if len(edges) > 60:
@@ -224,8 +219,6 @@ class ScoreDisplay(ScoredDisplay):
         ax.set_xlabel(self.what)
         ax.set_ylabel("density")
         ax.legend(loc="best")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 @dataclass
@@ -246,12 +239,10 @@ class CalibrationDisplay(ScoredDisplay):
     def _of(cls, target: BinaryTarget, score: FloatArray, what: str) -> Self:
         return cls(table=calibration_of(target, score), positive=target.positive)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
-        ax = axes(ax)
+    def _draw(self, ax: Any) -> None:
         table = self.table
         below, above = table["observed"] - table["low"], table["high"] - table["observed"]
-        # rounding may put an end of the interval on the wrong side of an observed 0 or 1
+        # rounding may put an observed 0 or 1 outside the interval
         reach = [below.clip(lower=0), above.clip(lower=0)]
         ax.plot([0, 1], [0, 1], color=NEUTRAL, linestyle=":", linewidth=1)
         ax.errorbar(table["predicted"], table["observed"], yerr=reach, color=POSITIVE, marker="o", capsize=2)
@@ -260,12 +251,10 @@ class CalibrationDisplay(ScoredDisplay):
         ax.set_xlim(-0.02, 1.02)
         ax.set_ylim(-0.02, 1.02)
         ax.set_aspect("equal")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 @dataclass
-class EvaluationDisplay:
+class EvaluationDisplay(EvaluatedDisplay):
     """ROC with KS, distributions, histogram, and calibration if the model gives probabilities.
 
     Examples
@@ -291,19 +280,6 @@ class EvaluationDisplay:
         if ranking.calibration is not None:
             panels.append(CalibrationDisplay.from_result(result))
         return cls(title=f"{result.model}, {result.n_samples} rows", panels=panels)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        model: Any,
-        X: TableLike,
-        y: TargetLike,
-        *,
-        positive: Any = None,
-        names: Sequence[str] | None = None,
-    ) -> Self:
-        """From a fitted classifier and rows with known classes."""
-        return cls.from_result(evaluate(model, X, y, positive=positive, names=names))
 
     def plot(self, figure: Any = None) -> Self:
         """Draw the panels on ``figure``, or on a new one (in ``figure_``; the Axes in ``axes_``)."""

@@ -1,1 +1,1 @@
-"""Pictures of kernels, machines and their fits."""
+"""Plots of kernels, machines and their fits."""

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 from maxmargin.base.typing import FloatArray, TableLike, TargetLike, WeightLike
-from maxmargin.displays.drawing.style import GREY, OKABE_ITO, axes, legend_below
+from maxmargin.displays.drawing.style import GREY, OKABE_ITO, Display, legend_below
 from maxmargin.displays.drawing.view import final_step
 from maxmargin.machines.svm.certify import solve_in_stages
+
+if TYPE_CHECKING:
+    pass
+
 
 _FLOOR = 1e-16
 
 
 @dataclass
-class ConvergenceDisplay:
+class ConvergenceDisplay(Display):
     """Duality gap, KKT violation and active rows by the number of steps.
 
     Attributes
@@ -55,7 +60,7 @@ class ConvergenceDisplay:
         mine = mine[mine["violation"].notna()]
         if not len(mine):
             raise ValueError(f"the trace has no steps of machine {machine}.")
-        gap = (mine["gap"] / mine["objective"].abs().clip(lower=1e-300)).to_numpy()
+        gap = (mine["gap"] / mine["objective"].abs()).to_numpy()  # infinite while the objective is 0
         return cls(
             steps=mine["step"].to_numpy(dtype=np.float64),
             kkt=mine["violation"].to_numpy(dtype=np.float64),
@@ -68,14 +73,14 @@ class ConvergenceDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: TableLike,
         y: TargetLike | None = None,
         sample_weight: WeightLike | None = None,
         *,
         machine: int = 0,
     ) -> Self:
-        """From a fitted SVM and its training rows: solved again, with a certificate at each stop.
+        """From a fitted SVM and its training rows; solves again in stages, with a certificate after each.
 
         ``machine`` is the number of the binary problem if there are several classes.
         """
@@ -91,10 +96,8 @@ class ConvergenceDisplay:
             tol=float(last.tol),
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are in ``ax_``, those of the rows in ``rows_ax_``."""
-        ax = axes(ax)
-        rows = ax.twinx()
+    def _draw(self, ax: Any) -> None:
+        self.rows_ax_ = rows = ax.twinx()
         rows.spines["top"].set_visible(False)
         rows.fill_between(self.steps, self.n_active, color=GREY, alpha=0.18, linewidth=0, label="active rows")
         if self.n_support is not None:
@@ -105,7 +108,7 @@ class ConvergenceDisplay:
             self.steps, np.maximum(self.kkt, _FLOOR), "-o", ms=3, color=OKABE_ITO[0], label="KKT violation"
         )
         if self.gap is not None:
-            drawn = np.maximum(self.gap, _FLOOR)
+            drawn = np.where(np.isfinite(self.gap), np.maximum(self.gap, _FLOOR), np.nan)
             ax.plot(self.steps, drawn, "--s", ms=3, color=OKABE_ITO[5], label="relative duality gap")
         if self.tol is not None:
             ax.axhline(self.tol, color="black", linestyle=":", linewidth=1, label="tol")
@@ -118,5 +121,3 @@ class ConvergenceDisplay:
         ax.patch.set_visible(False)
         handles = [*ax.get_legend_handles_labels()[0], *rows.get_legend_handles_labels()[0]]
         legend_below(ax, ncols=3, handles=handles)
-        self.ax_, self.rows_ax_, self.figure_ = ax, rows, ax.figure
-        return self

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isqrt
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
-from maxmargin.base.typing import FloatArray
-from maxmargin.displays.drawing.style import GREY, OKABE_ITO, axes
+from maxmargin.base.typing import FloatArray, TableLike, TargetLike
+from maxmargin.displays.drawing.style import GREY, OKABE_ITO, Display
 from maxmargin.displays.drawing.view import final_step
 from maxmargin.displays.machines.support_display import fitted_on
 
+if TYPE_CHECKING:
+    pass
+
 
 @dataclass
-class DigitsDisplay:
-    """The support vectors with the largest weights, drawn as images with their class.
+class DigitsDisplay(Display):
+    """Rows of pixels drawn as images with their class: any rows, or the most important support vectors.
 
     Attributes
     ----------
     images : of shape (n_images, height, width). labels : the class of each. rows : their row numbers.
-    weights : sum of |coefficient| over the binary problems. total : number of support vectors.
+    weights : sum of |coefficient| over the binary problems; None for `from_rows`.
+    total : number of support vectors, or of rows.
 
     Examples
     --------
@@ -37,12 +43,40 @@ class DigitsDisplay:
     images: FloatArray
     labels: list[str]
     rows: list[int]
-    weights: FloatArray
+    weights: FloatArray | None
     total: int
 
     @classmethod
+    def from_rows(
+        cls,
+        X: TableLike,
+        y: TargetLike,
+        rows: Sequence[int] | None = None,
+        *,
+        shape: tuple[int, int] | None = None,
+        most: int = 24,
+    ) -> Self:
+        """From a table of pixels and its labels; ``rows`` are row numbers, by default the first ``most``."""
+        values, labels = np.asarray(X, dtype=np.float64), column_or_1d(y)
+        height, width = _shape(values.shape[1], shape)
+        chosen = np.arange(len(values))[:most] if rows is None else np.arange(len(values))[np.asarray(rows)]
+        return cls(
+            images=values[chosen].reshape(-1, height, width),
+            labels=[str(label) for label in labels[chosen]],
+            rows=chosen.tolist(),
+            weights=None,
+            total=len(values),
+        )
+
+    @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, shape: tuple[int, int] | None = None, most: int = 24
+        cls,
+        model: BaseEstimator,
+        X: TableLike,
+        y: TargetLike,
+        *,
+        shape: tuple[int, int] | None = None,
+        most: int = 24,
     ) -> Self:
         """From a fitted kernel machine and its training rows.
 
@@ -56,7 +90,7 @@ class DigitsDisplay:
         if not fitted_on(last, seen):
             raise ValueError("DigitsDisplay needs the rows that the model was fitted on: X does not match.")
         height, width = _shape(values.shape[1], shape)
-        weights = np.abs(np.asarray(last.dual_coef_)).sum(axis=0)
+        weights = np.asarray(abs(last.dual_coef_).sum(axis=0)).ravel()
         order = np.argsort(-weights, kind="stable")[:most]
         rows = np.asarray(last.support_)[order]
         labels = column_or_1d(y)[rows]
@@ -68,9 +102,7 @@ class DigitsDisplay:
             total=len(weights),
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
-        ax = axes(ax)
+    def _draw(self, ax: Any) -> None:
         n, height, width = self.images.shape
         n_columns = min(n, max(1, ceil((1.5 * n * height / width) ** 0.5)))
         caption = 0.34 * height
@@ -80,15 +112,17 @@ class DigitsDisplay:
             extent = (left, left + width, top + caption + height, top + caption)
             ax.imshow(image, cmap="gray_r", vmin=low, vmax=high, extent=extent, interpolation="nearest")
             ax.text(left, top + 0.85 * caption, self.labels[k], fontsize=8, color=OKABE_ITO[0], weight="bold")
-            weight = f"{self.weights[k]:.2g}"
-            ax.text(left + width, top + 0.85 * caption, weight, fontsize=7, color=GREY, ha="right")
+            if self.weights is not None:
+                weight = f"{self.weights[k]:.2g}"
+                ax.text(left + width, top + 0.85 * caption, weight, fontsize=7, color=GREY, ha="right")
         n_lines = ceil(n / n_columns)
         ax.set_xlim(-0.1 * width, n_columns * 1.15 * width)
         ax.set_ylim(n_lines * (height + caption) * 1.05, 0)
         ax.set_axis_off()
-        ax.set_title(f"{n} of {self.total} support vectors: class (blue) and weight (grey)", fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        kind = (
+            "rows: class (blue)" if self.weights is None else "support vectors: class (blue), weight (grey)"
+        )
+        ax.set_title(f"{n} of {self.total} {kind}", fontsize="small")
 
 
 def _shape(n_pixels: int, shape: tuple[int, int] | None) -> tuple[int, int]:

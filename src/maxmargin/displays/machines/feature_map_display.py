@@ -8,9 +8,10 @@ from itertools import product
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d
 
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike
 from maxmargin.displays.drawing.style import class_colour, class_marker, pyplot
 from maxmargin.displays.drawing.view import final_step
 from maxmargin.kernels import Polynomial
@@ -30,9 +31,15 @@ def bowl(X: FloatArray) -> FloatArray:
     return np.column_stack([X, (X**2).sum(axis=1)])
 
 
+def product_map(X: FloatArray) -> FloatArray:
+    """x1, x2, x1 x2: the plane z = 0 separates points with x1 x2 > 0 from the others."""
+    return np.column_stack([X, X.prod(axis=1)])
+
+
 _MAPS: dict[str, tuple[Map, tuple[str, str, str]]] = {
     "squares": (squares, ("{0}²", "√2 {0} {1}", "{1}²")),
     "bowl": (bowl, ("{0}", "{1}", "{0}² + {1}²")),
+    "product": (product_map, ("{0}", "{1}", "{0} {1}")),
 }
 
 
@@ -64,23 +71,28 @@ class FeatureMapDisplay:
     names: tuple[str, str, str]
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, *, names: Any = None) -> Self:
+    def from_estimator(cls, model: BaseEstimator, X: TableLike, y: TargetLike, *, names: Any = None) -> Self:
         """From a fitted SVC with the kernel (gamma <x, z>)^2 on two variables: its own plane, exactly."""
         model, X = final_step(model, X)
         kernel = getattr(model, "kernel_", None)
         square = isinstance(kernel, Polynomial) and kernel.degree == 2 and kernel.coef0 == 0
         if kernel is None or not square or np.shape(X)[1] != 2 or len(getattr(model, "classes_", ())) != 2:
             raise ValueError(
-                "the picture needs an SVC with two classes, two variables and Polynomial(degree=2, coef0=0), "
+                "the plot needs an SVC with two classes, two variables and Polynomial(degree=2, coef0=0), "
                 "whose map has three columns; for other maps use FeatureMapDisplay.from_map."
             )
         lifted_support = squares(np.asarray(model.support_vectors_, dtype=np.float64))
-        normal = float(kernel.gamma) ** 2 * (model.dual_coef_ @ lifted_support)[0]
+        normal = float(kernel.gamma) ** 2 * (model.dense_dual_coef @ lifted_support)[0]
         return cls._of("squares", X, y, normal, float(model.intercept_[0]), names)
 
     @classmethod
-    def from_map(cls, phi: str | Map, X: Any, y: Any, *, C: float = 1e3, names: Any = None) -> Self:
-        """From a map ("squares", "bowl", or a function to three columns); a linear SVC gives the plane."""
+    def from_map(
+        cls, phi: str | Map, X: TableLike, y: TargetLike, *, C: float = 1e3, names: Any = None
+    ) -> Self:
+        """From a map, by name ("squares", "bowl", "product") or as a function to three columns.
+
+        A linear SVC gives the plane.
+        """
         values = check_array(X, dtype=np.float64)
         lift = _map(phi)[0]
         machine = SVC(kernel="linear", C=C).fit(lift(values), column_or_1d(y))
@@ -94,10 +106,10 @@ class FeatureMapDisplay:
         columns = [str(name) for name in X.columns] if hasattr(X, "columns") else ["x1", "x2"]
         values = np.asarray(X, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != 2:
-            raise ValueError(f"the picture lifts two variables, X has shape {np.shape(X)}.")
+            raise ValueError(f"the plot maps two variables, but X has shape {np.shape(X)}.")
         lifted = lift(values)
         if lifted.shape[1] != 3:
-            raise ValueError(f"the map must have three columns, it has {lifted.shape[1]}.")
+            raise ValueError(f"the map must have three columns, but it has {lifted.shape[1]}.")
         classes, codes = np.unique(column_or_1d(y), return_inverse=True)
         shown = tuple(str(name) for name in (classes if names is None else names))
         first, second, third = (pattern.format(*columns) for pattern in patterns)
@@ -146,7 +158,7 @@ class FeatureMapDisplay:
 def plane_in_box(normal: FloatArray, intercept: float, low: FloatArray, high: FloatArray) -> FloatArray:
     """Corners, in order, of the polygon that a plane cuts out of a box, of shape (n_corners, 3).
 
-    Each corner is where the plane meets an edge of the box; they are sorted by the angle around their mean.
+    The corners are where the plane meets the edges of the box, sorted by the angle around their mean.
     """
     found = []
     for axis in range(3):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils import _safe_indexing, column_or_1d
 
 from maxmargin.base.parameters import check_choice
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike
 from maxmargin.displays.drawing.style import GREY, OKABE_ITO, axes, legend_below, pyplot, shortened
 from maxmargin.displays.drawing.view import final_step, range_around
 from maxmargin.kernels import Kernel
@@ -32,8 +32,9 @@ class KernelDisplay:
     kernel : as written. gram : K among the rows, ordered by class.
     classes, sizes : names of the classes and their numbers of rows.
     check : the verdict and the spectrum (ascending).
-    x0 : the row around which the section is taken. section_axes : values along one or two variables (none for
-        rows that are not numbers); section : K(x, x0) there, or among the rows in descending order.
+    x0 : the row through which the section is taken. section_axes : values along one or two variables (none
+    for
+        rows that are not numbers); section : K(x, x0) there, or K(row, x0) in descending order.
     names : names of the variables of the section.
 
     Examples
@@ -60,8 +61,8 @@ class KernelDisplay:
     def from_estimator(
         cls,
         kernel: Any,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: TargetLike | None = None,
         *,
         x0: int | None = None,
         feature: str | int | None = None,
@@ -75,9 +76,9 @@ class KernelDisplay:
         kernel : Kernel, or a fitted kernel machine, alone or at the end of a Pipeline.
         X, y : rows, and the classes by which they are ordered.
         x0 : number of the row in the middle of the section; the one nearest to the median by default.
-        feature : the variable along which the section goes when there are more than two; the one that varies
-            most by default. The others have their values in x0.
-        most : largest number of rows; more are sampled, because the spectrum costs O(n^3).
+        feature : the variable of the section if there are more than two; by default the one that varies
+            most. The others are fixed at x0.
+        most : maximum number of rows; larger tables are sampled, because the spectrum costs O(n^3).
         """
         bound, rows = _kernel_and_rows(kernel, X)
         labels = None if y is None else column_or_1d(y)
@@ -178,7 +179,7 @@ def _length(rows: Any) -> int:
 
 
 def _numbers(rows: Any) -> FloatArray | None:
-    """The rows as a table of numbers; None where they are something else."""
+    """The rows as a table of numbers, or None if they are something else."""
     if sp.issparse(rows):
         return None
     try:

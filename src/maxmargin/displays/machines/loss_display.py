@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from maxmargin.base.typing import FloatArray
-from maxmargin.displays.drawing.style import OKABE_ITO, axes, legend_below
-from maxmargin.problems.losses import by_name, zero_one
+from maxmargin.displays.drawing.style import OKABE_ITO, Display, legend_below
+from maxmargin.problems.losses import by_name, squared_less_epsilon, zero_one
 
 MARGIN_LOSSES = ("zero_one", "hinge", "squared_hinge", "logistic", "squared", "perceptron")
 RESIDUAL_LOSSES = ("squared", "epsilon_insensitive", "squared_epsilon_insensitive")
@@ -21,13 +22,13 @@ _HEIGHT = 4.0
 
 
 @dataclass
-class LossDisplay:
+class LossDisplay(Display):
     """L as a function of the margin y f, or of the residual f - y for regression.
 
     Attributes
     ----------
     at : margins or residuals of shape (n_points,). values : by name of the loss, of the same shape.
-    axis : what ``at`` is. chosen : the loss drawn with a thick line, or None.
+    axis : label of ``at``. chosen : the loss drawn with a thick line, or None.
 
     Examples
     --------
@@ -52,7 +53,10 @@ class LossDisplay:
         span: tuple[float, float] = (-2.5, 2.5),
         chosen: str | None = None,
     ) -> Self:
-        """From names of losses; ``regression`` takes f - y, ``epsilon`` is the half width of the tube."""
+        """From names of losses; ``regression`` takes f - y, ``epsilon`` is the half width of the tube.
+
+        "squared_less_epsilon" is max(0, r^2 - epsilon), the loss of Valera (7.5); no estimator minimises it.
+        """
         at = np.linspace(*span, 1001)
         known = RESIDUAL_LOSSES if regression else MARGIN_LOSSES
         values = {name: _values(name, at, known, epsilon, regression) for name in names}
@@ -60,8 +64,8 @@ class LossDisplay:
         return cls(at=at, values=values, axis=axis, chosen=chosen)
 
     @classmethod
-    def from_estimator(cls, model: Any) -> Self:
-        """From a model with a ``loss``, which is drawn with a thick line among others of its kind."""
+    def from_estimator(cls, model: BaseEstimator) -> Self:
+        """From a model with a ``loss``, drawn with a thick line among similar losses."""
         last = model[-1] if isinstance(model, Pipeline) else model
         loss = getattr(last, "loss", None) or _IMPLIED.get(type(last).__name__)
         if loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
@@ -74,9 +78,7 @@ class LossDisplay:
             raise TypeError(f"{type(last).__name__} has no loss that is a function of the margin.")
         return cls.from_names(chosen=loss)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
-        ax = axes(ax)
+    def _draw(self, ax: Any) -> None:
         for k, (name, values) in enumerate(self.values.items()):
             width = 3.2 if name == self.chosen else 1.6
             style, colour = _STYLES[k % len(_STYLES)], _COLOURS[k % len(_COLOURS)]
@@ -89,8 +91,6 @@ class LossDisplay:
         ax.set_xlim(self.at[[0, -1]])
         ax.set_ylim(-0.05, _HEIGHT)
         legend_below(ax, ncols=3)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 _IMPLIED = {
@@ -111,5 +111,7 @@ def _values(
     target = np.zeros_like(at) if regression else np.ones_like(at)
     if name == "zero_one" and not regression:
         return zero_one(at, target)
+    if name == "squared_less_epsilon" and regression:
+        return squared_less_epsilon(at, target, epsilon)
     width = epsilon if "epsilon" in name else None
     return by_name(name, tuple(k for k in known if k != "zero_one"), epsilon=width).value(at, target)

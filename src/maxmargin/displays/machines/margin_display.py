@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 
 from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike
 from maxmargin.displays.drawing.margin_drawing import draw_line, draw_plane, draw_surface, draw_tube
-from maxmargin.displays.drawing.style import axes
+from maxmargin.displays.drawing.style import Display
 from maxmargin.displays.drawing.view import Features, View, view_of
 from maxmargin.displays.machines.support_display import Kinds, kinds_of, slack_segments
 from maxmargin.machines.linear import LinearSVC
@@ -22,11 +22,11 @@ Task = Literal["two classes", "classes", "regression", "outliers"]
 
 
 @dataclass
-class MarginDisplay:
+class MarginDisplay(Display):
     """Regions, boundary f = 0, margins f = -1 and +1, support vectors by kind, and slacks as segments.
 
-    One variable is drawn as a line, two as a plane. With more variables the picture shows a chosen pair, the
-    others at their median, or the plane of the first two principal components; the title says which.
+    One variable is drawn as a line, two as a plane. With more variables the plot shows a chosen pair with the
+    others at their median, or the plane of the first two principal components; the title tells which.
     Regression shows the tube, outlier detection the contour f = 0.
 
     Attributes
@@ -35,8 +35,8 @@ class MarginDisplay:
     names : names of the axes. positions : rows of shape (n_samples, n_axes).
     target : codes of the classes, or the values of a regression, of shape (n_samples,); None for outliers.
     classes : names of the classes; target_name : of the regression's target.
-    lattice : values along each axis; surface : f (or the code of the class) at their crossings.
-    kinds : "outside", "free", "inside" or "misclassified" for each row, None where not known.
+    lattice : values along each axis; surface : f (or the code of the class) on the grid.
+    kinds : "outside", "free", "inside" or "misclassified" for each row, None if not known.
     slacks : segments from a row to its margin, of shape (n_segments, 2, n_axes).
     margins : True when f = -1 and +1 are the margins of the model. epsilon : half width of the tube.
     note : how variables that are not shown are treated.
@@ -70,7 +70,7 @@ class MarginDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: TableLike,
         y: TargetLike | None = None,
         *,
@@ -83,8 +83,8 @@ class MarginDisplay:
         Parameters
         ----------
         model : fitted classifier, regressor or outlier detector, alone or at the end of a Pipeline.
-        X, y : rows and targets; with the training rows the support vectors are marked.
-        features : one or two variables (names or numbers), "pca", or None: all variables where there are one
+        X, y : rows and targets; if they are the training rows, support vectors are marked.
+        features : one or two variables (names or numbers), "pca", or None: all variables if there are one
             or two, else "pca".
         names : names of the classes, in the order of ``model.classes_``.
         resolution : points along each axis at which the model is evaluated.
@@ -92,11 +92,11 @@ class MarginDisplay:
         task = _task(model)
         view = view_of(model, X, features)
         lattice = view.lattice(resolution if len(view.names) == 2 else 8 * resolution)
-        function = _function(view.model, task)
+        function = drawn_function(view.model, task)
         target, classes = _target(model, y, task, names)
         kinds = kinds_of(model, X, target, task)
         margins = task == "two classes" and _has_margins(model)
-        surface = _surface(view, lattice, function)
+        surface = surface_over(view, lattice, function)
         return cls(
             task=task,
             names=view.names,
@@ -113,17 +113,13 @@ class MarginDisplay:
             note=view.note,
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure; the Axes are then in ``ax_``."""
-        ax = axes(ax)
+    def _draw(self, ax: Any) -> None:
         if self.task == "regression":
             (draw_tube if len(self.names) == 1 else draw_surface)(ax, self)
         else:
             (draw_line if len(self.names) == 1 else draw_plane)(ax, self)
         if self.note:
             ax.set_title(self.note, fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _task(model: Any) -> Task:
@@ -137,13 +133,13 @@ def _task(model: Any) -> Task:
 
 
 def _has_margins(model: Any) -> bool:
-    """Does the model push rows beyond f = -1 and +1?"""
+    """True if f = -1 and +1 are margins of the model."""
     last = model[-1] if isinstance(model, Pipeline) else model
     hinge = isinstance(last, (LinearSVC, Pegasos, PassiveAggressive))
     return hasattr(last, "support_vectors_") or hinge
 
 
-def _function(model: Any, task: Task) -> Any:
+def drawn_function(model: Any, task: Task) -> Any:
     """The function that is drawn: f, the number of the predicted class, or the prediction."""
     if task == "regression":
         return lambda rows: np.asarray(model.predict(rows), dtype=np.float64)
@@ -158,7 +154,7 @@ def _target(model: Any, y: Any, task: Task, names: Any) -> tuple[AnyArray | None
     if task == "outliers":
         return None, ()
     if y is None:
-        raise ValueError(f"y is None: the picture of {type(model).__name__} shows the targets of the rows.")
+        raise ValueError(f"y is None: the plot of {type(model).__name__} shows the targets of the rows.")
     values = column_or_1d(y)
     if task == "regression":
         return values.astype(np.float64), ()
@@ -171,7 +167,7 @@ def _target(model: Any, y: Any, task: Task, names: Any) -> tuple[AnyArray | None
     return np.searchsorted(model.classes_, values), tuple(shown)
 
 
-def _surface(view: View, lattice: list[FloatArray], function: Any) -> FloatArray:
+def surface_over(view: View, lattice: list[FloatArray], function: Any) -> FloatArray:
     crossings = np.stack(np.meshgrid(*lattice, indexing="xy"), axis=-1)
     values: FloatArray = function(view.rows(crossings.reshape(-1, len(lattice))))
     return values.reshape(crossings.shape[:-1])
@@ -186,13 +182,13 @@ def _slacks(
     kinds: Kinds,
     margins: bool,
 ) -> FloatArray:
-    """Segments from each row on the wrong side of its margin to that margin, if all variables are shown."""
+    """Segments to the margin from each row on its wrong side, if all variables are shown."""
     if view.exact and target is not None and kinds.residuals is not None and len(view.names) == 1:
         return _tube_slacks(view, target, kinds.epsilon or 0.0, kinds.residuals)
     if not (view.exact and margins and target is not None):
         return np.empty((0, 2, len(view.names)))
     signs = 2.0 * target - 1.0
-    # behind a scaler distances are in standard deviations, else in the units of the columns
+    # after a scaler distances are in standard deviations, else in units of the columns
     scaled = isinstance(view.model, Pipeline)
     scale = view.positions.std(axis=0) + 1e-300 if scaled else np.ones(len(view.names))
     f = function(view.rows(view.positions))

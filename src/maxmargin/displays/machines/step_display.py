@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray, TableLike, TargetLike
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.base.whole_files import whole_file
-from maxmargin.displays.drawing.iterates import Iterate, iterates_of
 from maxmargin.displays.drawing.style import NEGATIVE, OKABE_ITO, POSITIVE, axes, pyplot
 from maxmargin.displays.drawing.view import range_around
-from maxmargin.problems.multiclass import class_pairs
+from maxmargin.explanation.steps import Step, sides, steps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 _CHOSEN = OKABE_ITO[1]
 
@@ -63,9 +66,10 @@ class StepDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: TableLike,
         y: TargetLike | None = None,
+        sample_weight: WeightLike | None = None,
         *,
         machine: int = 0,
         max_frames: int = 60,
@@ -76,27 +80,24 @@ class StepDisplay:
         Parameters
         ----------
         model : fitted with ``trace=True``, alone or at the end of a Pipeline.
-        X, y : the rows and labels that it was fitted on; X has two columns.
+        X, y, sample_weight : what it was fitted on; X has two columns.
         machine : number of the binary problem, if there are several classes.
         max_frames : steps that get a frame, evenly spread; the first and the last always do.
         size : points of the grid in each direction.
         """
         front, last = (model[:-1], model[-1]) if isinstance(model, Pipeline) else (None, model)
         rows, columns = _table(X)
-        if not hasattr(last, "trace_"):
-            raise ValueError(f"{type(last).__name__} has no trace: fit it with trace=True.")
         if is_regressor(last):
             raise TypeError("StepDisplay draws classifiers and outlier detectors, not regressors.")
-        trace = last.trace_[last.trace_["machine"] == machine]
-        if not len(trace):
-            raise ValueError(f"machine={machine} has no steps: there are {last.trace_['machine'].nunique()}.")
+        if max_frames < 1:
+            raise ValueError(f"max_frames={max_frames} must be at least 1.")
         grid = tuple(np.linspace(*range_around(rows[:, j], 0.1), size) for j in range(2))
         corners = np.column_stack([axis.ravel() for axis in np.meshgrid(*grid)])
         labels = np.full(len(rows), "") if y is None else np.asarray(y)
-        classes = _classes_of(last, machine)
-        frames = _frames(trace, max_frames)
         seen, on_grid = (_through(front, table, X) for table in (rows, corners))
-        found: list[Iterate] = iterates_of(last, trace, frames, machine, seen, on_grid)
+        states = steps(last, seen, y, sample_weight, machine=machine)
+        found = [states[int(k)] for k in states.spread(max_frames)]
+        classes = _classes_of(last, machine)
         return cls(
             X=rows,
             labels=labels,
@@ -104,15 +105,15 @@ class StepDisplay:
             columns=columns,
             classes=[str(name) for name in classes],
             grid=grid,  # type: ignore[arg-type]  # two axes
-            steps=trace["step"].to_numpy()[frames],
-            weights=np.array([one.weights for one in found]),
+            steps=np.array([one.number for one in found]),
+            weights=np.array([_spread(one, len(rows)) for one in found]),
             chosen=[one.chosen for one in found],
-            captions=[_caption(trace.iloc[k]) for k in frames],
-            decisions=np.array([one.decisions.reshape(size, size) for one in found]),
+            captions=[_caption(one) for one in found],
+            decisions=np.array([one.decisions(on_grid).reshape(size, size) for one in found]),
             margins=is_classifier(last),
         )
 
-    def plot(self, step: int | None = None, ax: Any = None) -> Self:
+    def plot(self, step: int | None = None, ax: Axes | None = None) -> Self:
         """Draw the state after ``step`` (the last frame at or before it; by default the last of all)."""
         ax = axes(ax)
         k = len(self.steps) - 1
@@ -178,7 +179,7 @@ class StepDisplay:
         ax.legend(loc="best", fontsize="small")
 
     def _rings(self, ax: Any, k: int) -> None:
-        """Support vectors by the size of their multiplier, and the rows of this step."""
+        """Rings around support vectors, sized by multiplier, and around the rows of this step."""
         weights, chosen = self.weights[k], self.chosen[k]
         used = weights > 0
         if used.any():
@@ -204,20 +205,19 @@ def _through(front: Any, rows: FloatArray, X: Any) -> Any:
     return table if front is None or not front.steps else front.transform(table)
 
 
-def _frames(trace: Any, max_frames: int) -> IntArray:
-    if max_frames < 1:
-        raise ValueError(f"max_frames={max_frames} must be at least 1.")
-    spread = np.linspace(0, len(trace) - 1, min(max_frames, len(trace)))
-    return np.unique(spread.round().astype(np.int64)) if max_frames > 1 else np.array([len(trace) - 1])
+def _spread(step: Step, n: int) -> FloatArray:
+    """The weights of all rows, 0 for those that this binary problem leaves out."""
+    weights = np.zeros(n)
+    weights[step.rows] = step.weights
+    return weights
 
 
 def _classes_of(model: Any, machine: int) -> list[Any]:
     """The class of f < 0 and the class of f > 0."""
     if not is_classifier(model):
         return ["row"]
-    classes = model.classes_
-    positive, negative = class_pairs(len(classes), model.multiclass)[machine]
-    return ["the rest" if negative < 0 else classes[negative], classes[positive]]
+    negative, positive = sides(model, machine)
+    return ["the rest" if negative is None else negative, positive]
 
 
 def _signs(labels: AnyArray, classes: list[Any], n: int) -> FloatArray:
@@ -228,11 +228,7 @@ def _signs(labels: AnyArray, classes: list[Any], n: int) -> FloatArray:
     return np.where(positive, 1.0, np.where(negative, -1.0, 0.0))
 
 
-def _caption(step: Any) -> str:
-    parts = [
-        f"{name} {step[name]:.3g}"
-        for name in ("objective", "loss", "gap", "violation")
-        if name in step and np.isfinite(step[name])
-    ]
-    active = f" ({step['n_active']} active rows)" if "n_active" in step else ""
-    return f"step {step['step']}{active}\n" + ", ".join(parts)
+def _caption(step: Step) -> str:
+    values = {name: getattr(step, name) for name in ("primal", "dual", "gap", "violation", "loss")}
+    parts = [f"{name} {value:.3g}" for name, value in values.items() if np.isfinite(value)]
+    return f"step {step.number}\n" + ", ".join(parts)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
+from sklearn.base import BaseEstimator
 
-from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, TableLike
 from maxmargin.displays.drawing.view import final_step
 from maxmargin.machines.linear import LinearSVC
 
@@ -20,15 +21,15 @@ _MOST_SEGMENTS = 400
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kind of each row (None where it is not known); for regression also epsilon and y - f."""
+    """The kind of each row (None if not known); for regression also epsilon and y - f."""
 
     of_rows: AnyArray | None = None
     epsilon: float | None = None
     residuals: FloatArray | None = None
 
 
-def kinds_of(model: Any, X: Any, target: AnyArray | None, task: str) -> Kinds:
-    """Read the kinds from the model, provided that ``X`` are the rows it was fitted on."""
+def kinds_of(model: BaseEstimator, X: TableLike, target: AnyArray | None, task: str) -> Kinds:
+    """The kinds according to the model, if ``X`` are its training rows."""
     last, seen = final_step(model, X)
     if task == "regression":
         return _regression_kinds(last, seen, target)
@@ -46,7 +47,7 @@ def kinds_of(model: Any, X: Any, target: AnyArray | None, task: str) -> Kinds:
 
 
 def fitted_on(last: Any, seen: Any) -> bool:
-    """Are these the rows that the model was fitted on, as far as its support vectors show?"""
+    """True if the support vectors of the model agree with these rows."""
     if not hasattr(last, "support_vectors_") or last.shape_fit_[0] != np.shape(seen)[0]:
         return False
     try:
@@ -102,10 +103,10 @@ def slack_segments(
     signs: FloatArray,
     scale: FloatArray,
 ) -> FloatArray:
-    """Segments from the rows with y f < 1 to the nearest drawn place with f = y.
+    """Segments from the rows with y f < 1 to the nearest point of the grid with f = y.
 
     Of shape (n_segments, 2, n_axes). ``margins`` is y f at the rows and ``scale`` the unit of distance along
-    each axis. The 400 rows with the largest slack get one, where their margin is in the picture.
+    each axis. Drawn for the 400 rows with the largest slack, if their margin is in the plot.
     """
     rows = np.argsort(margins, kind="stable")[: min(_MOST_SEGMENTS, int((margins < 1 - _NEAR).sum()))]
     found = []
@@ -118,7 +119,7 @@ def slack_segments(
 
 
 def crossings(lattice: list[FloatArray], surface: FloatArray) -> FloatArray:
-    """Where the surface is zero along the lines of the lattice (linear interpolation), (n_places, n_axes)."""
+    """Zeros of the surface along the grid lines by linear interpolation, of shape (n_points, n_axes)."""
     grids = np.meshgrid(*lattice, indexing="xy")
     found = []
     for axis in range(surface.ndim):

@@ -1,4 +1,4 @@
-"""Kernel machines that do not need the dual engine."""
+"""Kernel machines without a dual quadratic problem."""
 
 from maxmargin.machines.kernel.kernel_perceptron import KernelPerceptron
 from maxmargin.machines.kernel.kernel_ridge import KernelRidge

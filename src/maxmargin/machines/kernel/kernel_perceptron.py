@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_count, check_flags
-from maxmargin.base.progress import show_line
+from maxmargin.base.progress import Callback, show_line, tell
 from maxmargin.base.tables import checked_labels, class_codes, class_factors, example_weights, row_weights
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import (
@@ -49,27 +49,27 @@ _BLOCK = 256
 class KernelPerceptron(ClassifierMixin, KernelExpansion):
     """The perceptron in feature space: f(x) = sum_i a_i y_i (K(x_i, x) + 1), a_i counting mistakes on row i.
 
-    Fuentes, section 5.1. The 1 is the intercept. Rows are taken in blocks, whose scores cost one product of
-    kernel values with the support vectors; memory is that of the support vectors and one block.
+    Fuentes, section 5.1. The 1 adds the intercept. Rows are processed in blocks: the scores of a block cost
+    one product of its kernel matrix with the coefficients. Memory: the support vectors and one block.
 
     Parameters
     ----------
     kernel, gamma, coef0, degree : as in `SVC`.
     average : return the average of the iterates over all steps of ``max_iter`` passes. Passes after one
-        without a mistake change nothing: they are not made, but they count.
-    budget : largest number of support vectors of a binary model, or None. Above it those with the fewest
-        mistakes are removed, the oldest first. Not with ``average``, whose memory cannot be bounded so.
-    max_iter : largest number of passes; it stops earlier after a pass without a mistake.
+        without a mistake change nothing: they are skipped, but count.
+    budget : maximum number of support vectors of a binary model, or None. Above it those with the fewest
+        mistakes are removed, the oldest first. Not with ``average``, which needs all support vectors.
+    max_iter : maximum number of passes; it stops earlier after a pass without a mistake.
     shuffle, multiclass, class_weight, random_state, n_jobs, verbose, trace : as in `Perceptron`.
 
     Attributes
     ----------
-    dual_coef_ : a_i y_i (averaged if asked) of shape (n_machines, n_support).
+    dual_coef_ : a_i y_i (averaged with ``average``) of shape (n_machines, n_support).
     intercept_ : the sums of the rows of dual_coef_.
     support_ : training rows with a coefficient in some binary model.
     n_mistakes_, n_errors_, converged_, stopped_, history_, n_iter_, certificate_ : as in `Perceptron`.
     trace_ : table of the updates, with ``trace=True``: machine, step (the time), row, its score before, its
-        coefficient after (0 where the budget removed it), n_rows of the table. Of `fit` only.
+        coefficient after (0 if the budget removed it), n_rows of the table, n_steps in all; only after `fit`.
 
     Examples
     --------
@@ -92,8 +92,15 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     trace: bool = False
 
     @all_or_nothing
-    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None = None) -> KernelPerceptron:
-        """Fit to rows X and labels y of shape (n_samples,)."""
+    def fit(
+        self,
+        X: TableLike,
+        y: TargetLike,
+        sample_weight: WeightLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> KernelPerceptron:
+        """Fit to rows X and labels y of shape (n_samples,); ``callback`` as in `Perceptron`."""
         self.check_parameters()
         self.kernel_, points = self.prepare_rows(X)
         self.classes_, codes = class_codes(y, len(points), self)
@@ -119,13 +126,12 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     ) -> KernelPerceptron:
         """One pass over a chunk of rows; ``classes`` (all labels) is needed the first time.
 
-        Memory is that of the support vectors, which ``budget`` bounds, and of the chunk. Parameters of the
-        kernel that follow the data, as gamma="scale", are those of the first chunk. ``support_`` counts the
-        rows of all chunks.
+        Memory: the support vectors, which ``budget`` bounds, and the chunk. Data-dependent parameters of the
+        kernel, such as gamma="scale", come from the first chunk. ``support_`` counts the rows of all chunks.
         """
         self.check_parameters()
         if self.kernel == "precomputed":
-            raise ValueError("partial_fit needs rows: a precomputed kernel knows its training rows only.")
+            raise ValueError("partial_fit needs rows: a precomputed kernel only covers its training rows.")
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
         past: PerceptronPast | None = getattr(self, "_past", None)
@@ -172,10 +178,10 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self.n_mistakes_ = np.zeros(n_machines, dtype=np.int64)
 
     def _keep(self, machines: list[_Machine], points: Any, rows: Any, positions: IntArray) -> None:
-        """The expansion, and what a later `partial_fit` needs."""
+        """Store the expansion, and the state for a later `partial_fit`."""
         coefficients = np.array([machine.coefficients(self.average) for machine in machines])
         steps = np.array([machine.sums for machine in machines])
-        # a step taken back has left its trace in the average
+        # a step that was undone still counts in the average
         used = np.flatnonzero(np.any((coefficients != 0) | (steps != 0), axis=0))
         self.support_ = positions[used]
         self._points = points.take(used)
@@ -221,16 +227,18 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     def _run(self, machines: list[_Machine]) -> None:
         rng = check_random_state(self.random_state)
         last = 0
-        for _ in range(self.max_iter):
+        for number in range(self.max_iter):
             last = self._one_pass(machines, rng)
-            if last == 0:
+            if tell(number + 1, self._history[-1][2], "loss"):
                 break
-        for machine in machines:  # the passes that were left out would have changed nothing
-            machine.t += (self.max_iter - len(self._history)) * np.count_nonzero(machine.weights)
+            if last == 0:
+                for machine in machines:  # the passes that are left out would change nothing
+                    machine.t += (self.max_iter - number - 1) * np.count_nonzero(machine.weights)
+                break
         self._last_mistakes = last
 
     def _conclude(self, machines: list[_Machine]) -> None:
-        """What a full fit reports about the returned models."""
+        """Set the attributes that describe the returned models."""
         clean = self._last_mistakes == 0
         checks = [(0, 0.0) if clean and not self.average else m.check(self.average) for m in machines]
         self.n_errors_ = np.array([errors for errors, _ in checks])
@@ -252,12 +260,14 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
                 stacklevel=4,
             )
 
+    @of_one_fit
     def decision_function(self, X: TableLike) -> FloatArray:
         """Signed scores: of shape (n_samples,) for two classes, else (n_samples, n_machines)."""
         sums = self._sums(X, getattr(self, "dual_coef_", np.empty((0, 0))).T)
         scores = sums + self.intercept_
         return np.asarray(scores.ravel() if len(self.classes_) == 2 else scores)
 
+    @of_one_fit
     def predict(self, X: TableLike) -> AnyArray:
         """Class labels of shape (n_samples,)."""
         codes = predict_codes(self.decision_function(X), len(self.classes_), self.multiclass)
@@ -267,7 +277,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
 
 @dataclass(frozen=True)
 class PerceptronPast:
-    """What a later chunk needs of the earlier ones: the support vectors as rows, and every machine's steps.
+    """State kept for the next chunk: the support vectors as rows, and the steps of every machine.
 
     ``sums``, ``timed`` and ``born`` are of shape (n_machines, n_support), ``times`` of shape (n_machines,).
     """
@@ -304,7 +314,7 @@ class _Machine:
         self.log: list[tuple[float, int, float, float]] = []  # time, row, score before, coefficient after
 
     def recall(self, past: PerceptronPast, k: int) -> None:
-        """Go on where machine k of the earlier chunks stopped: its support vectors are the first points."""
+        """Continue machine k of the earlier chunks; its support vectors are the first points."""
         held = len(past.positions)
         self.sums[:held], self.timed[:held], self.born[:held] = past.sums[k], past.timed[k], past.born[k]
         self.t = float(past.times[k])
@@ -352,7 +362,7 @@ class _Machine:
                 self.log += [(self.t, i, np.nan, 0.0) for i in leaving]
 
     def check(self, average: bool) -> tuple[int, float]:
-        """The errors of the returned model on its rows with a weight, and its weighted mean loss."""
+        """Errors of the returned model on its rows of positive weight, and its weighted mean loss."""
         coefficients = self.coefficients(average)
         used, rows = np.flatnonzero(coefficients), self.points.take(self.rows)
         f = np.full(len(self.y), coefficients.sum())
@@ -367,10 +377,11 @@ class _Machine:
         """What every update did, by training row."""
         table = pd.DataFrame(self.log, columns=["step", "row", "score", "coefficient"])
         table = table.astype({"step": np.int64, "row": np.int64})
-        return table.assign(machine=number, n_rows=len(self.points))[["machine", *table.columns, "n_rows"]]
+        table.insert(0, "machine", number)
+        return table.assign(n_rows=len(self.points), n_steps=int(self.t))
 
     def coefficients(self, average: bool) -> FloatArray:
-        """Of the last iterate, or of the average: a step made at time t counts in T - t + 1 of T iterates."""
+        """Of the last iterate, or of the average, in which a step at time t counts T - t + 1 times of T."""
         if not average or self.t == 0:
             return self.sums
         return self.sums - self.timed / self.t

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 from math import nan
 from typing import Any
 
@@ -13,14 +14,21 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
-from maxmargin.base.parameters import check_positive, check_positives
-from maxmargin.base.tables import checked_numbers, row_weights
+from maxmargin.base.tables import checked_targets, row_weights
 from maxmargin.base.threads import blas_threads_for, effective_threads, single_threaded_blas
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, TableLike, TargetLike, WeightLike
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.parsing import as_kernel
 from maxmargin.machines.kernel_estimator import KernelExpansion
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.kernel_system import KernelRidgeProblem
-from maxmargin.solvers.least_squares.ridge_path import RidgePath, kernel_path, kernel_ridge
+from maxmargin.solvers.least_squares.ridge_path import (
+    RidgePath,
+    chosen_penalties,
+    kernel_paths,
+    kernel_ridge,
+    penalties_to_try,
+)
 
 _LOOSE = 1e-6  # relative gap and backward error above which a fit warns
 
@@ -38,18 +46,21 @@ class KernelRidge(RegressorMixin, KernelExpansion):
 
     Parameters
     ----------
-    alpha : regularisation parameter; not used where ``alphas`` is given.
+    alpha : regularisation parameter >= 0, or one per target; not used if ``alphas`` is given.
     alphas : values of alpha to try; the one with the smallest leave-one-out error is kept as ``alpha_``.
     kernel, gamma, coef0, degree : as in `SVC`.
+    kernel_params : dict of further arguments if ``kernel`` is a function.
     n_jobs : number of threads.
 
     Attributes
     ----------
-    dual_coef_ : of shape (n_samples,).
-    alpha_ : the value of alpha in use.
-    path_ : `RidgePath` with the dual weights and leave-one-out residuals for every alpha.
-    certificate_ : residual and backward error of the linear system, and the duality gap.
-    certificates_ : the same for every alpha.
+    dual_coef_ : of shape (n_samples,), or (n_samples, n_targets) where y has columns.
+    alpha_ : the value of alpha in use, or one for every target.
+    path_ : `RidgePath` with the dual weights and leave-one-out residuals for every alpha; where y has columns
+        ``paths_`` has one for each, from the same factorisation.
+    certificate_ : residual and backward error of the linear system, and the duality gap (of the worst
+        target).
+    certificates_ : the same for every alpha, or where y has columns for every target.
     kernel_ : the kernel with its parameters as numbers.
 
     Examples
@@ -61,55 +72,80 @@ class KernelRidge(RegressorMixin, KernelExpansion):
     (0.001, True)
     """
 
-    alpha: float = 1.0
+    alpha: Any = 1.0
     alphas: Any = field(default=None, kw_only=True)
+    kernel_params: dict[str, Any] | None = field(default=None, kw_only=True)
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
-        """Fit to rows X and targets y of shape (n_samples,)."""
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None = None) -> KernelRidge:
+        """Fit to rows X and targets y of shape (n_samples,) or (n_samples, n_targets)."""
         alphas = self.check_parameters()
         self.kernel_, self._points = self.prepare_rows(X)
-        y = checked_numbers(y, len(self._points), self)
+        y = checked_targets(y, len(self._points), self)
         weights = row_weights(sample_weight, len(y))
         threads = effective_threads(self.n_jobs)
         K = np.asarray(self.kernel_.gram(self._points, n_threads=threads), dtype=np.float64)
-        self.path_ = _solve(K, y, weights, alphas, threads)
-        problem = KernelRidgeProblem(
-            kernel=self.kernel_, points=self._points, y=y, weights=weights, alpha=nan, matrix=K
-        )
-        with single_threaded_blas():  # products of NumPy, whose threads would get in the way of SciPy's
-            self.certificates_ = problem.certify_path(alphas, self.path_.coef, tight=True)
-        best = self.path_.best if len(alphas) > 1 else 0
-        self.alpha_ = float(alphas[best])
-        self.dual_coef_ = self.path_.coef[best]
-        self.certificate_ = self.certificates_[best]
+        Y = y.reshape(len(y), -1)
+        paths = _solve(K, Y, weights, alphas, threads)
+        best = chosen_penalties(paths, self.alpha, self.alphas)
+        with single_threaded_blas():  # NumPy products, whose threads would compete with SciPy's
+            certificates = [
+                KernelRidgeProblem(
+                    kernel=self.kernel_, points=self._points, y=target, weights=weights, alpha=nan, matrix=K
+                ).certify_path(alphas, path.coef, tight=True)
+                for path, target in zip(paths, Y.T, strict=True)
+            ]
+        chosen = [found[k] for found, k in zip(certificates, best, strict=True)]
+        coefs = np.array([path.coef[k] for path, k in zip(paths, best, strict=True)])
+        for name in ("path_", "paths_"):
+            self.__dict__.pop(name, None)
+        if y.ndim == 1:
+            self.path_, self.dual_coef_ = paths[0], coefs[0]
+            self.alpha_: Any = float(alphas[best[0]])
+            self.certificates_ = certificates[0]
+        else:
+            self.paths_, self.alpha_, self.dual_coef_ = paths, alphas[best], np.ascontiguousarray(coefs.T)
+            self.certificates_ = chosen
+        self.certificate_ = max(chosen, key=lambda c: c.backward_error or 0.0)
         _warn_if_loose(self.certificate_)
         return self
 
+    def make_kernel(self) -> Kernel:
+        if self.kernel_params is None:
+            return super().make_kernel()
+        if not callable(self.kernel) or isinstance(self.kernel, Kernel):
+            raise ValueError(
+                f"kernel_params={self.kernel_params!r} are arguments of a kernel function, but "
+                f"kernel is {self.kernel!r}: set gamma, coef0 or degree instead."
+            )
+        return as_kernel(partial(self.kernel, **self.kernel_params))
+
     def check_parameters(self) -> FloatArray:
         """The penalties to try, of shape (n_alphas,)."""
-        if self.alphas is not None:
-            return check_positives("alphas", self.alphas)
-        check_positive("alpha", self.alpha)
-        return np.array([self.alpha], dtype=np.float64)
+        return penalties_to_try(self.alpha, self.alphas)
 
     @of_one_fit
-    def predict(self, X: Any) -> FloatArray:
-        """Predicted values of shape (n_samples,)."""
+    def predict(self, X: TableLike) -> FloatArray:
+        """Predicted values of shape (n_samples,), or (n_samples, n_targets)."""
         return self._sums(X, getattr(self, "dual_coef_", np.empty(0)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 def _solve(
-    K: FloatArray, y: FloatArray, weights: FloatArray, alphas: FloatArray, n_threads: int
-) -> RidgePath:
-    """The path without changing K; beside it one more matrix is in memory."""
+    K: FloatArray, Y: FloatArray, weights: FloatArray, alphas: FloatArray, n_threads: int
+) -> list[RidgePath]:
+    """The paths, computed on a copy of K."""
     if len(alphas) == 1 and np.all(weights > 0):
         try:
-            with blas_threads_for(len(y)):
-                return kernel_ridge(K, y, weights, alphas)
+            with blas_threads_for(len(Y)):
+                return kernel_ridge(K, Y, weights, alphas)
         except linalg.LinAlgError:  # the path sets the eigenvalues below zero to 0
             pass
-    return kernel_path(K, y, weights, alphas, n_threads=n_threads)
+    return kernel_paths(K, Y, weights, alphas, n_threads=n_threads)
 
 
 def _warn_if_loose(certificate: Certificate) -> None:

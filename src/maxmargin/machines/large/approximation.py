@@ -1,4 +1,4 @@
-"""From the low-rank solution to the exact kernel: how far it is, and a start for the exact solver."""
+"""The distance of a low-rank solution from that of the exact kernel, and a start for the exact solver."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, TableLike
 from maxmargin.kernels.feature_maps import MapError, NystromMap, blocks
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.problems.certificate import Certificate
 
-_PROBES = 256  # support rows at which the missing part of the kernel is evaluated
+_PROBES = 256  # support rows at which the residual of the kernel is evaluated
 _BLOCK = 8192
 _ALL_PAIRS = 3000  # support rows up to which it is evaluated at all of them
 _POLISHED = 100_000  # rows for which the exact solver takes about a minute
@@ -65,7 +65,7 @@ class DualPoint:
 
 
 def worst_approximation(
-    error: MapError, map_: Any, X: Any, found: list[DualPoint], n_threads: int
+    error: MapError, map_: Any, X: TableLike, found: list[DualPoint], n_threads: int
 ) -> Approximation:
     """The approximation of the problem with the largest relative gap."""
     if not isinstance(map_, NystromMap):
@@ -74,14 +74,14 @@ def worst_approximation(
     for point in found:
         energy, spread = missing_energy(map_, X, point, n_threads)
         primal = point.certificate.primal
-        # no objective is negative, so the gap never exceeds the objective itself
+        # no objective is negative, so the gap cannot exceed the objective
         gap = min(max(point.certificate.gap, 0.0) + 0.5 * energy, primal)
         gaps.append((gap / max(primal, 1e-300), gap, 0.5 * spread))
     relative, gap, spread = max(gaps)
     return Approximation(map=error, exact_gap=gap, exact_gap_error=spread, relative=relative)
 
 
-def missing_energy(map_: NystromMap, X: Any, point: DualPoint, n_threads: int) -> tuple[float, float]:
+def missing_energy(map_: NystromMap, X: TableLike, point: DualPoint, n_threads: int) -> tuple[float, float]:
     """u'(K - phi phi')u and its standard error: over all rows with u != 0, or rows drawn by |u|."""
     support = np.flatnonzero(point.u)
     if not len(support):
@@ -126,8 +126,8 @@ def warn_if_long(n: int, name: str) -> None:
 def snapped(beta: FloatArray, c: FloatArray) -> FloatArray:
     """Coefficients moved to the nearer of 0 and their bound, then balanced by changing the least certain.
 
-    For losses with bounds c. A low-rank solution tells well which rows are at which bound, and badly where
-    the others lie: the exact solver is faster from the bounds (5.0 s instead of 7.8 s on 50 000 rows).
+    For losses with bounds c. A low-rank solution is reliable about rows at a bound but not about the others,
+    so the exact solver is faster from the bounds (5.0 s instead of 7.8 s on 50 000 rows).
     """
     size = np.abs(beta)
     near = np.where(size > 0.5 * c, np.sign(beta) * c, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_count, check_flags, check_positive
-from maxmargin.base.progress import show_line
+from maxmargin.base.progress import Callback
 from maxmargin.base.threads import effective_threads
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, TableLike, TargetLike, WeightLike
 from maxmargin.compute.tables.design import Design, design
 from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.kernels.feature_maps import (
@@ -54,8 +55,9 @@ from maxmargin.problems.rows_in_pieces import LossPenaltyPieces
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
 from maxmargin.solvers.primal.primal_choice import solve_primal
+from maxmargin.solvers.stopping import tell_iteration
 
-_PREDICTED_ROWS = 8192  # rows that are prepared at a time
+_PREDICTED_ROWS = 8192  # rows prepared at a time
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class LargeMachine(TakesKernel):
     random_state: Any = None
     verbose: int = 0
 
-    # the linear problem behind the map
+    # the linear problem after the map
     fit_intercept = True
     penalty = "l2"
     solver = "auto"
@@ -100,8 +102,18 @@ class LargeMachine(TakesKernel):
     # -- fit -----------------------------------------------------------------------------------------
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to X of shape (n_samples, n_features) and y of shape (n_samples,), or to `Pieces`."""
+    def fit(
+        self,
+        X: TableLike,
+        y: TargetLike | None = None,
+        sample_weight: WeightLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Fit to X of shape (n_samples, n_features) and y of shape (n_samples,), or to `Pieces`.
+
+        ``callback`` as in `LinearSVC`.
+        """
         self.check_parameters()
         pieces = as_pieces(X, y, sample_weight)
         if pieces is None:
@@ -142,7 +154,7 @@ class LargeMachine(TakesKernel):
         return feature_map(self.make_kernel(), X, m, self.method, rng, threads)
 
     def _mapped_pieces(self, pieces: Pieces, seen: Survey) -> MappedPieces:
-        """As `_mapped` for rows in pieces: the same sample for the same number of rows, so the same map."""
+        """As `_mapped` for rows in pieces; the sample, and so the map, only depends on the number of rows."""
         if self.polish:
             raise ValueError("polish=True needs all rows in memory: use polish=False for data in pieces.")
         size = map_size(seen.n_rows, seen.n_features, 8, self.n_components, self.memory, in_pieces=True)
@@ -154,10 +166,6 @@ class LargeMachine(TakesKernel):
         features = replace(seen, n_features=map_.n_components)
         return MappedPieces(pieces.mapped(piece_design, map_), features, map_, error)
 
-    @property
-    def _callback(self) -> Any:
-        return self._report if self.verbose else None
-
     def _solve(self, problem: LossPenalty) -> tuple[Solution, Certificate]:
         return solve_primal(
             problem,
@@ -165,15 +173,15 @@ class LargeMachine(TakesKernel):
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,
-            callback=self._callback,
+            callback=partial(tell_iteration, self),
         )
 
     def _solve_pieces(self, problem: LossPenaltyPieces) -> tuple[Solution, Certificate]:
         solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
-        return solve_pieces(problem, solver, callback=self._callback)[:2]
+        return solve_pieces(problem, solver, callback=partial(tell_iteration, self))[:2]
 
     def _near(self, mapped: MappedRows, found: list[DualPoint]) -> Approximation:
-        """How far the solutions are from those of the exact kernel."""
+        """The distance of the solutions from those of the exact kernel."""
         threads = effective_threads(self.n_jobs)
         return worst_approximation(mapped.error, mapped.map, mapped.rows.X, found, threads)
 
@@ -203,9 +211,6 @@ class LargeMachine(TakesKernel):
         self.low_rank_certificate_ = self.certificate_ = certificate
         self.approximation_ = near
         warn_unsolved(certificate, self.tol, type(self).__name__, remedy)
-
-    def _report(self, iteration: int, value: float) -> None:
-        show_line(f"{type(self).__name__}: iteration {iteration}, objective {value:.10g}")
 
     # -- prediction ----------------------------------------------------------------------------------
 

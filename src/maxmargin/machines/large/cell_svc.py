@@ -18,7 +18,7 @@ from maxmargin.base.parameters import check_choice, check_count, check_not_negat
 from maxmargin.base.progress import show_line
 from maxmargin.base.tables import class_codes, example_weights
 from maxmargin.base.threads import effective_threads, run
-from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.kernels.base import validated_columns
 from maxmargin.kernels.feature_maps import blocks, cut, kmeans_centres
 from maxmargin.machines.kernel_estimator import TakesKernel
@@ -26,20 +26,20 @@ from maxmargin.machines.large.mapped_rows import generator, opened
 from maxmargin.machines.svm import SVC
 from maxmargin.problems.certificate import Certificate, worst
 
-_SAMPLE = 20_000  # rows that place the first centres
-_ROUNDS = 20  # of splitting cells that are too large
-_ROOM = 1.5  # more centres than n / cell_size: cells are not equally full
+_SAMPLE = 20_000  # rows used to place the first centres
+_ROUNDS = 20  # rounds of splitting cells that are too large
+_ROOM = 1.5  # times n / cell_size centres, because cells differ in size
 _BLOCK = 8192
-_NEIGHBOURS = 8  # cells that one decision may combine
+_NEIGHBOURS = 8  # cells that a decision combines at most
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The models of one cell, one for each class (one for two); a constant where one side is empty."""
+    """The models of one cell, one for each class (one for two); a constant if one side is empty."""
 
     machines: tuple[SVC | float, ...]
 
-    def decisions(self, X: Any, n: int) -> FloatArray:
+    def decisions(self, X: TableLike, n: int) -> FloatArray:
         """Scores of shape (n, n_machines)."""
         columns = [
             machine.decision_function(X) if isinstance(machine, SVC) else np.full(n, machine)
@@ -60,16 +60,16 @@ class CellSVC(ClassifierMixin, TakesKernel):
     exact `SVC` (one against the rest for more than two classes). A row between cells gets a weighted mean of
     their decisions: the weight of a cell whose centre is at distance d, where the nearest one is at d1, is
     proportional to max(0, 1 - (d - d1) / (softness (d + d1))), so decisions do not jump from one cell to the
-    next. At most the eight nearest cells take part. Thomann, Blaschzyk, Meister & Steinwart (2017) study such
-    cells.
+    next. At most the eight nearest cells take part. Such cells are studied by Thomann, Blaschzyk, Meister &
+    Steinwart (2017).
 
-    Cost n cell_size p for all cells together, instead of n^2 p. Where the boundary is local this is more
-    accurate than a low-rank kernel of the same cost; where distant rows matter, less.
+    Cost n cell_size p for all cells together, instead of n^2 p. If the class only depends on the
+    neighbourhood, this is more accurate than a low-rank kernel of the same cost; otherwise less.
 
     Parameters
     ----------
     C, kernel, gamma, coef0, degree, loss, class_weight, tol : as in `SVC`; kernels of numbers.
-    cell_size : largest number of rows of a cell (equal rows are never divided).
+    cell_size : maximum number of rows of a cell (equal rows are never divided).
     softness : width of the zone in which cells are blended; 0 for hard boundaries.
     random_state : seed of k-means. n_jobs : number of threads, which work on different cells.
     verbose : 1 prints a line for every cell.
@@ -77,7 +77,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
     Attributes
     ----------
     centres_ : of shape (n_cells, n_features). sizes_ : number of rows of each cell. cells_ : their models.
-    certificate_ : the worst of all cells; None where every cell holds one class.
+    certificate_ : the worst of all cells; None if every cell has one class only.
     classes_, kernel_ : as in `SVC`.
 
     Examples
@@ -100,7 +100,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
     verbose: int = field(default=0, kw_only=True)
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CellSVC:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None = None) -> CellSVC:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,)."""
         check_positive("C", self.C, infinite=True)
         check_positive("tol", self.tol)
@@ -143,7 +143,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
     # -- prediction ----------------------------------------------------------------------------------
 
     @of_one_fit
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """Blended decisions: of shape (n_samples,) for two classes, else (n_samples, n_classes)."""
         check_is_fitted(self)
         rows = opened(self, X, reset=False)
@@ -163,7 +163,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
         return out
 
     @of_one_fit
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: TableLike) -> AnyArray:
         """Class labels of shape (n_samples,)."""
         scores = self.decision_function(X)
         codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
@@ -177,7 +177,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
 
 def _nearest(table: Any, centres: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
     """Distances and numbers of the k nearest centres of every row, each of shape (n, k)."""
-    way = "brute" if sp.issparse(table) else "auto"  # trees take dense rows only
+    way = "brute" if sp.issparse(table) else "auto"  # trees only take dense rows
     distances, numbers = NearestNeighbors(n_neighbors=k, algorithm=way).fit(centres).kneighbors(table)
     return distances, numbers
 

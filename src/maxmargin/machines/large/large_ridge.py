@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from maxmargin.base.interruption import of_one_fit
 from maxmargin.base.parameters import check_positive
 from maxmargin.base.tables import checked_numbers, row_weights
 from maxmargin.base.threads import effective_threads
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, TableLike
 from maxmargin.compute.tables.design import Design
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.machines.large.approximation import Approximation, DualPoint, warn_if_long
@@ -29,6 +30,7 @@ from maxmargin.problems.losses import Squared
 from maxmargin.problems.newton_system import solve_symmetric
 from maxmargin.problems.penalties import Penalty
 from maxmargin.solvers.least_squares.preconditioned import PreconditionedGradients
+from maxmargin.solvers.stopping import tell_iteration
 
 
 @dataclass(eq=False, repr=False)
@@ -48,7 +50,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
     polish : solve the exact problem (K + alpha S^-1) a = y by conjugate gradients, with the low-rank kernel
         as preconditioner: a few dozen products of cost n^2 p, without storing the matrix.
     tol : relative residual of the polished system; relative duality gap otherwise.
-    max_iter : largest number of products with the exact kernel; for rows in pieces, of Newton steps.
+    max_iter : maximum number of products with the exact kernel; for rows in pieces, of Newton steps.
 
     Attributes
     ----------
@@ -118,7 +120,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         )
         solver = PreconditionedGradients(tol=self.tol, max_iter=self.max_iter)
         features = mapped.design if everything else mapped.design.take(used)
-        solution = solver.solve(problem, features, callback=self._callback)
+        solution = solver.solve(problem, features, callback=partial(tell_iteration, self))
         self._points = points
         self.dual_coef_: FloatArray | None = solution.x
         self.n_iter_ = 1 + solution.n_iter  # the preconditioner alone is the first solution
@@ -134,7 +136,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         self._store_map(map_, certificate, near, "raise alpha or scale X")
 
     @of_one_fit
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: TableLike) -> FloatArray:
         """Predicted values of shape (n_samples,)."""
         check_is_fitted(self)
         if self.dual_coef_ is None:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.interruption import of_one_fit
 from maxmargin.base.parameters import check_choice, check_not_negative, check_positive
 from maxmargin.base.tables import checked_numbers, class_codes, example_weights, row_weights
-from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray, TableLike
 from maxmargin.compute.tables.design import Design
 from maxmargin.machines.large.approximation import Approximation, DualPoint, snapped
 from maxmargin.machines.large.base import LargeMachine, MappedRows
@@ -62,8 +62,8 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         `RandomFourier`.
     loss : "squared_hinge" (fastest), "hinge" or "logistic".
     multiclass : "ovr" or "ovo".
-    memory : MB that the fit may use beside the data; None for half of the free memory. Features that do not
-        fit are computed again in every pass.
+    memory : MB that the fit may use on top of the data; None for half of the free memory. Features that do
+        not fit are recomputed in every pass.
     polish : finish with the exact kernel: the dual engine of `SVC` starts from this solution. Cost grows with
         n^2; beyond 100 000 rows it warns. Not for "logistic", nor for data in pieces.
     sample : number of rows from which landmarks are chosen; None for max(10 000, 20 m).
@@ -76,7 +76,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
     coef_ : of shape (n_problems, n_components_); intercept_ : of shape (n_problems,).
     certificate_ : of the solution in use: of the low-rank problem or, with polish, of the exact one.
     low_rank_certificate_ : of the low-rank problem (of the binary problem furthest from its optimum).
-    approximation_ : `Approximation`: what the map misses, and a bound on the objective's distance from the
+    approximation_ : `Approximation`: the error of the map, and a bound on the objective's distance from the
         optimum of the exact kernel.
     exact_ : with polish the exact `SVC`, which then predicts; else None.
     classes_, n_iter_, n_components_, kernel_, map_ : as elsewhere.
@@ -84,7 +84,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
     Notes
     -----
     Cost n (m p + m^2) for the map and n m^2 for each of about five Newton steps; memory n m numbers (float32
-    for float32 rows) or, without storage, that of a few blocks. fit also takes `Pieces` and Dask collections:
+    for float32 rows) or, without storage, a few blocks. fit also takes `Pieces` and Dask collections:
     then one pass for each Newton step, smooth losses only.
 
     Examples
@@ -187,7 +187,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
     # -- prediction ----------------------------------------------------------------------------------
 
     @of_one_fit
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """Signed scores: of shape (n_samples,) for two classes, else (n_samples, n_classes).
 
         With one-versus-one they are votes, with summed confidences inside a tie.
@@ -199,7 +199,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         return scores if self.multiclass == "ovr" else summed_decisions(scores, len(self.classes_))
 
     @of_one_fit
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: TableLike) -> AnyArray:
         """Class labels of shape (n_samples,)."""
         scores = self.decision_function(X)
         return self.classes_[predict_codes(scores, len(self.classes_), "ovr")]
@@ -280,7 +280,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         self._store_map(map_, certificate, near, remedy)
 
     @of_one_fit
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: TableLike) -> FloatArray:
         """Predicted values of shape (n_samples,)."""
         check_is_fitted(self)
         return self._decisions(X)[:, 0] if self.exact_ is None else self.exact_.predict(X)

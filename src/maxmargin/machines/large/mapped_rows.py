@@ -1,4 +1,4 @@
-"""Rows behind a feature map: counted, sampled, mapped within a bound on memory, never copied as a whole."""
+"""Rows and their feature map: sampling, mapping within a memory limit, no copy of the whole table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maxmargin.base.memory import cache_bytes
 from maxmargin.base.parameters import check_count, check_positive
 from maxmargin.base.tables import known_columns
 from maxmargin.base.threads import run, single_threaded_blas
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, RandomStateLike, TableLike
 from maxmargin.compute.tables.design import DenseDesign, Design, weighted_gram
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.feature_maps import FeatureMap, block_rows, blocks, cut, nystrom_map
@@ -28,11 +28,11 @@ _SAMPLE = 10_000
 _SAMPLE_PER_COMPONENT = 20
 _MEGABYTE = 1 << 20
 _FEWEST = 200
-_MOST = 1500  # up to here the primal engine forms its Hessian
+_MOST = 1500  # components up to which the primal solver forms its Hessian
 _VECTORS = 10  # float64 vectors of length n in a solve
 _MATRICES = 4  # float64 matrices of the size of the Hessian
-_BLOCKS = 24 * _MEGABYTE  # features, kernel values and rows of the blocks in work
-_PIECE_BYTES = 1 << 26  # a piece with at most so many bytes of features computes them once per pass
+_BLOCKS = 24 * _MEGABYTE  # features, kernel values and rows of the current blocks
+_PIECE_BYTES = 1 << 26  # a piece with at most this many bytes of features computes them once per pass
 
 Work = Callable[[slice, FloatArray], Any]
 
@@ -47,7 +47,7 @@ class TableRows:
     numbers: IntArray
 
     def drawn(self, sample: int | None, m: int, rng: np.random.Generator) -> TableRows:
-        """The rows that a map is learned from: all, or a sample without replacement in their order."""
+        """The rows from which a map is learned: all, or a sample without replacement in their order."""
         chosen = sample_numbers(self.n, sample, m, rng)
         if len(chosen) == self.n:
             return self
@@ -67,9 +67,9 @@ def sample_numbers(n: int, sample: int | None, m: int, rng: np.random.Generator)
 
 
 def opened(estimator: Any, X: Any, *, reset: bool = True) -> TableRows:
-    """The rows of X after the checks that need no pass over them; values are checked block by block."""
+    """The rows of X after the checks that need no pass over the data; values are checked by blocks."""
     if isinstance(X, np.ndarray) and X.ndim != 2 and X.dtype.kind in "fiubc":
-        check_array(X)  # scikit-learn's own advice to reshape it
+        check_array(X)  # raises scikit-learn's error that advises to reshape
     known_columns(estimator, X, reset=reset)
     if sp.issparse(X):
         X = X.tocsr()
@@ -83,32 +83,32 @@ def opened(estimator: Any, X: Any, *, reset: bool = True) -> TableRows:
 
 
 def _texts(X: Any) -> bool:
-    """Whether X is a list of strings, or a column of them."""
+    """True if X is a list of strings, or a column of them."""
     return hasattr(X, "iloc") or (isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], str))
 
 
-def precision(X: Any) -> Any:
-    """float32 where all columns are, else float64."""
+def precision(X: TableLike) -> Any:
+    """float32 if all columns are, else float64."""
     if hasattr(X, "dtypes") and not hasattr(X, "dtype"):
         kinds = {str(kind) for kind in X.dtypes}
         return np.dtype(np.float32 if kinds == {"float32"} else np.float64)
     return np.dtype(np.float32 if str(getattr(X, "dtype", "")) == "float32" else np.float64)
 
 
-def generator(random_state: Any) -> np.random.Generator:
+def generator(random_state: RandomStateLike | None) -> np.random.Generator:
     """A generator from scikit-learn's random_state."""
     seed = check_random_state(random_state).randint(2**31 - 1)
     return np.random.default_rng(seed)
 
 
 def feature_map(
-    kernel: Kernel, X: Any, m: int, method: str, rng: np.random.Generator, n_threads: int
+    kernel: Kernel, X: TableLike, m: int, method: str, rng: np.random.Generator, n_threads: int
 ) -> FeatureMap:
     """The map learned from the rows X: landmarks by ``method``, or random features for "fourier"."""
     if isinstance(kernel, Precomputed):
         raise ValueError(
-            "kernel='precomputed' already has its whole matrix: a low-rank map saves nothing. Give rows and "
-            "a Kernel, or use SVC(kernel='precomputed')."
+            "kernel='precomputed' already needs the whole matrix: a low-rank map saves nothing. Give rows "
+            "and a Kernel, or use SVC(kernel='precomputed')."
         )
     bound = kernel.bind(X)
     if method == "fourier":
@@ -134,11 +134,11 @@ def map_size(
 ) -> MapSize:
     """Sizes for n rows of p columns within ``memory`` MB (None: half of what is free).
 
-    A fit holds, beside X: features n m (if stored), ten vectors of length n, four matrices m x m, landmarks
-    m p and the blocks in work. "auto" wants m = max(200, sqrt(n)), at most 1500 (about sqrt(n)
-    landmarks keep the rates of kernel ridge regression: Rudi, Camoriano & Rosasco 2015, theorem 1). It stores
-    fewer where memory allows at least half of that, and otherwise does not store them. Rows in pieces are
-    never stored.
+    Besides X a fit holds n m features (if stored), ten vectors of length n, four m x m matrices, m p numbers
+    for the landmarks, and the current blocks. "auto" aims at m = max(200, sqrt(n)), at most 1500 (about
+    sqrt(n) landmarks keep the rates of kernel ridge regression: Rudi, Camoriano & Rosasco 2015, theorem 1).
+    It uses fewer if at least half of that fits in memory, and otherwise does not store the features. Rows in
+    pieces are never stored.
     """
     limit = memory_bytes(memory)
     vectors = 0 if in_pieces else 8 * _VECTORS * n
@@ -175,7 +175,7 @@ def _refuse_beyond(needed: int, limit: int, m: int) -> None:
 
 
 def _largest(fits: Any, most: int) -> int:
-    """The largest m <= most that fits, 0 where none does."""
+    """The largest m <= most that fits; 0 if none does."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
@@ -187,11 +187,11 @@ def _largest(fits: Any, most: int) -> int:
 
 
 class MappedDesign:
-    """phi(X) of n rows as a `Design`; memory is that of the blocks in work."""
+    """phi(X) of n rows as a `Design`; only the current blocks are in memory."""
 
     density = 1.0
 
-    def __init__(self, map_: FeatureMap, X: Any, n: int, threads: int) -> None:
+    def __init__(self, map_: FeatureMap, X: TableLike, n: int, threads: int) -> None:
         self.map = map_
         self.X = X
         self.threads = threads
@@ -247,7 +247,7 @@ class MappedDesign:
         return MappedDesign(self.map, _safe_indexing(self.X, rows), len(rows), self.threads)
 
     def columns(self, chosen: IntArray) -> Any:
-        raise NotImplementedError("no solver with an l2 penalty asks for columns")
+        raise NotImplementedError("solvers with an l2 penalty do not use columns")
 
     def squared_norms(self) -> FloatArray:
         out = np.empty(self.shape[0])
@@ -266,7 +266,7 @@ class MappedDesign:
 
 
 def piece_design(X: Any, map_: FeatureMap) -> Design:
-    """phi of the rows of a piece, on one thread: kept while the piece is in work where they are not many."""
+    """phi of the rows of a piece, on one thread; kept while the piece is in use if they are few."""
     n = int(X.shape[0])
     if 8 * n * map_.n_components > _PIECE_BYTES:
         return MappedDesign(map_, X, n, 1)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_count
 from maxmargin.base.threads import effective_threads
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, TableLike, TargetLike
 from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.kernels.feature_maps import NystromMap, measure, transform
 from maxmargin.machines.kernel_estimator import TakesKernel
@@ -86,14 +86,14 @@ class LowRank(_MapTransformer):
         "kmeans" : centres of k-means (Zhang, Tsang & Kwok 2008); for rows of numbers.
         "uniform" : at random (Williams & Seeger 2001).
     sample : number of rows among which landmarks are chosen, and from which gamma="scale" is computed; None
-        for max(10 000, 20 m). Where there are no more rows, all are used.
+        for max(10 000, 20 m). If there are fewer rows, all are used.
     random_state : seed.
     n_jobs : number of threads.
 
     Attributes
     ----------
     error_ : `MapError`: trace residual (exact when ``error_.complete``) and error of single values.
-    n_components_ : components kept; fewer than m where landmarks repeat each other up to rounding.
+    n_components_ : components kept; fewer than m if landmarks are equal up to rounding.
     landmark_indices_ : positions of the landmarks among the training rows; None for "kmeans".
     kernel_ : the kernel with its parameters as numbers. map_ : the map alone, which can be pickled.
 
@@ -123,7 +123,7 @@ class LowRank(_MapTransformer):
         chosen = self.map_.rows if isinstance(self.map_, NystromMap) else None
         self.landmark_indices_ = None if chosen is None else seen.numbers[chosen]
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
+    def fit_transform(self, X: TableLike, y: TargetLike | None = None, **fit_params: Any) -> FloatArray:
         """fit and transform; the trace residual in ``error_`` is then that of all rows."""
         self.fit(X, y, **fit_params)
         rows = opened(self, X, reset=False)
@@ -136,7 +136,7 @@ class LowRank(_MapTransformer):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RandomFourier(_MapTransformer):
-    """Random Fourier features of kernels of differences: <phi(x), phi(z)> is K(x, z) in the mean.
+    """Random Fourier features of kernels of differences: the expectation of <phi(x), phi(z)> is K(x, z).
 
         phi(x) = sqrt(2 / m) (cos <w_k, x>, sin <w_k, x>)_k,   w_k from the spectral measure of the kernel
 
@@ -151,7 +151,7 @@ class RandomFourier(_MapTransformer):
     ----------
     kernel, gamma : as in `SVC`: RBF, Laplacian, Exponential, constants, their sums, products, powers and
         multiples; others are refused.
-    n_components : largest number of columns of phi: pairs for every term, and one for a constant.
+    n_components : maximum number of columns of phi: pairs for every term, and one for a constant.
     sample : number of rows from which gamma="scale" and ``error_`` are computed; None for 10 000.
     random_state, n_jobs : as in `LowRank`.
 
@@ -170,7 +170,7 @@ class RandomFourier(_MapTransformer):
     ((500, 2000), True)
     """
 
-    # this map has no use for these parameters of a kernel
+    # this map does not use these kernel parameters
     coef0: ClassVar[float] = 0.0  # type: ignore[misc]
     degree: ClassVar[int] = 3  # type: ignore[misc]
 

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.base.interruption import of_one_fit
+from maxmargin.base.parameters import check_positive
 from maxmargin.base.tables import (
-    checked_numbers,
+    checked_targets,
     class_codes,
     example_weights,
     numbers_or_csr,
     row_weights,
 )
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray, TableLike
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray, Matrix, TableLike, TargetLike, WeightLike
 from maxmargin.problems.multiclass import check_strategy, predict_codes
 
 
 @contextmanager
-def finite_or_refused(model: Any) -> Iterator[None]:
+def finite_or_refused(model: BaseEstimator) -> Iterator[None]:
     """Let a fit overflow without NumPy's warnings, and refuse a result that is not finite."""
     with np.errstate(all="ignore"):
         yield
@@ -43,6 +48,32 @@ def check_weight_sizes(weights: FloatArray) -> None:
         )
 
 
+def check_liblinear(model: Any) -> None:
+    """Check the parameters that scikit-learn's linear machines take from LIBLINEAR."""
+    if not (isinstance(model.dual, bool) or model.dual == "auto"):
+        raise ValueError(f"dual={model.dual!r} is unknown: use 'auto', True or False.")
+    if model.intercept_scaling is not None:
+        check_positive("intercept_scaling", model.intercept_scaling)
+
+
+def with_constant(X: Matrix, model: Any) -> Matrix:
+    """The table, with a column of ``intercept_scaling`` if the intercept is penalised like the weights."""
+    scale = model.intercept_scaling
+    if scale is None or not model.fit_intercept:
+        return X
+    ones = np.full((X.shape[0], 1), scale, dtype=X.dtype)
+    return np.hstack([X, ones]) if isinstance(X, np.ndarray) else sp.hstack([X, ones], format="csr")
+
+
+def without_constant(thetas: list[FloatArray], model: Any) -> FloatArray:
+    """Rows (w, b) from solutions for the table `with_constant`."""
+    found = np.array(thetas)
+    scale = model.intercept_scaling
+    if scale is None or not model.fit_intercept:
+        return found
+    return np.column_stack([found[:, :-2], scale * found[:, -2]])
+
+
 class SparseInput:
     """Tags of an estimator that takes CSR input."""
 
@@ -58,6 +89,10 @@ class LinearDecision:
     coef_: FloatArray
     intercept_: FloatArray
 
+    def to_sklearn(self) -> Any:
+        """The fitted model as scikit-learn's own object (`maxmargin.to_sklearn`)."""
+        return import_module("maxmargin.io").to_sklearn(self)  # by name: files know models, not the reverse
+
     def _table(self, X: Any) -> Any:
         check_is_fitted(self)
         return numbers_or_csr(self, X, reset=False)
@@ -67,7 +102,7 @@ class LinearDecision:
         return np.asarray(scores)
 
 
-class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimator):
+class LinearClassifier(LinearDecision, SparseCoefMixin, ClassifierMixin, SparseInput, BaseEstimator):
     """Base class of the linear classifiers, with one or more hyperplanes."""
 
     multiclass: Any
@@ -81,18 +116,20 @@ class LinearClassifier(LinearDecision, ClassifierMixin, SparseInput, BaseEstimat
         check_weight_sizes(weights)
         check_strategy(self._strategy())
         if not isinstance(X, np.ndarray) and not X.has_canonical_format:
-            X = X.copy()  # the caller's matrix stays as it is
+            X = X.copy()  # do not change the caller's matrix
             X.sum_duplicates()
         return X, codes, weights
 
     def _strategy(self) -> Any:
         return self.multiclass
 
+    @of_one_fit
     def decision_function(self, X: TableLike) -> FloatArray:
         """Signed scores: of shape (n_samples,) for two classes, else (n_samples, n_machines)."""
         scores = self._scores(X)
         return scores.ravel() if len(self.classes_) == 2 else scores
 
+    @of_one_fit
     def predict(self, X: TableLike) -> AnyArray:
         """Class labels of shape (n_samples,)."""
         scores = self.decision_function(X)
@@ -105,10 +142,12 @@ class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator
 
     intercept_: Any
 
-    def validated(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, FloatArray, FloatArray]:
-        """The table, targets whose squares are finite, and weights."""
+    def validated(
+        self, X: TableLike, y: TargetLike | None, sample_weight: WeightLike | None
+    ) -> tuple[Any, FloatArray, FloatArray]:
+        """The table, targets of shape (n,) or (n, n_targets) whose squares are finite, and weights."""
         X = numbers_or_csr(self, X)
-        y = checked_numbers(y, X.shape[0], self)
+        y = checked_targets(y, X.shape[0], self)
         with np.errstate(over="ignore"):
             if not np.isfinite(np.square(y).sum()):
                 raise ValueError("the squares of y are too large for floating-point numbers: scale y.")
@@ -116,6 +155,20 @@ class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator
         check_weight_sizes(weights)
         return X, y, weights
 
+    def _store_planes(self, thetas: FloatArray, y: FloatArray, dtype: Any = np.float64) -> None:
+        """Set coef_ and intercept_ from rows (w, b), in scikit-learn's shapes for a target like y."""
+        thetas = np.asarray(thetas, dtype=dtype)
+        self.coef_ = thetas[0, :-1] if len(thetas) == 1 else thetas[:, :-1]
+        self.intercept_ = float(thetas[0, -1]) if y.ndim == 1 else thetas[:, -1]
+
+    @of_one_fit
     def predict(self, X: TableLike) -> FloatArray:
-        """Predicted values of shape (n_samples,)."""
-        return self._scores(X)
+        """Predicted values of shape (n_samples,), or (n_samples, n_targets)."""
+        scores = self._scores(X)
+        return scores[:, None] if scores.ndim == 1 and np.ndim(self.intercept_) else scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags

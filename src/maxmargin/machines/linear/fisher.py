@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice, check_count, check_fraction
 from maxmargin.base.tables import check_squares, class_codes, example_weights, fitted_table
-from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike, WeightLike
-from maxmargin.machines.linear.base import check_weight_sizes
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray, TableLike, TargetLike, WeightLike
+from maxmargin.base.user_line import warn_user
+from maxmargin.machines.linear.base import SparseInput, check_weight_sizes
 from maxmargin.machines.linear.linear_pieces import survey_classes
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -24,15 +26,18 @@ from maxmargin.problems.certificate import Certificate
 
 
 @dataclass(eq=False, repr=False)
-class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+class FisherDiscriminant(
+    SparseInput, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator
+):
     """Fisher's discriminant axes: the directions along which classes differ most relative to their scatter.
 
         max over v   v'F v / v'W v
 
-    F is the scatter between the classes' means, W the pooled scatter inside the classes. The axes are the
-    eigenvectors of W^-1 F in falling order of their eigenvalues, at most n_classes - 1, scaled to
-    v'Wv = n - K so that scores have unit variance inside classes. A row belongs to the class of the
-    nearest centroid in these scores. Fuentes, section 6.
+    F is the between-class scatter of the means, W the pooled within-class scatter. The axes are the
+    eigenvectors of W^-1 F by decreasing eigenvalue, at most n_classes - 1, scaled to
+    v'Wv = n - K so that scores have unit variance within classes. A row belongs to the class of the
+    nearest centroid in these scores (with ``priors``: of the largest log share minus half the squared
+    distance). Fuentes, section 6.
 
     Parameters
     ----------
@@ -40,6 +45,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
     method : "eigen" (the generalised eigenproblem) or "canonical" (principal components of the means after
         the principal components of W have been scaled to one); both give the same axes.
     shrinkage : 0 to 1, or "auto" (Ledoit & Wolf): W becomes (1 - s) W + s trace(W)/p I, for a singular W.
+    priors : shares of the classes among the rows to predict, of shape (n_classes,), or "training" for those
+        of the training rows; None for equal shares, which gives the nearest centroid.
 
     Attributes
     ----------
@@ -49,7 +56,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
     centroids_ : mean scores of shape (n_classes, n_components).
     cut_points_ : with two classes (D_I + D_II)/2, of shape (1,); else the midpoints of neighbouring centroids
         along the first axis, of shape (n_classes - 1,).
-    xbar_ : the mean row that scores are relative to.
+    xbar_ : the mean row, subtracted before scores are computed.
+    priors_ : of shape (n_classes,), with sum one.
     certificate_ : ``kkt`` is the largest residual of F v = lambda W v, in columns scaled by W and relative to
         the largest eigenvalue; ``infeasibility`` the distance of the axes from v'Wv = n - K.
 
@@ -66,6 +74,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
     _: KW_ONLY
     method: Literal["eigen", "canonical"] = "eigen"
     shrinkage: float | Literal["auto"] | None = None
+    priors: npt.ArrayLike | Literal["training"] | None = None
 
     @all_or_nothing
     def fit(
@@ -85,6 +94,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
     ) -> FisherDiscriminant:
         """The axes and what follows from them."""
         K, n = len(self.classes_), float(counts.sum())
+        self.priors_ = self._shares(counts)
         self.xbar_ = counts @ means / n
         freedom = max(n - K, 1.0)
         within = self._shrunk(within, fourth, n) / freedom
@@ -100,14 +110,33 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         self.centroids_ = (means - self.xbar_) @ self.axes_
         first = np.sort(self.centroids_[:, 0])
         self.cut_points_ = 0.5 * (first[:-1] + first[1:])
+        if K == 2 and self.priors is not None:
+            gap = float(self.centroids_[1, 0] - self.centroids_[0, 0])
+            self.cut_points_ -= np.log(self.priors_[1] / self.priors_[0]) / gap if gap > 0 else 0.0
         self._n_features_out = keep
         return self
+
+    def _shares(self, counts: FloatArray) -> FloatArray:
+        """The priors, with sum one."""
+        K = len(counts)
+        if self.priors is None:
+            return np.full(K, 1.0 / K)
+        if isinstance(self.priors, str):
+            check_choice("priors", self.priors, ("training",))
+            return counts / counts.sum()
+        shares = np.asarray(self.priors, dtype=np.float64)
+        if shares.shape != (K,) or not np.isfinite(shares).all() or not (shares > 0).all():
+            raise ValueError(
+                f"priors={self.priors!r} must hold a positive share for each of the {K} classes "
+                f"({', '.join(map(str, self.classes_.tolist()))}), or be 'training' or None."
+            )
+        return shares / shares.sum()
 
     def _moments(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Weights and means of the classes, the scatter inside them, and its fourth moment."""
-        X = fitted_table(self, X, dtype=np.float64)
+        X = fitted_table(self, X, dtype=np.float64, accept_sparse="csr")
         check_squares(X)
         self.classes_, codes = class_codes(y, X.shape[0], self)
         weights = example_weights(sample_weight, None, self.classes_, codes)
@@ -115,6 +144,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         K = len(self.classes_)
         counts = np.bincount(codes, weights=weights, minlength=K).astype(np.float64, copy=False)
         means = np.array([weights[codes == k] @ X[codes == k] / counts[k] for k in range(K)])
+        if sp.issparse(X):
+            return counts, means, *_sparse_scatter(X, codes, weights, counts, means)
         inside = X - means[codes]
         fourth = float(weights @ np.sum(inside**2, axis=1) ** 2)
         inside *= np.sqrt(weights)[:, None]
@@ -149,9 +180,9 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         return np.asarray((1 - share) * within + share * np.trace(within) / p * np.eye(p))
 
     def _axes(self, within: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Eigenvalues of V^-1 spread'spread in falling order and axes v with v'Vv = 1, where V is within.
+        """Eigenvalues of V^-1 spread'spread in decreasing order, and axes v with v'Vv = 1; V is ``within``.
 
-        Solved in columns of unit scatter: their units do not decide whether V is singular.
+        Columns are scaled to unit scatter first, so that their units do not matter for the rank of V.
         """
         size = np.sqrt(np.diag(within))
         size[size == 0] = 1.0
@@ -163,15 +194,14 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         scatter, principal = linalg.eigh(within)
         if scatter[-1] <= 0:
             raise ValueError(
-                "the rows of each class are all equal, so there is no scatter to compare the means with: "
-                "bring rows that differ."
+                "the rows of each class are all equal, so the within-class scatter is zero: the rows of some "
+                "class must differ."
             )
         positive = scatter > 1e-10 * max(float(scatter[-1]), 1e-300)
         if not positive.all():
-            warnings.warn(
+            warn_user(
                 f"the scatter inside the classes is singular ({np.count_nonzero(~positive)} directions have "
-                "none): they are left out; shrinkage would use them.",
-                stacklevel=5,
+                "none). These directions are ignored; set shrinkage to use them."
             )
         white = principal[:, positive] / np.sqrt(scatter[positive])
         if self.method == "eigen" and positive.all():
@@ -191,7 +221,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
         scale[scale == 0] = 1.0
         images = spread.T @ (spread @ self.axes_) - (within @ self.axes_) * values
         residual = np.linalg.norm(images / scale[:, None], axis=0)
-        kept = values > 0  # without an eigenvalue an axis may be zero: the scatter was singular
+        kept = values > 0  # if the scatter is singular, an axis without eigenvalue may be zero
         lengths = np.sum(self.axes_ * (within @ self.axes_), axis=0)[kept]
         return Certificate(
             kkt=float(np.max(residual, initial=0.0)) / max(float(values.max(initial=0.0)), 1e-300),
@@ -207,20 +237,30 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
             signs = np.where(self.axes_[largest, np.arange(self.axes_.shape[1])] < 0, -1.0, 1.0)
         self.axes_ = self.axes_ * signs
 
+    @of_one_fit
     def transform(self, X: TableLike) -> FloatArray:
         """Scores of shape (n_samples, n_components)."""
         check_is_fitted(self)
-        X = fitted_table(self, X, dtype=np.float64, reset=False)
+        X = fitted_table(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
+        if sp.issparse(X):
+            return np.asarray(X @ self.axes_ - self.xbar_ @ self.axes_)
         return np.asarray((X - self.xbar_) @ self.axes_)
 
+    @of_one_fit
     def decision_function(self, X: TableLike) -> FloatArray:
-        """Two classes: score minus cut point, of shape (n_samples,); else minus half squared distances."""
+        """Two classes: score minus cut point, of shape (n_samples,); else minus half squared distances.
+
+        With ``priors`` the cut point moves away from the more frequent class, and log shares are added to the
+        distances.
+        """
         scores = self.transform(X)
         if len(self.classes_) == 2:
             return np.asarray(scores[:, 0] - self.cut_points_[0])
         distances = scores[:, None, :] - self.centroids_
-        return np.asarray(-0.5 * np.sum(distances**2, axis=2))
+        half = 0.5 * np.sum(distances**2, axis=2)
+        return np.asarray(-half if self.priors is None else np.log(self.priors_ * len(self.classes_)) - half)
 
+    @of_one_fit
     def predict(self, X: TableLike) -> AnyArray:
         """The class of the nearest centroid, of shape (n_samples,)."""
         decision = self.decision_function(X)
@@ -230,13 +270,26 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Trans
 
 
 def _ledoit_wolf(within: FloatArray, fourth: float, n: float) -> float:
-    """The share of the identity that Ledoit & Wolf (2004) find from the scatter of n rows.
+    """The shrinkage of Ledoit & Wolf (2004) for the scatter of n rows.
 
-    ``fourth`` is the sum of the fourth powers of the rows' distances from their class's mean; with sums of
-    weights in place of numbers of rows a weight of two is a row twice (scikit-learn's takes no weights).
+    ``fourth`` is the sum of the fourth powers of the distances of rows to their class mean. Counts of rows
+    are sums of weights, so a weight of two equals two rows (scikit-learn's version takes no weights).
     """
     p = len(within)
     size = float(np.sum((within / n) ** 2))
     distance = size / p - (float(np.trace(within)) / (n * p)) ** 2
     noise = (fourth / n - size) / (n * p)
     return min(noise, distance) / distance if noise > 0 and distance > 0 else 0.0
+
+
+def _sparse_scatter(
+    X: sp.csr_array, codes: IntArray, weights: FloatArray, counts: FloatArray, means: FloatArray
+) -> tuple[FloatArray, float]:
+    """The scatter inside the classes and its fourth moment, from sparse rows."""
+    weighted = X.multiply(weights[:, None]).tocsr()
+    within = (X.T @ weighted).toarray() - means.T @ (counts[:, None] * means)
+    lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    for k, mean in enumerate(means):
+        rows = codes == k
+        lengths[rows] += mean @ mean - 2.0 * (X[rows] @ mean)
+    return 0.5 * (within + within.T), float(weights @ lengths**2)

@@ -1,4 +1,4 @@
-"""Linear models on data in pieces: the first pass, the problems, what can be solved there and what not."""
+"""Linear models on data in pieces: the first pass, the problems, and what can be solved."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 
 from maxmargin.base.tables import check_two_classes, class_weights
@@ -22,7 +23,7 @@ from maxmargin.solvers.primal.newton_pieces import PiecesNewton
 from maxmargin.solvers.primal.separation import Separation
 
 
-def survey_classes(model: Any, pieces: Pieces) -> Survey:
+def survey_classes(model: BaseEstimator, pieces: Pieces) -> Survey:
     """The first pass for a classifier, which learns its columns and ``classes_``."""
     learn_columns(model, pieces)
     seen = survey(pieces, classes=True)
@@ -33,7 +34,7 @@ def survey_classes(model: Any, pieces: Pieces) -> Survey:
     return seen
 
 
-def survey_numbers(model: Any, pieces: Pieces) -> Survey:
+def survey_numbers(model: BaseEstimator, pieces: Pieces) -> Survey:
     """The first pass for a regression."""
     learn_columns(model, pieces)
     seen = survey(pieces, classes=False)
@@ -43,16 +44,18 @@ def survey_numbers(model: Any, pieces: Pieces) -> Survey:
 
 def _check_weight(seen: Survey) -> None:
     if not seen.weight > 0:
-        raise ValueError("sample_weight is zero for every row: at least one row must count.")
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights. One sample_weight must be > 0."
+        )
 
 
-def weights_of_classes(model: Any, seen: Survey, *, balance_sums: bool = True) -> FloatArray:
+def weights_of_classes(model: BaseEstimator, seen: Survey, *, balance_sums: bool = True) -> FloatArray:
     """The weights that ``class_weight`` gives to each of the classes; see `example_weights`."""
     return class_weights(model.class_weight, seen.labels, seen.masses if balance_sums else seen.counts)
 
 
 def binary_problems(
-    model: Any,
+    model: BaseEstimator,
     pieces: Pieces,
     seen: Survey,
     *,
@@ -74,7 +77,7 @@ def binary_problems(
 
 
 def number_problem(
-    model: Any, pieces: Pieces, seen: Survey, *, C: float, loss: Loss, penalty: Penalty
+    model: BaseEstimator, pieces: Pieces, seen: Survey, *, C: float, loss: Loss, penalty: Penalty
 ) -> LossPenaltyPieces:
     """The problem of a regression."""
     return _problem(model, pieces, seen, NumberTargets(C), loss, penalty)
@@ -94,22 +97,27 @@ def _problem(
     )
 
 
-def check_newton(model: Any, loss: Loss, penalty: Penalty, remedy: str) -> None:
-    """An error for what Newton's method in pieces cannot solve."""
+def check_newton(model: BaseEstimator, loss: Loss, penalty: Penalty, remedy: str) -> None:
+    """Raise an error for problems that Newton's method in pieces cannot solve."""
     if not (loss.smooth and penalty.smooth) or model.solver not in ("auto", "newton"):
         raise ValueError(
             f"{type(model).__name__} on data in pieces needs a smooth loss, penalty='l2' or 'none' and "
             f"solver='auto'; got loss={model.loss!r}, penalty={model.penalty!r}, solver={model.solver!r}: "
             f"use {remedy}."
         )
+    scaling = getattr(model, "intercept_scaling", None)
+    if scaling is not None:
+        raise ValueError(
+            f"intercept_scaling={scaling!r} needs the rows in memory: leave it out for data in pieces."
+        )
 
 
 def find_separation_in_pieces(
     problem: LossPenaltyPieces, theta: FloatArray, sums: RowSums
 ) -> Separation | None:
-    """As `find_separation`: a direction along which the likelihood grows without end.
+    """As `find_separation`: a direction along which the likelihood increases without bound.
 
-    Cost: one pass, and where all rows are on their side those of `_widest_margin`.
+    Cost: one pass, plus those of `_widest_margin` if all rows are on the right side.
     """
     if sums.least > 0:
         limit = _widest_margin(problem, theta)
@@ -126,9 +134,9 @@ def find_separation_in_pieces(
 
 
 def _widest_margin(problem: LossPenaltyPieces, theta: FloatArray) -> FloatArray | None:
-    """The direction of the widest margin, y f >= 1: the squared hinge with less and less penalty.
+    """The direction of the widest margin, y f >= 1: the squared hinge with a decreasing penalty.
 
-    The slack falls with the penalty; at 1e-3 of the margin the direction is as close.
+    The slack decreases with the penalty. It stops at 1e-3 of the margin, also the error of the direction.
     """
     l2 = 1e-2
     for _ in range(6):

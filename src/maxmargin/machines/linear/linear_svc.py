@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from maxmargin.base.interruption import all_or_nothing
-from maxmargin.base.parameters import check_count, check_flags, check_positive
-from maxmargin.base.progress import show_line
+from maxmargin.base.parameters import check_allowed, check_count, check_flags, check_positive
+from maxmargin.base.progress import Callback
 from maxmargin.base.typing import (
     ClassWeightLike,
     FloatArray,
@@ -19,7 +20,13 @@ from maxmargin.base.typing import (
     WeightLike,
 )
 from maxmargin.compute.tables.design import Design, design
-from maxmargin.machines.linear.base import LinearClassifier, finite_or_refused
+from maxmargin.machines.linear.base import (
+    LinearClassifier,
+    check_liblinear,
+    finite_or_refused,
+    with_constant,
+    without_constant,
+)
 from maxmargin.machines.linear.linear_pieces import binary_problems, check_newton, survey_classes
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -30,6 +37,7 @@ from maxmargin.problems.multiclass import BinaryTask, binary_tasks
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
 from maxmargin.solvers.primal.primal_choice import primal_penalty, solve_primal
+from maxmargin.solvers.stopping import tell_iteration
 
 _LOSSES = ("hinge", "squared_hinge", "logistic")
 
@@ -59,30 +67,34 @@ class LinearSVC(LinearClassifier):
     sparsity : the weight nu of the l1 or l0 part.
     l0_alpha : alpha of the concave approximation of the number of non-zero weights.
     solver : "auto", or one of "newton", "descent_newton", "augmented", "dual_coordinate",
-        "proximal_coordinate", "linear_program", "successive"; a solver that cannot solve the problem asked
-        for is an error.
-    fit_intercept : whether b is free or 0. It is never penalised.
+        "proximal_coordinate", "linear_program", "successive"; a solver that cannot solve the problem is an
+        error.
+    dual : accepted for compatibility with scikit-learn; primal and dual have the same optimum.
+    fit_intercept : whether b is free or 0. It is not penalised, unless ``intercept_scaling`` is given.
+    intercept_scaling : None for a free intercept. With a number s the intercept is that of LIBLINEAR: s times
+        the weight of a constant column, and penalised.
     multiclass : "ovr" or "ovo".
+    multi_class : must be "ovr"; see ``multiclass``.
     class_weight : dict, "balanced" or None.
     tol : relative duality gap; for the l0 penalties the stationarity (see `LossPenalty.certify`).
-    max_iter : largest number of iterations of the solver: Newton steps, passes of coordinate descent, passes
-        of the simplex method (as many steps as X has rows and columns), convex problems for "l0".
+    max_iter : maximum number of iterations of the solver: Newton steps, passes of coordinate descent, passes
+        of the simplex method (n_samples + n_features steps each), convex problems for "l0".
     random_state : seed of the order of the rows in coordinate descent, and of restarts.
     n_jobs : number of threads.
-    verbose : 1 to print the objective as it falls.
+    verbose : 1 to print the objective of every iteration.
 
     Attributes
     ----------
     coef_ : of shape (n_machines, n_features); (1, n_features) for two classes.
     intercept_ : of shape (n_machines,).
-    certificate_ : of the machine furthest from its optimum; ``certificates_`` has all.
+    certificate_ : of the binary problem with the largest gap; ``certificates_`` has all.
     solution_ : the solver's `Solution` of the first machine, with status and trace; ``solutions_`` has all.
     n_iter_ : of shape (n_machines,).
 
     Notes
     -----
     Cost with "auto": n p^2 per Newton step while p <= 1500, about 5 steps for the squared hinge and 30 for
-    the hinge, whose steps only see the rows near the margin; n p per pass of coordinate descent above.
+    the hinge, whose steps only use the rows near the margin; above that, n p per pass of coordinate descent.
 
     Examples
     --------
@@ -102,8 +114,11 @@ class LinearSVC(LinearClassifier):
     sparsity: float = 1.0
     l0_alpha: float = 5.0
     solver: str = "auto"
+    dual: bool | Literal["auto"] = "auto"
     fit_intercept: bool = True
+    intercept_scaling: float | None = None
     multiclass: Literal["ovr", "ovo"] = "ovr"
+    multi_class: Literal["ovr"] = "ovr"
     class_weight: ClassWeightLike | None = None
     tol: float = 1e-4
     max_iter: int = 2000
@@ -113,17 +128,29 @@ class LinearSVC(LinearClassifier):
 
     @all_or_nothing
     def fit(
-        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+        self,
+        X: TableLike | Pieces,
+        y: TargetLike | None = None,
+        sample_weight: WeightLike | None = None,
+        *,
+        callback: Callback | None = None,
     ) -> LinearSVC:
-        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
+        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`.
+
+        ``callback`` is called with a `SolverProgress` after steps of the solver; the fit stops if it
+        returns True, with the status INTERRUPTED and the certificate of the current solution.
+        """
         check_positive("C", self.C)
         check_flags(self, "fit_intercept")
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
+        check_liblinear(self)
+        reason = "classes are separated one against the rest, or in pairs with multiclass='ovo'."
+        check_allowed("multi_class", self.multi_class, ("ovr",), reason)
         pieces = as_pieces(X, y, sample_weight)
         with finite_or_refused(self):
             fits = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
-            thetas = np.array([solution.x for solution, _ in fits])
+            thetas = without_constant([solution.x for solution, _ in fits], self)
             self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
         self.solutions_ = [solution for solution, _ in fits]
         self.solution_ = self.solutions_[0]
@@ -135,7 +162,7 @@ class LinearSVC(LinearClassifier):
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> list[tuple[Solution, Certificate]]:
         X, codes, weights = self._validate(X, y, sample_weight)
-        table = design(X, self.n_jobs)
+        table = design(with_constant(X, self), self.n_jobs)
         tasks = binary_tasks(codes, len(self.classes_), self.multiclass)
         return [self._fit_task(table, weights, task) for task in tasks]
 
@@ -145,7 +172,7 @@ class LinearSVC(LinearClassifier):
         check_newton(self, loss, penalty, "loss='squared_hinge' or 'logistic' with penalty='l2'")
         seen = survey_classes(self, pieces)
         solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
-        callback = self._report if self.verbose else None
+        callback = partial(tell_iteration, self)
         problems = binary_problems(self, pieces, seen, C=self.C, loss=loss, penalty=penalty)
         return [solve_pieces(problem, solver, callback=callback)[:2] for problem in problems]
 
@@ -157,7 +184,7 @@ class LinearSVC(LinearClassifier):
             c=self.C * weights[task.rows],
             loss=losses.by_name(self.loss, _LOSSES),
             penalty=primal_penalty(self.penalty, self.sparsity, self.l0_alpha),
-            fit_intercept=self.fit_intercept,
+            fit_intercept=self.fit_intercept and self.intercept_scaling is None,
         )
         return solve_primal(
             problem,
@@ -165,8 +192,5 @@ class LinearSVC(LinearClassifier):
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,
-            callback=self._report if self.verbose else None,
+            callback=partial(tell_iteration, self),
         )
-
-    def _report(self, iteration: int, value: float) -> None:
-        show_line(f"LinearSVC: iteration {iteration}, objective {value:.10g}")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Literal
+
+import numpy as np
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import (
@@ -13,20 +16,27 @@ from maxmargin.base.parameters import (
     check_not_negative,
     check_positive,
 )
-from maxmargin.base.progress import show_line
-from maxmargin.base.typing import RandomStateLike, TableLike, TargetLike, WeightLike
-from maxmargin.compute.tables.design import design
-from maxmargin.machines.linear.base import LinearRegressor, finite_or_refused
+from maxmargin.base.progress import Callback
+from maxmargin.base.typing import FloatArray, RandomStateLike, TableLike, TargetLike, WeightLike
+from maxmargin.compute.tables.design import Design, design
+from maxmargin.machines.linear.base import (
+    LinearRegressor,
+    check_liblinear,
+    finite_or_refused,
+    with_constant,
+    without_constant,
+)
 from maxmargin.machines.linear.linear_pieces import check_newton, number_problem, survey_numbers
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems import losses
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved
+from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved, worst_gap
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
 from maxmargin.solvers.primal.primal_choice import primal_penalty, solve_primal
+from maxmargin.solvers.stopping import tell_iteration
 
 _LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
@@ -41,15 +51,16 @@ class LinearSVR(LinearRegressor):
 
     Parameters
     ----------
-    C, sparsity, solver, fit_intercept, tol, max_iter, random_state, n_jobs, verbose : as in `LinearSVC`.
-    epsilon : half the width of the tube without loss.
+    C, sparsity, solver, dual, fit_intercept, intercept_scaling, tol, max_iter, random_state, n_jobs,
+        verbose : as in `LinearSVC`.
+    epsilon : half width of the tube in which residuals cost nothing.
     loss : "epsilon_insensitive" or "squared_epsilon_insensitive".
     penalty : "l2", "l1", "l1l2" or "none".
 
     Attributes
     ----------
-    coef_ : of shape (n_features,).
-    intercept_ : float.
+    coef_ : of shape (n_features,), or (n_targets, n_features) where y has columns.
+    intercept_ : float, or of shape (n_targets,).
     certificate_, solution_, n_iter_ : as in `LinearSVC`.
 
     Examples
@@ -67,7 +78,9 @@ class LinearSVR(LinearRegressor):
     penalty: Literal["l2", "l1", "l1l2", "none"] = "l2"
     sparsity: float = 1.0
     solver: str = "auto"
+    dual: bool | Literal["auto"] = "auto"
     fit_intercept: bool = True
+    intercept_scaling: float | None = None
     tol: float = 1e-4
     max_iter: int = 2000
     random_state: RandomStateLike | None = None
@@ -76,21 +89,38 @@ class LinearSVR(LinearRegressor):
 
     @all_or_nothing
     def fit(
-        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+        self,
+        X: TableLike | Pieces,
+        y: TargetLike | None = None,
+        sample_weight: WeightLike | None = None,
+        *,
+        callback: Callback | None = None,
     ) -> LinearSVR:
-        """Fit to X of shape (n_samples, n_features) and targets y of shape (n_samples,), or to `Pieces`."""
+        """Fit to X of shape (n_samples, n_features) and y of shape (n_samples,) or (n_samples, n_targets).
+
+        ``X`` may be `Pieces`; ``callback`` as in `LinearSVC`.
+        """
         check_positive("C", self.C)
         check_flags(self, "fit_intercept")
         check_not_negative("epsilon", self.epsilon)
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         check_choice("penalty", self.penalty, ("l2", "l1", "l1l2", "none"))
+        check_liblinear(self)
         pieces = as_pieces(X, y, sample_weight)
         with finite_or_refused(self):
-            fitted = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
-            self.solution_, self.certificate_ = fitted
-            self.coef_, self.intercept_ = self.solution_.x[:-1], float(self.solution_.x[-1])
-        self.n_iter_ = self.solution_.n_iter
+            if pieces is None:
+                X, y, weights = self.validated(X, y, sample_weight)
+                table = design(with_constant(X, self), self.n_jobs)
+                fits = [self._fit_target(table, target, weights) for target in y.reshape(len(y), -1).T]
+            else:
+                y, fits = np.empty(0), [self._fit_pieces(pieces)]
+            self._store_planes(without_constant([solution.x for solution, _ in fits], self), y)
+        self.solutions_ = [solution for solution, _ in fits]
+        self.solution_ = self.solutions_[0]
+        self.certificates_ = [certificate for _, certificate in fits]
+        self.certificate_ = worst_gap(self.certificates_, self.tol)
+        self.n_iter_ = max(solution.n_iter for solution in self.solutions_)
         warn_unsolved(self.certificate_, self.tol, "LinearSVR", f"raise max_iter={self.max_iter} or scale X")
         return self
 
@@ -100,15 +130,14 @@ class LinearSVR(LinearRegressor):
     def _penalty(self) -> Penalty:
         return primal_penalty(self.penalty, self.sparsity, 5.0)
 
-    def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[Solution, Certificate]:
-        X, y, weights = self.validated(X, y, sample_weight)
+    def _fit_target(self, table: Design, y: FloatArray, weights: FloatArray) -> tuple[Solution, Certificate]:
         problem = LossPenalty(
-            X=design(X, self.n_jobs),
-            y=y,
+            X=table,
+            y=np.ascontiguousarray(y),
             c=self.C * weights,
             loss=self._loss(),
             penalty=self._penalty(),
-            fit_intercept=self.fit_intercept,
+            fit_intercept=self.fit_intercept and self.intercept_scaling is None,
         )
         return solve_primal(
             problem,
@@ -116,7 +145,7 @@ class LinearSVR(LinearRegressor):
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,
-            callback=self._report if self.verbose else None,
+            callback=partial(tell_iteration, self),
         )
 
     def _fit_pieces(self, pieces: Pieces) -> tuple[Solution, Certificate]:
@@ -125,7 +154,4 @@ class LinearSVR(LinearRegressor):
         seen = survey_numbers(self, pieces)
         problem = number_problem(self, pieces, seen, C=self.C, loss=loss, penalty=penalty)
         solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
-        return solve_pieces(problem, solver, callback=self._report if self.verbose else None)[:2]
-
-    def _report(self, iteration: int, value: float) -> None:
-        show_line(f"LinearSVR: iteration {iteration}, objective {value:.10g}")
+        return solve_pieces(problem, solver, callback=partial(tell_iteration, self))[:2]

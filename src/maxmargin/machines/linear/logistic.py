@@ -15,21 +15,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import (
+    check_allowed,
     check_choice,
     check_count,
     check_flags,
     check_inner_fraction,
     check_positive,
 )
-from maxmargin.base.progress import show_line
+from maxmargin.base.progress import Callback
 from maxmargin.base.threads import single_threaded_blas
 from maxmargin.base.typing import (
     AnyArray,
     ClassWeightLike,
     FloatArray,
     IntArray,
+    RandomStateLike,
     TableLike,
     TargetLike,
     WeightLike,
@@ -60,7 +62,7 @@ from maxmargin.problems.multinomial import Multinomial
 from maxmargin.problems.newton_system import hessian
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.rows_in_pieces import LossPenaltyPieces, MultinomialPieces, MultinomialRows
-from maxmargin.problems.solution import Solution
+from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal.multinomial_newton import MultinomialNewton
 from maxmargin.solvers.primal.newton import Newton
 from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
@@ -72,11 +74,14 @@ from maxmargin.solvers.primal.separation import (
     strictly_separated,
 )
 from maxmargin.solvers.primal.warm_newton import sample_start
+from maxmargin.solvers.stopping import tell_iteration
+
+_SOLVERS = ("newton", "lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """One fitted likelihood: (w, b), or a row of them for every class of the multinomial model."""
+    """One fitted model: (w, b), or one row per class of the multinomial model."""
 
     theta: FloatArray
     certificate: Certificate
@@ -87,19 +92,27 @@ class _Fit:
 
 
 class SeparationWarning(ConvergenceWarning):
-    """The classes are separated by a hyperplane, so that the likelihood has no maximum."""
+    """A hyperplane separates the classes, so the likelihood has no maximum.
+
+    >>> import warnings
+    >>> import maxmargin as mm
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = mm.LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    >>> [warning.category.__name__ for warning in caught]
+    ['SeparationWarning']
+    """
 
 
 @dataclass(eq=False, repr=False)
 class LogisticRegression(LinearClassifier):
-    """Logistic regression: maximum likelihood, or penalised by the length of the weights.
+    """Logistic regression by maximum likelihood, with an optional l2 penalty.
 
         min over w, b   C sum_i s_i log(1 + exp(-y_i (<w, x_i> + b))) + 1/2 ||w||^2
 
-    with the penalty gone for ``C=inf``, the default: standard errors, p values and odds ratios are those of
-    the likelihood, and a penalty would bias them. The intercept is never penalised. Solved by Newton's method
-    (cost n p^2 per iteration, a handful of iterations) until the relative duality gap is below ``tol``.
-    Fuentes, section 7.
+    without the penalty for ``C=inf``, the default, because a penalty would bias the estimates, standard
+    errors, p values and odds ratios. The intercept is never penalised. Solved by Newton's method (cost n p^2
+    per iteration, few iterations) until the relative duality gap is below ``tol``. Fuentes, section 7.
 
     Parameters
     ----------
@@ -111,25 +124,31 @@ class LogisticRegression(LinearClassifier):
     max_iter : largest number of Newton steps.
     n_jobs : number of threads.
     verbose : 1 to print the objective of every iteration.
+    penalty : "l2", weighted by C, or None for none, which is C=inf.
+    l1_ratio : must be None or 0. Use LinearSVC(loss="logistic", penalty="l1") for l1.
+    dual, random_state : accepted for compatibility; the optimum depends on neither.
+    solver : "newton". scikit-learn's other names mean the same, because the optimum is the same. "liblinear"
+        and its ``intercept_scaling`` are refused, because it penalises the intercept.
+    warm_start : must be False: Newton's method only takes a few steps from zero.
 
     Attributes
     ----------
     coef_ : of shape (n_machines, n_features); (1, n_features) for two classes.
     intercept_ : of shape (n_machines,).
-    certificate_ : of the machine furthest from its optimum; ``certificates_`` has all.
-    separation_ : a `Separation` where the classes are separated and C is inf, else None.
+    certificate_ : of the binary problem with the largest gap; ``certificates_`` has all.
+    separation_ : a `Separation` if the classes are separated and C is inf, else None.
     dropped_ : names of the columns that depend on earlier ones (C=inf); their coefficients are 0.
     n_iter_ : of shape (n_machines,).
     history_ : table of machine, iteration and objective.
 
     Notes
     -----
-    Where a hyperplane separates the classes and C is inf the likelihood has no maximum: fit warns with
-    `SeparationWarning`, names the columns, and ``coef_`` points along the limit of the penalised models as C
-    grows: the hard-margin direction, so long that no separated row is further than ``tol`` from a
-    log-likelihood of 0. `summary` has no finite estimate for these columns. With three classes and more and
-    C=inf the first class is the base line of the multinomial model: its coefficients are 0 and every odds
-    ratio is relative to it.
+    If a hyperplane separates the classes and C is inf, the likelihood has no maximum: fit warns with
+    `SeparationWarning` and names the columns, and ``coef_`` has the direction of the limit of the penalised
+    models as C grows (the hard margin), so long that the log-likelihood of every separated row is within
+    ``tol`` of 0. `summary` has no finite estimate for these columns. With three classes and more and C=inf
+    the first class is the base line of the multinomial model: its coefficients are 0 and every odds ratio is
+    relative to it.
 
     Examples
     --------
@@ -149,6 +168,13 @@ class LogisticRegression(LinearClassifier):
     max_iter: int = 100
     n_jobs: int | None = None
     verbose: int = 0
+    penalty: Literal["l2", "deprecated"] | None = "l2"
+    l1_ratio: float | None = None
+    dual: bool = False
+    intercept_scaling: float = 1
+    solver: Literal["newton", "lbfgs", "newton-cg", "newton-cholesky", "sag", "saga"] = "newton"
+    warm_start: bool = False
+    random_state: RandomStateLike | None = None
 
     @all_or_nothing
     def fit(
@@ -156,8 +182,13 @@ class LogisticRegression(LinearClassifier):
         X: TableLike | Pieces,
         y: TargetLike | None = None,
         sample_weight: WeightLike | None = None,
+        *,
+        callback: Callback | None = None,
     ) -> LogisticRegression:
-        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`."""
+        """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`.
+
+        ``callback`` as in `LinearSVC`.
+        """
         self.check_parameters()
         self._history: list[tuple[int, int, float]] = []
         pieces = as_pieces(X, y, sample_weight)
@@ -211,7 +242,7 @@ class LogisticRegression(LinearClassifier):
             penalty=Penalty(l2=l2),
             fit_intercept=self.fit_intercept,
         )
-        # penalised problems have an optimum, separated or not
+        # penalised problems have an optimum even if the classes are separated
         stop = strictly_separated if l2 == 0 else None
         solver = Newton(tol=self.tol, max_iter=self.max_iter, stop=stop)
         with single_threaded_blas():  # the tall products run on our threads
@@ -225,10 +256,10 @@ class LogisticRegression(LinearClassifier):
     def _finished(
         self, problem: LossPenalty, solver: Newton, solution: Solution, certificate: Certificate
     ) -> _Fit:
-        """A likelihood without penalty: look for separation and for dependent columns."""
+        """For a likelihood without penalty: check for separation and for dependent columns."""
         theta = solution.x
         separation, dependent, slopes = None, None, solution.multipliers
-        if self._may_be_separated(certificate, float(np.max(problem.y * problem.scores(theta)))):
+        if self._may_be_separated(solution, certificate, float(np.max(problem.y * problem.scores(theta)))):
             separation = find_separation(problem, theta)
         if separation is not None and separation.is_limit:
             theta, slopes = limit_point(problem, separation, replace(solver, stop=None))
@@ -249,7 +280,7 @@ class LogisticRegression(LinearClassifier):
         if not free:
             return _Fit(theta, certificate, solution.n_iter)
         separation, dependent = None, None
-        if self._may_be_separated(certificate, sums.largest):
+        if self._may_be_separated(solution, certificate, sums.largest):
             separation = find_separation_in_pieces(problem, theta, sums)
         if separation is not None and separation.is_limit:
             theta = -float(np.log(np.expm1(self.tol))) * separation.direction
@@ -281,7 +312,7 @@ class LogisticRegression(LinearClassifier):
         separation, information, dependent = None, None, None
         large = theta.size > 1500
         margins = problem.scores(theta)
-        if large or self._may_be_separated(certificate, float(np.ptp(margins, axis=1).max())):
+        if large or self._may_be_separated(solution, certificate, float(np.ptp(margins, axis=1).max())):
             separation = find_multinomial_separation(problem, theta)
         if separation is not None and separation.is_limit:
             theta = -float(np.log(np.expm1(self.tol) / (len(theta) - 1))) * separation.direction
@@ -318,7 +349,7 @@ class LogisticRegression(LinearClassifier):
     def _dependent_in_multinomial(
         self, information: FloatArray, separation: Separation | None, X: Design | None
     ) -> DependentColumns | None:
-        """From the block of the first class beside the base line, whose rank is that of the table."""
+        """From the block of the first class after the baseline, whose rank is that of the table."""
         if separation is not None and separation.kind == "complete":
             return None
         width = self.n_features_in_ + self.fit_intercept
@@ -326,6 +357,7 @@ class LogisticRegression(LinearClassifier):
 
     def check_parameters(self) -> None:
         check_positive("C", self.C, infinite=True)
+        _check_scikit(self)
         check_flags(self, "fit_intercept")
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
@@ -339,12 +371,11 @@ class LogisticRegression(LinearClassifier):
 
     def _weight(self) -> tuple[float, float]:
         """C and the weight of the penalty."""
-        return (1.0, 0.0) if isinf(self.C) else (self.C, 1.0)
+        return (1.0, 0.0) if isinf(self.C) or self.penalty is None else (self.C, 1.0)
 
-    def _report(self, machine: int, iteration: int, value: float) -> None:
+    def _report(self, machine: int, iteration: int, value: float) -> bool:
         self._history.append((machine, iteration, value))
-        if self.verbose:
-            show_line(f"LogisticRegression: iteration {iteration}, objective {value:.10g}")
+        return tell_iteration(self, iteration, value)
 
     def _store(self, fits: list[_Fit]) -> None:
         thetas = np.vstack([fit.theta for fit in fits])
@@ -359,12 +390,14 @@ class LogisticRegression(LinearClassifier):
         self._information = fits[0].information
         self.history_ = pd.DataFrame(self._history, columns=["machine", "iteration", "objective"])
 
-    def _may_be_separated(self, certificate: Certificate, largest: float) -> bool:
-        """Whether a search for separation is worth its while, from the largest margin of a row.
+    def _may_be_separated(self, solution: Solution, certificate: Certificate, largest: float) -> bool:
+        """True if the largest margin of a row suggests that a search for separation is worthwhile.
 
-        Separated rows that are still within a margin of 6 leave the likelihood more than 0.002 each to gain.
-        Where ``tol`` allows that much to be left they may have been left there.
+        A separated row with a margin below 6 can still gain more than 0.002 of log-likelihood, so the solver
+        only stops there if ``tol`` allows it.
         """
+        if solution.status is Status.INTERRUPTED:  # the user stopped the fit: do no more work
+            return False
         left = self.tol * certificate.primal
         return not solved(certificate, self.tol) or largest > 6.0 or left > 1e-3
 
@@ -387,6 +420,7 @@ class LogisticRegression(LinearClassifier):
         return True
 
     @available_if(_has_probabilities)
+    @of_one_fit
     def predict_log_proba(self, X: TableLike) -> FloatArray:
         """Logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
@@ -394,6 +428,7 @@ class LogisticRegression(LinearClassifier):
         return logs
 
     @available_if(_has_probabilities)
+    @of_one_fit
     def predict_proba(self, X: TableLike) -> FloatArray:
         """Probabilities of shape (n_samples, n_classes), in the order of ``classes_``.
 
@@ -416,7 +451,7 @@ class LogisticRegression(LinearClassifier):
         weights count as numbers of rows. With several classes the multinomial model is needed.
         """
         check_is_fitted(self)
-        if not isinf(self.C):
+        if self._weight()[1]:
             raise ValueError(
                 f"summary() needs the maximum of the likelihood: fit with C=inf, not C={self.C:g}."
             )
@@ -446,7 +481,7 @@ class LogisticRegression(LinearClassifier):
     def _coefficients(self, several: bool) -> tuple[FloatArray, pd.Index]:
         """The estimated coefficients in one row, in the order of the information matrix, and their names.
 
-        Those that grow without end are infinite; with complete separation no coefficient has an estimate.
+        Those that grow without bound are infinite; with complete separation no coefficient has an estimate.
         """
         theta = np.column_stack([self.coef_, self.intercept_])[int(several) :]
         if self.separation_ is not None:
@@ -477,7 +512,7 @@ class LogisticRegression(LinearClassifier):
 
 
 def used_rows(X: Design, weights: FloatArray) -> Design:
-    """The rows with a weight."""
+    """The rows of positive weight."""
     return X if weights.all() else X.take(np.flatnonzero(weights))
 
 
@@ -487,3 +522,15 @@ def _null_log_likelihood(masses: FloatArray, fit_intercept: bool) -> float:
         return -float(masses.sum() * np.log(len(masses)))
     masses = masses[masses > 0]
     return float(masses @ np.log(masses / masses.sum()))
+
+
+def _check_scikit(model: LogisticRegression) -> None:
+    """Accept those parameters of scikit-learn's LogisticRegression that do not change the optimum."""
+    elastic = "use LinearSVC(loss='logistic', penalty='l1' or 'l1l2')."
+    check_allowed("penalty", model.penalty, ("l2", None, "deprecated"), elastic)
+    check_allowed("l1_ratio", model.l1_ratio, (None, 0, 0.0), elastic)
+    check_flags(model, "dual", "warm_start")
+    free = "the intercept is free here."
+    check_allowed("intercept_scaling", model.intercept_scaling, (1, 1.0), free)
+    check_allowed("solver", model.solver, _SOLVERS, f"use one of {', '.join(_SOLVERS)}; {free}")
+    check_allowed("warm_start", model.warm_start, (False,), "a fit only takes a few Newton steps from zero.")

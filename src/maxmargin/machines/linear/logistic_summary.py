@@ -1,4 +1,4 @@
-"""The table of a logistic regression: estimates, their uncertainty, and what cannot be estimated."""
+"""The summary table of a logistic regression."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _LARGEST_DENSE = 20_000_000  # entries of a sparse table that is made dense to f
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticSummary:
-    """What `LogisticRegression.summary` returns; ``print`` shows it.
+    """Result of `LogisticRegression.summary`; ``print`` shows it.
 
     Attributes
     ----------
     table : DataFrame with the columns coef, std_err, z, p_value, low, high, odds_ratio, odds_low, odds_high,
-        indexed by variable (by class and variable with several classes). A coefficient that grows without end
-        (separation) is infinite, with its sign and without a standard error; a column that depends on
+        indexed by variable (by class and variable with several classes). A coefficient that grows without
+        bound (separation) is infinite, with its sign and without a standard error; a column that depends on
         earlier ones has NaN, as in R.
-    odds : which class the coefficients speak for, and against which one.
+    odds : the classes whose log odds the coefficients describe.
     level : confidence level of the intervals.
     log_likelihood, null_log_likelihood : of the model, and of the model with an intercept only.
     deviance, null_deviance : minus twice those.
     aic, bic : deviance + 2 rank, deviance + rank log(n).
     n_observations : sum of the weights.
     rank : number of estimable coefficients.
-    notes : what a reader must know (separation, aliased columns, lack of convergence).
+    notes : warnings for the reader (separation, aliased columns, lack of convergence).
     """
 
     table: pd.DataFrame
@@ -69,9 +69,9 @@ class LogisticSummary:
         lines = [
             f"Logistic regression, {self.n_observations:g} observations, {self.rank} coefficients",
             f"log odds of {self.odds}",
-            f"log-likelihood {self.log_likelihood:.6g} (null {self.null_log_likelihood:.6g}), "
+            f"log-likelihood {self.log_likelihood:.6g} (null {self.null_log_likelihood:.6g})",
             f"deviance {self.deviance:.6g}, AIC {self.aic:.6g}, pseudo R2 {self.pseudo_r2:.4g}",
-            self.table.to_string(float_format=lambda value: f"{value:.4g}"),
+            self.table.to_string(float_format=lambda value: f"{value:.4g}", line_width=80),
             f"intervals at level {self.level:g}",
         ]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
@@ -80,7 +80,7 @@ class LogisticSummary:
 def covariance(H: FloatArray) -> tuple[FloatArray, int]:
     """The inverse of the information matrix, and its rank.
 
-    H is scaled to a diagonal of one first, so that the units of the columns do not count. A coefficient that
+    H is first scaled to a unit diagonal, so that the units of the columns do not matter. A coefficient that
     takes part in a direction along which the likelihood is flat has no standard error: its row of the
     covariance is NaN.
     """
@@ -98,8 +98,8 @@ def covariance(H: FloatArray) -> tuple[FloatArray, int]:
 class DependentColumns:
     """Columns that are combinations of earlier ones (the intercept is the first), as R's ``glm`` drops them.
 
-    ``dropped`` of shape (n_features,) marks them; ``combinations`` of shape (n_kept + 1, n_dropped) makes
-    each from the others, the intercept last.
+    ``dropped`` of shape (n_features,) marks them; ``combinations`` of shape (n_kept + 1, n_dropped) expresses
+    each by the others, the intercept last.
     """
 
     dropped: BoolArray
@@ -114,11 +114,11 @@ class DependentColumns:
 
 
 def dependent_columns(H: FloatArray, fit_intercept: bool, X: Design | None) -> DependentColumns | None:
-    """The dependent columns of a table, or None; ``X`` holds the rows with a weight where memory does.
+    """The dependent columns of a table, or None. ``X`` holds the rows of positive weight, None for pieces.
 
-    H is an information matrix, the intercept last. Where its Cholesky factor is far from singular the answer
-    is None, at the cost of p^3/3; else a QR factorisation of [1 X] decides, which calls a column dependent
-    from 1e-11 of its length on, as R's glm does. Without X the spectrum of H decides, from 1e-6 on.
+    H is an information matrix, the intercept last. If its Cholesky factor is far from singular the answer
+    is None, at a cost of p^3/3; otherwise a QR factorisation of [1 X] decides, with the threshold of R's glm,
+    1e-11 of the length of a column. Without X the spectrum of H decides, with a threshold of 1e-6.
     """
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     scaled = H / scale / scale[:, None]
@@ -153,7 +153,7 @@ def _depending(columns: FloatArray, tol: float) -> BoolArray:
     depends = np.zeros(p, dtype=bool)
     for j in range(p):
         rest = columns[:, j].copy()
-        for _ in range(2):  # once more for the digits that cancelled
+        for _ in range(2):  # a second time, for the digits lost by cancellation
             rest -= basis[:, :k] @ (basis[:, :k].T @ rest)
         length = float(np.linalg.norm(rest))
         depends[j] = length <= tol * float(np.linalg.norm(columns[:, j])) or k >= n

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_count, check_flags
-from maxmargin.base.progress import show_line
+from maxmargin.base.progress import Callback, show_line, tell
 from maxmargin.base.tables import (
     checked_labels,
     class_factors,
@@ -65,7 +65,7 @@ class OnlineClassifier(LinearClassifier):
     verbose: int = 0
     trace: bool = False
 
-    _reports: ClassVar[tuple[str, ...]] = ()  # attributes about a whole fit, untrue once more rows come
+    _reports: ClassVar[tuple[str, ...]] = ()  # attributes of a whole fit, invalid after a partial_fit
 
     @property
     def history_(self) -> pd.DataFrame:
@@ -75,7 +75,7 @@ class OnlineClassifier(LinearClassifier):
 
     def _loop(self) -> OnlineLoop:
         """The update rule and its step lengths."""
-        raise NotImplementedError  # each learner has its own
+        raise NotImplementedError  # implemented by every learner
 
     def _check(self) -> None:
         """Errors for invalid parameters."""
@@ -84,8 +84,18 @@ class OnlineClassifier(LinearClassifier):
             check_flags(self, "shuffle")
 
     @all_or_nothing
-    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None = None) -> Self:
-        """Passes over X of shape (n_samples, n_features) with labels y until done or ``max_iter``."""
+    def fit(
+        self,
+        X: TableLike,
+        y: TargetLike,
+        sample_weight: WeightLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Passes over X of shape (n_samples, n_features) with labels y until done or ``max_iter``.
+
+        ``callback`` is called with a `SolverProgress` after every pass; the fit ends if it returns True.
+        """
         return self._learn(X, y, sample_weight)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, **start: Any) -> Self:
@@ -102,9 +112,11 @@ class OnlineClassifier(LinearClassifier):
                 if self.verbose:
                     name = type(self).__name__
                     show_line(f"{name}: pass {len(self._rows)}, mistakes {mistakes}, loss {loss:.6g}")
-                if self._finished(mistakes):
+                if tell(len(self._rows), loss, "loss"):
                     break
-            self._complete_passes(weights, tasks)
+                if self._finished(mistakes):
+                    self._complete_passes(weights, tasks)
+                    break
             self._store()
             self._conclude(X, tasks, weights)
         return self
@@ -187,16 +199,16 @@ class OnlineClassifier(LinearClassifier):
         return False
 
     def _complete_passes(self, weights: FloatArray, tasks: list[BinaryTask]) -> None:
-        """Account for passes that were not made because they would change nothing."""
+        """Account for passes that were skipped because they would change nothing."""
 
     def _theta(self, state: OnlineState) -> FloatArray:
         """The (w, b) that is returned."""
         return state.theta(self.average)
 
     def _shares(self, state: OnlineState, n_steps: int) -> FloatArray:
-        """The share of the iterate after each of the steps in the average."""
+        """The weight in the average of the iterate after each step."""
         shares = np.full(n_steps, 1.0 / max(state.steps, 1.0))
-        shares[-1:] += 1.0 - n_steps / max(state.steps, 1.0)  # passes that were not made repeat the last one
+        shares[-1:] += 1.0 - n_steps / max(state.steps, 1.0)  # skipped passes repeat the last one
         return shares
 
     def _store(self) -> None:
@@ -220,7 +232,7 @@ class OnlineClassifier(LinearClassifier):
             self._leave_unchecked()
 
     def _leave_unchecked(self) -> None:
-        """A certificate that says that no row was checked."""
+        """Set a certificate that states that no row was checked."""
         self.certificates_ = [Certificate(complete=False) for _ in self._states]
         self.certificate_ = self.certificates_[0]
 
@@ -259,15 +271,15 @@ class OnlineClassifier(LinearClassifier):
         return problems
 
     def _ball(self) -> float:
-        """The radius of the ball in which the optimum is looked for."""
+        """The radius of the ball to which the optimum is restricted."""
         return np.inf
 
     def _measure(
         self, X: Any, tasks: list[BinaryTask], weights: FloatArray, *, norms: bool = True
     ) -> list[Measured]:
-        """Check the returned models; the certificate with the largest gap is ``certificate_``.
+        """Certify the returned models; ``certificate_`` is the one with the largest gap.
 
-        A check of all rows costs about as much as one pass, and twice as much with a lower bound.
+        Checking all rows costs about one pass, or two with a lower bound.
         """
         bounded = self._is_cheap(X)
         problems = self._problems(X, tasks, weights)
@@ -281,7 +293,7 @@ class OnlineClassifier(LinearClassifier):
         return measured
 
     def _is_cheap(self, X: Any) -> bool:
-        """Whether two passes more take little time beside those that were made."""
+        """True if two more passes are cheap compared with those already made."""
         return bool(self.n_iter_ >= _MANY_PASSES or X.shape[0] * X.shape[1] <= _SMALL_TABLE)
 
 

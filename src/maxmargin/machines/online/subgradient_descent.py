@@ -26,9 +26,9 @@ from maxmargin.solvers.online.online_loop import OnlineLoop, OnlineState, Schedu
 class HingeDescent(OnlineClassifier):
     """Base class of `Pegasos` and `SubgradientDescent`: lambda/2 (||w||^2 + b^2) + the weighted mean hinge.
 
-    A full fit scales the weights of the rows of a binary model to a mean of one over those with a weight:
-    only then do the steps follow the gradient of their mean, and rows of weight zero do nothing. The average
-    that is returned is that of the iterates 1 to T, before each of the T steps, as in the theorems.
+    A full fit scales the positive weights of the rows of a binary model to a mean of one, so that steps
+    follow the gradient of the weighted mean. Rows of weight zero have no effect. The returned average is over
+    the iterates 1 to T, each before one of the T steps, as in the theorems.
     """
 
     shuffle: bool | Literal["replacement"] = "replacement"
@@ -40,7 +40,7 @@ class HingeDescent(OnlineClassifier):
         raise NotImplementedError  # each learner has its own
 
     def _prepare(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> None:
-        self._counts = np.empty(len(tasks))  # rows with a weight
+        self._counts = np.empty(len(tasks))  # rows of positive weight
         self._heaviest = np.empty(len(tasks))  # the largest weight, scaled
         for k, task in enumerate(tasks):
             mine = rows_of_task(weights, task)
@@ -87,7 +87,7 @@ class HingeDescent(OnlineClassifier):
         return "Valera, theorem 5.14: on the expected distance of objective_ from the optimum"
 
     def _outside(self) -> str:
-        """Why the theorem does not apply; nothing where it does."""
+        """Why the theorem does not apply, or "" if it does."""
         if not self.average:
             return "the theorem is about the average of the iterates, not about the last one"
         if self.shuffle != "replacement":
@@ -111,20 +111,20 @@ class HingeDescent(OnlineClassifier):
 
 @dataclass(eq=False, repr=False)
 class Pegasos(HingeDescent):
-    """The support vector machine's primal by stochastic subgradients (Shalev-Shwartz et al. 2011).
+    """Stochastic subgradient descent on the SVM primal (Shalev-Shwartz et al. 2011).
 
         min over w, b   lambda/2 (||w||^2 + b^2) + mean_i hinge(y_i (<w, x_i> + b))
 
-    with steps 1/(lambda t) (Fuentes, algorithm 5, prints 1/t), and with ``project`` a projection on the ball
-    of radius 1/sqrt(lambda), which holds the optimum. The bound needs a strongly convex objective, so
-    the intercept, a column of ones, is penalised with the rest. Cost of a pass: n p.
+    with steps 1/(lambda t) (Fuentes, algorithm 5, prints 1/t), and with ``project`` a projection onto the
+    ball of radius 1/sqrt(lambda), which contains the optimum. The bound needs a strongly convex objective, so
+    the intercept is penalised like a weight. Cost of a pass: n p.
 
     Parameters
     ----------
     lam : lambda; 1/(n C) in the notation of the other estimators.
     average : return the average of the iterates 1 to T, for which the bound holds.
-    project : project on the ball.
-    shuffle : "replacement" to draw a row at random for every step, as the theorem supposes; True or False as
+    project : project onto the ball.
+    shuffle : "replacement" to draw a row at random for every step, as the theorem assumes; True or False as
         in `Perceptron`.
     fit_intercept, max_iter, multiclass, class_weight, random_state, verbose, trace : as in `Perceptron`.
 
@@ -132,13 +132,13 @@ class Pegasos(HingeDescent):
     ----------
     coef_, intercept_, history_, n_iter_ : as in `Perceptron`.
     objective_ : value of the problem above, of shape (n_machines,).
-    certificate_ : the objective of the binary model with the largest gap, and the best lower bound that a few
-        points of the dual give; for fewer than 30 passes over more than 100 000 numbers it is 0, and
-        `certify` has the better one. ``certificates_`` has all.
+    certificate_ : the objective of the binary model with the largest gap, and the best lower bound from a few
+        dual points. For fewer than 30 passes over more than 100 000 numbers this bound is 0; `certify`
+        computes the better one. ``certificates_`` has all.
     bound_ : rho^2 (1 + log T)/(2 lambda T) after T steps, on the expected distance of the objective from the
         optimum, the largest of the binary models; NaN outside the setting of the theorem. ``bound_note_``
         names the theorem or the reason.
-    rho_ : bounds on the lengths of the subgradients, of shape (n_machines,); NaN where ``bound_`` is.
+    rho_ : bounds on the lengths of the subgradients, of shape (n_machines,); NaN if ``bound_`` is.
 
     Examples
     --------
@@ -241,7 +241,7 @@ class SubgradientDescent(HingeDescent):
         classes: TargetLike | None = None,
         sample_weight: WeightLike | None = None,
     ) -> Self:
-        """As in `Perceptron`; for the stochastic mode with a decaying step, which does not depend on T."""
+        """As in `Perceptron`, for the stochastic mode with a decaying step, which does not depend on T."""
         if self.mode != "stochastic" or self.step == "constant":
             raise ValueError("partial_fit needs mode='stochastic' and step='strongly_convex' or 'soft_svm'.")
         return super().partial_fit(X, y, classes, sample_weight)

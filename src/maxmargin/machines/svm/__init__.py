@@ -3,6 +3,7 @@
 from maxmargin.machines.svm.certify import certify
 from maxmargin.machines.svm.hard_margin import NotSeparableError
 from maxmargin.machines.svm.outliers import SVDD, OneClassSVM
+from maxmargin.machines.svm.slack_budget import slack_budget
 from maxmargin.machines.svm.svc import SVC, HardMarginSVC, NuSVC
 from maxmargin.machines.svm.svr import SVR, NuSVR
 
@@ -16,4 +17,5 @@ __all__ = [
     "SVDD",
     "NotSeparableError",
     "certify",
+    "slack_budget",
 ]

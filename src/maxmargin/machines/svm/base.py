@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import of_one_fit
@@ -19,15 +21,17 @@ from maxmargin.base.parameters import (
     check_positive,
     check_time_limit,
 )
+from maxmargin.base.progress import Callback
 from maxmargin.base.tables import row_weights
 from maxmargin.base.threads import effective_threads
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.kernels.precomputed import Tabulated
+from maxmargin.kernels.vectors import about_their_mean, lost_by_shift
 from maxmargin.machines.kernel_estimator import TakesKernel, parameters_of, take_rows
-from maxmargin.machines.svm.fitted_problem import FittedProblem, fit_problem, progress_printer, warn_if_loose
+from maxmargin.machines.svm.fitted_problem import FittedProblem, fit_problem, progress_told, warn_if_loose
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.problems.formulations import Formulation
@@ -84,10 +88,20 @@ class KernelMachine(TakesKernel):
 
     # -- data ----------------------------------------------------------------------------------------
 
-    def _for_training(self, kernel: Kernel, points: Any) -> tuple[Kernel, Any]:
-        """The kernel itself or, where kernel values are expensive and their matrix fits, a table of them.
+    shifts_rows = True  # rows may be moved together without a change of the model
 
-        Solver, check of precision, certificate and all binary problems then share one computation.
+    def prepare_rows(self, X: TableLike) -> tuple[Kernel, Any]:
+        kernel, points = super().prepare_rows(X)
+        return kernel, self._shifted(kernel, points)
+
+    def _shifted(self, kernel: Kernel, points: Any) -> Any:
+        """The points as the problem sees them; a trace shows the rows as they are."""
+        return about_their_mean(kernel, points) if self.shifts_rows and not self.trace else points
+
+    def _for_training(self, kernel: Kernel, points: Any) -> tuple[Kernel, Any]:
+        """The kernel or, if its values are expensive and the matrix fits in memory, a table of its values.
+
+        Solver, certificate and all binary problems then share one computation.
         """
         n = len(points)
         if not kernel.whole or 8 * n * n > cache_bytes(self.cache_size):
@@ -98,10 +112,10 @@ class KernelMachine(TakesKernel):
     def _store_expansion(
         self, kernel: Kernel, points: Any, X: Any, support: IntArray, coefficients: FloatArray
     ) -> None:
-        """Keep what prediction needs: the support vectors and their coefficients."""
+        """Store the support vectors and their coefficients for prediction."""
         self.kernel_ = kernel
         self.support_ = support.astype(np.int32)
-        self.dual_coef_ = coefficients
+        self.__dict__["dual_coef_"] = coefficients
         self.shape_fit_ = (
             (len(points), self.n_features_in_) if hasattr(self, "n_features_in_") else (len(points),)
         )
@@ -127,41 +141,65 @@ class KernelMachine(TakesKernel):
         return full
 
     @property
-    def coef_(self) -> AnyArray:
-        """Weights of the columns, for the linear kernel, of shape (n_problems, n_features)."""
+    def dense_dual_coef(self) -> FloatArray:
+        """`dual_coef_` as an array, whatever the rows were."""
+        check_is_fitted(self)
+        dense: FloatArray = self.__dict__["dual_coef_"]
+        return dense
+
+    @property
+    def dual_coef_(self) -> Any:
+        """Coefficients of the support vectors; sparse if the rows were, as in scikit-learn."""
+        return (
+            sp.csr_array(self.dense_dual_coef) if sp.issparse(self.support_vectors_) else self.dense_dual_coef
+        )
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the columns, for the linear kernel, of shape (n_problems, n_features); read only.
+
+        Sparse if the training rows were.
+        """
         check_is_fitted(self)
         if not (isinstance(self.kernel_, Linear) and self.kernel_.features is None):
-            raise AttributeError("coef_ exists for the linear kernel on all columns only.")
-        product = self._coefficients() @ self.support_points_.X
-        return np.asarray(product.todense() if sp.issparse(product) else product)
+            raise AttributeError("coef_ only exists for the linear kernel on all columns.")
+        weights = self._coefficients() @ self.support_points_.X
+        if sp.issparse(self.support_vectors_):
+            weights = sp.csr_array(weights)
+        (weights.data if sp.issparse(weights) else weights).flags.writeable = False
+        return weights
 
     def _coefficients(self) -> FloatArray:
         """Coefficients of the support vectors, of shape (n_problems, n_SV)."""
-        return self.dual_coef_
+        return self.dense_dual_coef
 
     # -- prediction ----------------------------------------------------------------------------------
 
-    def points_of(self, X: Any) -> Any:
+    def points_of(self, X: TableLike) -> Any:
         """New rows as Points like the training rows."""
         check_is_fitted(self)
         return self.points_like(X, self.support_points_)
 
     def _sums(self, points: Any, support: slice, weights: FloatArray) -> FloatArray:
-        return kernel_times(
-            self.kernel_,
-            points,
-            self.support_points_.take(support),
-            weights,
-            n_threads=effective_threads(self.n_jobs),
-        )
+        mine = self.support_points_.take(support)
+        sums = kernel_times(self.kernel_, points, mine, weights, n_threads=effective_threads(self.n_jobs))
+        return sums + lost_by_shift(self.kernel_, mine) @ weights
+
+    def to_sklearn(self) -> Any:
+        """The fitted model as scikit-learn's own object (`maxmargin.to_sklearn`)."""
+        return import_module("maxmargin.io").to_sklearn(self)  # by name: files know models, not the reverse
 
     # -- the problems again --------------------------------------------------------------------------
 
-    def rebuilt_problems(self, X: Any, y: Any = None, sample_weight: Any = None) -> list[BoxQP]:
+    def rebuilt_problems(
+        self, X: TableLike, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> list[BoxQP]:
         """The dual problems of the fit, built again from the training data."""
         raise NotImplementedError
 
-    def full_certificate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+    def full_certificate(
+        self, X: TableLike, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> Certificate:
         """The certificate of the worst problem, over all rows of the training data."""
         problems = self.rebuilt_problems(X, y, sample_weight)
         solver = self.dual_solver()
@@ -174,7 +212,7 @@ class KernelMachine(TakesKernel):
 
 
 def check_training_rows(given: IntArray, fitted: IntArray) -> None:
-    """Refuse data other than those of the fit."""
+    """Refuse data that differ from those of the fit."""
     if not np.array_equal(given, fitted):
         raise ValueError(
             f"these are not the rows that the model was fitted on ({len(fitted)} of positive weight, here "
@@ -182,10 +220,10 @@ def check_training_rows(given: IntArray, fitted: IntArray) -> None:
         )
 
 
-def check_warm_start(estimator: Any) -> None:
+def check_warm_start(estimator: BaseEstimator) -> None:
     check_flags(estimator, "warm_start")
     if estimator.warm_start and not as_solver(estimator.solver).warm_starts:
-        raise ValueError(f"solver={estimator.solver!r} cannot start from the last fit: use warm_start=False.")
+        raise ValueError(f"solver={estimator.solver!r} does not support warm starts: use warm_start=False.")
 
 
 def scaled_start(alpha: FloatArray, upper: FloatArray) -> FloatArray:
@@ -213,7 +251,12 @@ class SingleMachine(KernelMachine):
         raise NotImplementedError
 
     def _fit_single(
-        self, X: Any, y: Any, sample_weight: Any, coefficients: FloatArray | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        coefficients: FloatArray | None = None,
+        callback: Callback | None = None,
     ) -> FittedProblem:
         """Validate, solve (from given coefficients of the rows or a warm start), store."""
         self.check_parameters()
@@ -231,8 +274,8 @@ class SingleMachine(KernelMachine):
             self.dual_solver(),
             rows=rows,
             full=self.certify == "full",
-            start=self._start(rows, weight[rows]) if coefficients is None else _two_sided(coefficients[rows]),
-            callback=progress_printer(self.verbose, type(self).__name__),
+            start=self._start(rows, weight[rows]) if coefficients is None else two_sided(coefficients[rows]),
+            callback=progress_told(self.verbose, type(self).__name__, callback),
         )
         self._store_problems([problem])
         support = rows[problem.beta != 0]
@@ -257,15 +300,24 @@ class SingleMachine(KernelMachine):
         two_sided = len(problem.alpha) != len(problem.rows)
         return self._per_row(problem.beta if two_sided else problem.alpha, problem)
 
+    def kinds_of(self, problem: FittedProblem) -> AnyArray:
+        """The kind of each row: "inactive" (alpha = 0), "free" or "bounded"; the larger alpha counts."""
+        n = len(problem.rows)
+        alpha, bounded = problem.alpha.reshape(-1, n), problem.bounded.reshape(-1, n)
+        support = (alpha > 0).any(axis=0)
+        return np.where(bounded.any(axis=0) & support, "bounded", np.where(support, "free", "inactive"))
+
     @of_one_fit
-    def single_decision(self, X: Any) -> FloatArray:
+    def single_decision(self, X: TableLike) -> FloatArray:
         """f(x) of shape (n_samples,)."""
         points = self.points_of(X)
-        sums = self._sums(points, slice(0, len(self.support_)), self.dual_coef_[0])
+        sums = self._sums(points, slice(0, len(self.support_)), self.dense_dual_coef[0])
         return sums + self.intercept_[0]
 
-    def rebuilt_problems(self, X: Any, y: Any = None, sample_weight: Any = None) -> list[BoxQP]:
-        points = self.kernel_.prepare(X)
+    def rebuilt_problems(
+        self, X: TableLike, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> list[BoxQP]:
+        points = self._shifted(self.kernel_, self.kernel_.prepare(X))
         weight = row_weights(sample_weight, len(points))
         rows = np.flatnonzero(weight > 0)
         target = self._target(y, len(points))
@@ -273,6 +325,6 @@ class SingleMachine(KernelMachine):
         return [self.formulation().build(self.kernel_, points.take(rows), target[rows], weight[rows])]
 
 
-def _two_sided(beta: FloatArray) -> FloatArray:
+def two_sided(beta: FloatArray) -> FloatArray:
     """Multipliers of both sides of the tube from the coefficients of the rows."""
     return np.concatenate([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])

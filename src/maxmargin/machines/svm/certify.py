@@ -6,23 +6,39 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.base.typing import FloatArray
-from maxmargin.machines.svm.base import KernelMachine
+from maxmargin.base.progress import SolverProgress
+from maxmargin.base.typing import FloatArray, TableLike, TargetLike, WeightLike
+from maxmargin.machines.svm.base import KernelMachine, two_sided
+from maxmargin.machines.svm.svc import NuSVC
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Status
-from maxmargin.solvers.certified import certify_fully
+from maxmargin.solvers.certified import certify_fully, solve
 
-_GROWTH = 1.3  # of the number of steps from one certificate to the next
+_GROWTH = 1.3  # factor on the number of steps between certificates
 _MOST_STAGES = 200
+_FEASIBLE = 1e-9  # tolerance of the constraints, relative to the largest multiplier
 
 
-def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+def certify(
+    model: BaseEstimator,
+    X: TableLike,
+    y: TargetLike | None = None,
+    sample_weight: WeightLike | None = None,
+    *,
+    alpha: npt.ArrayLike | None = None,
+) -> Certificate:
     """Check every training row of a fitted model in float64, from its multipliers or weights alone.
 
     ``X``, ``y`` and ``sample_weight`` are the data of the fit. Costs O(n n_SV p). With several classes the
     certificate is that of the worst binary problem.
+
+    ``alpha`` are multipliers of shape (n_samples,) to check in place of those of the fit. In regression they
+    are those of one side minus those of the other, as in ``alpha_``. Multipliers that violate a constraint
+    have an ``infeasibility``, but no dual value or gap.
 
     >>> import numpy as np
     >>> import maxmargin as mm
@@ -30,23 +46,54 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     >>> model = mm.SVC(kernel="linear").fit(X, y)
     >>> mm.certify(model, X, y).complete
     True
+    >>> mm.certify(model, X, y, alpha=[0, 1, 1, 0]).kkt
+    0.0
+    >>> mm.certify(model, X, y, alpha=[1, 0, 0, 1]).kkt  # rows 1 and 2 belong on the margin
+    7.0
     """
     check_is_fitted(model)
     if not hasattr(model, "full_certificate"):
-        where = ": that of its fit is in certificate_" if hasattr(model, "certificate_") else ""
+        where = ": see its certificate_ attribute" if hasattr(model, "certificate_") else ""
         raise TypeError(
             "certify checks SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD and the online classifiers, not "
             f"{type(model).__name__}{where}."
         )
+    if alpha is not None:
+        return _certify_given(model, X, y, sample_weight, alpha)
     certificate: Certificate = model.full_certificate(X, y, sample_weight)
     return certificate
 
 
+def _certify_given(model: Any, X: Any, y: Any, sample_weight: Any, alpha: npt.ArrayLike) -> Certificate:
+    """The certificate of the user's multipliers."""
+    if not isinstance(model, KernelMachine) or isinstance(model, NuSVC):
+        raise TypeError(
+            f"alpha is for SVC, HardMarginSVC, SVR, NuSVR, OneClassSVM and SVDD, not {type(model).__name__}"
+            + (", whose multipliers are divided by rho." if isinstance(model, NuSVC) else ".")
+        )
+    problems = model.rebuilt_problems(X, y, sample_weight)
+    if len(problems) != 1:
+        raise ValueError(
+            f"alpha is for one problem, and these labels need {len(problems)}: take two classes."
+        )
+    given = np.asarray(alpha, dtype=np.float64)
+    problem, rows, n = problems[0], model.machines_[0].rows, model.shape_fit_[0]
+    if given.shape != (n,) or not np.isfinite(given).all():
+        raise ValueError(f"alpha must hold {n} finite numbers, one for each row; its shape is {given.shape}.")
+    if np.delete(given, rows).any():
+        raise ValueError("alpha must be 0 for rows of weight zero, which are not in the problem.")
+    a = two_sided(given[rows]) if len(problem) == 2 * len(rows) else given[rows]
+    found = problem.certify(a, full=True)
+    if found.infeasibility > _FEASIBLE * max(1.0, float(np.abs(given).max(initial=0.0))):
+        return replace(found, dual=np.nan, gap=np.nan, relative_gap=np.nan)
+    return found
+
+
 @dataclass(frozen=True)
 class Stages:
-    """The state of the solution after so many steps; all arrays of shape (n_stages,).
+    """The state of the solution after each stage; all arrays have shape (n_stages,).
 
-    ``gap`` is relative to the dual value and NaN where the problem is not convex.
+    ``gap`` is relative to the dual value and NaN if the problem is not convex.
     """
 
     steps: FloatArray
@@ -57,7 +104,12 @@ class Stages:
 
 
 def solve_in_stages(
-    model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, machine: int = 0
+    model: BaseEstimator,
+    X: TableLike,
+    y: TargetLike | None = None,
+    sample_weight: WeightLike | None = None,
+    *,
+    machine: int = 0,
 ) -> Stages:
     """Solve the problem of a fitted model again from the start, with a full certificate after each stage.
 
@@ -85,9 +137,12 @@ def _run(problem: Any, solver: Any) -> Stages:
     a, total, stages = problem.start, 0, []
     for _ in range(_MOST_STAGES):
         active = [len(problem.Q.points)]
-        solution = replace(solver, max_iter=max(1, int((_GROWTH - 1.0) * total))).solve(
-            problem, start=a, callback=lambda progress, active=active: active.append(progress.n_active)
-        )
+        stage = replace(solver, max_iter=max(1, int((_GROWTH - 1.0) * total)))
+
+        def note(progress: SolverProgress, active: list[int] = active) -> None:
+            active.append(active[0] if progress.n_active is None else progress.n_active)
+
+        solution = solve(problem, stage, start=a, callback=note)
         a, total = solution.x, total + solution.n_iter
         found = certify_fully(problem, solution, solver)
         stages.append((total, found.kkt, found.relative_gap, active[-1], int((a > 0).sum())))

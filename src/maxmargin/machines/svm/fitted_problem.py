@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,9 +10,12 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.base.progress import line_printer
+from maxmargin.base.progress import Callback, SolverProgress, line_printer
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
+from maxmargin.base.user_line import warn_user
 from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.points import Points
+from maxmargin.kernels.vectors import lost_by_shift
 from maxmargin.machines.svm.hard_margin import hard_margin_start
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
@@ -22,12 +24,13 @@ from maxmargin.problems.formulations import (
     Expansion,
     Formulation,
     NuClassification,
+    Sphere,
     squared_extent,
 )
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.certified import solve_certified
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import Callback
+from maxmargin.solvers.trace import joined
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,9 @@ class FittedProblem:
     ----------
     rows : training rows of the problem; signs : their y (or target), of the same shape.
     alpha : multipliers (twice as many in regression); beta : coefficients of the rows.
-    decisions : f at the rows, as the solver left them.
+    decisions : f at the rows, as computed by the solver.
     bounded : which multipliers are at their upper bound; upper : these bounds.
-    violations : by how much each multiplier violates its optimality condition, as the solver saw it.
+    violations : by how much each multiplier violates its optimality condition, as computed by the solver.
     """
 
     rows: IntArray
@@ -65,7 +68,7 @@ class FittedProblem:
 
     @property
     def margin(self) -> float:
-        """1 / ||w||; infinite where w = 0."""
+        """1 / ||w||; infinite if w = 0."""
         return 1.0 / self.norm if self.norm > 0 else float("inf")
 
     def trace(self, number: int) -> pd.DataFrame:
@@ -78,7 +81,7 @@ class FittedProblem:
 def fit_problem(
     form: Formulation,
     kernel: Kernel,
-    points: Any,
+    points: Points,
     target: FloatArray,
     weight: FloatArray,
     solver: DualSolver,
@@ -88,21 +91,47 @@ def fit_problem(
     start: FloatArray | None = None,
     callback: Callback | None = None,
 ) -> FittedProblem:
-    """Build the problem, solve it, certify the solution and read the model from it."""
+    """Build the problem, solve it, certify the solution and recover the model."""
     problem = form.build(kernel, points, target, weight)
-    extra = 0
+    hulls = None
     if isinstance(form, Classification) and np.isinf(form.C) and form.loss == "hinge":
-        start, solver, extra = hard_margin_start(kernel, points, target, solver, rows)
+        hulls = hard_margin_start(problem, target, solver, rows, callback)
+        start, solver = hulls.x, hulls.solver
     finer = _margin_check(form, problem) if isinstance(form, NuClassification) else None
-    solution, certificate = solve_certified(
-        problem, solver, full=full, start=start, callback=callback, finer=finer
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the certificate
+        solution, certificate = solve_certified(
+            problem, solver, full=full, start=start, callback=callback, finer=finer
+        )
+    _check_finite(problem, solution)
+    if hulls is not None:
+        both = None if hulls.trace is None else joined([hulls.trace, solution.trace])
+        solution = replace(solution, n_iter=solution.n_iter + hulls.n_iter, trace=both)
+    if solution.trace is not None:
+        intercepts = [form.intercept(one) for one in solution.trace["multipliers"]]
+        solution = replace(solution, trace=solution.trace.assign(intercept=intercepts))
+    machine = read_machine(form, problem, solution, certificate, rows, target)
+    if isinstance(form, Sphere):  # its coefficients sum to 2, and its decisions are those of shifted rows
+        return machine
+    lost = float(lost_by_shift(kernel, points) @ machine.beta)
+    return replace(machine, intercept=machine.intercept - lost)
+
+
+def read_machine(
+    form: Formulation,
+    problem: BoxQP,
+    solution: Solution,
+    certificate: Certificate,
+    rows: IntArray,
+    target: FloatArray,
+) -> FittedProblem:
+    """The machine of a solution or of an intermediate state; its gradient must be known."""
     gradient = solution.gradient
-    assert gradient is not None  # every dual solver returns it
+    assert gradient is not None
     expansion: Expansion = form.recover(problem, solution)
-    sums = _kernel_sums(problem, solution.x, gradient) / expansion.scale
-    if extra:
-        solution = replace(solution, n_iter=solution.n_iter + extra)
+    if isinstance(form, Sphere):
+        sums: FloatArray = problem.s * gradient  # 2 K a - K(x, x)
+    else:
+        sums = _kernel_sums(problem, solution.x, gradient) / expansion.scale
     return FittedProblem(
         rows=rows,
         signs=target,
@@ -118,6 +147,19 @@ def fit_problem(
         epsilon=expansion.epsilon,
         scale=expansion.scale,
     )
+
+
+def _check_finite(problem: BoxQP, solution: Solution) -> None:
+    """Refuse multipliers with which decisions would overflow."""
+    largest = float(np.abs(problem.Q.kernel.diagonal(problem.Q.points)).max(initial=0.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = float(np.abs(problem.Q.weights(solution.x)).sum()) * largest
+    if not np.isfinite(4.0 * reach) or not np.isfinite(solution.multipliers).all():
+        raise ValueError(
+            f"decisions are too large for floating-point numbers: kernel values up to {largest:.2g} with "
+            f"multipliers up to {solution.x.max(initial=0.0):.2g}. Scale the columns, or lower C, the "
+            "targets or sample_weight."
+        )
 
 
 def _margin_check(form: NuClassification, problem: BoxQP) -> Callable[[Solution, float], float | None]:
@@ -142,20 +184,27 @@ def _kernel_sums(problem: Any, a: FloatArray, gradient: FloatArray) -> FloatArra
 
 
 def warn_if_loose(problem: FittedProblem, solver: DualSolver) -> None:
-    """Warn where the certificate misses the tolerance."""
+    """Warn if the certificate misses the tolerance."""
     certificate, solution = problem.certificate, problem.solution
     if solver.accepts(certificate):
         return
     stalled = solution.status is Status.STALLED
     remedy = "lower C, or try a larger gamma" if stalled else "raise max_iter or time_limit"
-    warnings.warn(
+    warn_user(
         f"{solution.status.value}: {solver.reached(certificate)}, tol={solver.tol:g} "
         f"({solution.n_iter} steps, {solution.seconds:.1f} s). Scale the columns, {remedy}, or raise tol.",
         ConvergenceWarning,
-        stacklevel=6,
     )
 
 
-def progress_printer(verbose: int, name: str) -> Callback | None:
-    """A callback that prints a line about twice a second, or None."""
-    return line_printer(name) if verbose else None
+def progress_told(verbose: int, name: str, callback: Callback | None) -> Callback | None:
+    """The user's callback and, with ``verbose``, a line about twice a second; None if there is neither."""
+    if not verbose:
+        return callback
+    show = line_printer(name)
+
+    def tell(progress: SolverProgress) -> object:
+        show(progress)
+        return callback(progress) if callback is not None else None
+
+    return tell

@@ -10,16 +10,20 @@ from sklearn.base import OutlierMixin
 
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_positive, check_share
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.progress import Callback
+from maxmargin.base.typing import FloatArray, IntArray, TableLike
+from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.machines.svm.base import SingleMachine
 from maxmargin.problems.formulations import Formulation, OneClass, Sphere
 
 
 class _Detector(OutlierMixin, SingleMachine):
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the region of ordinary rows; ``y`` is not used."""
-        self._fit_single(X, y, sample_weight)
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, callback: Callback | None = None
+    ) -> Self:
+        """Fit the region of ordinary rows; ``y`` is not used, ``callback`` as in `SVC`."""
+        self._fit_single(X, y, sample_weight, callback=callback)
         self.offset_ = -self.intercept_
         return self
 
@@ -56,6 +60,7 @@ class OneClassSVM(_Detector):
     """
 
     nu: float = 0.5
+    shifts_rows = False  # the origin matters
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -75,6 +80,11 @@ class SVDD(_Detector):
     Attributes
     ----------
     radius_ : R; the rest as in `OneClassSVM`.
+
+    >>> import maxmargin as mm
+    >>> ball = mm.SVDD(C=1.0, kernel="linear").fit([[0.0], [1.0], [2.0]])
+    >>> ball.predict([[1.5], [5.0]]).tolist()
+    [1, -1]
     """
 
     C: float = 1.0
@@ -82,7 +92,7 @@ class SVDD(_Detector):
     def check_parameters(self) -> None:
         super().check_parameters()
         if self.kernel == "precomputed":
-            raise ValueError("SVDD needs K(x, x) of new rows, which kernel='precomputed' cannot give.")
+            raise ValueError("SVDD needs K(x, x) of new rows, which kernel='precomputed' does not provide.")
         check_positive("C", self.C)
 
     def formulation(self) -> Formulation:
@@ -92,11 +102,13 @@ class SVDD(_Detector):
     def radius_(self) -> float:
         """Radius of the ball: R^2 = a'Ka + intercept."""
         problem = self._problem
-        centre = 0.25 * float(problem.beta @ (problem.decisions - problem.intercept))
+        used = problem.beta != 0
+        double = problem.decisions[used] - problem.intercept + self.kernel_.diagonal(self.support_points_)
+        centre = 0.25 * float(problem.beta[used] @ double)
         return float(np.sqrt(max(centre + problem.intercept, 0.0)))
 
     @of_one_fit
-    def single_decision(self, X: Any) -> FloatArray:
+    def single_decision(self, X: TableLike) -> FloatArray:
         points = self.points_of(X)
-        sums = self._sums(points, slice(0, len(self.support_)), self.dual_coef_[0])
+        sums = kernel_times(self.kernel_, points, self.support_points_, self.dense_dual_coef[0])
         return sums - self.kernel_.diagonal(points) + self.intercept_[0]

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from maxmargin.base.parameters import check_choice, check_positive, check_share
+from maxmargin.base.parameters import check_choice, check_flags, check_positive, check_share
 from maxmargin.base.typing import BoolArray, FloatArray
+from maxmargin.kernels import Kernel
 from maxmargin.machines.svm.base import check_warm_start, scaled_start
 from maxmargin.machines.svm.fitted_problem import FittedProblem
 from maxmargin.machines.svm.svm_classifier import Classifier
@@ -28,22 +29,25 @@ class SVC(Classifier):
     Parameters
     ----------
     C : regularisation parameter (cost of slack), > 0; inf for the hard margin.
-    kernel : name ("rbf", "linear", "poly", "sigmoid", "laplacian", "exponential", "precomputed"), Kernel, or
-        function of two sets of rows.
+    kernel : name ("rbf", "linear", "poly", "sigmoid", "laplacian", "exponential", "cosine", "precomputed"),
+        Kernel, or function of two sets of rows.
     gamma, coef0, degree : kernel parameters, used when ``kernel`` is a name.
     loss : "hinge" or "squared_hinge".
+    fit_intercept : False fixes b = 0: a hyperplane through the origin of the feature space, whose dual has no
+        equality constraint.
     multiclass : "ovo" (every pair of classes) or "ovr" (every class against the rest).
     class_weight : None, "balanced" or a dict of factors on C.
     tol : largest KKT violation allowed.
     certify : "auto" checks a sample of rows when checking all would cost as much as the fit, "full" always
         checks all.
-    max_iter : largest number of steps (-1: no limit), as the solver counts them.
-    time_limit : largest number of seconds.
+    max_iter : maximum number of steps of the solver (-1: no limit).
+    time_limit : maximum number of seconds.
     solver : "working_set" (the engine), or one of the textbook methods of docs/classroom.md: "qp",
         "chunking", "decomposition", "smo", and for the linear kernel "subgradient" and "pegasos"; or an
         object of `maxmargin.solvers` with its own options.
     break_ties, decision_function_shape : as in scikit-learn's SVC.
-    probability : if True, predict_proba through cross-validated decisions (five more fits).
+    probability : if True, enable predict_proba by cross-validated decisions (at most five more fits).
+    random_state : shuffles the rows over the folds of ``probability=True``; None keeps their order.
     cache_size : MB for kernel rows; None chooses from free memory.
     shrinking : leave out variables that are not expected to change.
     warm_start : start from the multipliers of the last fit on the same rows.
@@ -59,8 +63,9 @@ class SVC(Classifier):
     machines_ : the fitted binary problems.
     solution_, alpha_, margin_, slack_, point_kinds_ : for two classes.
     trace_ : table of the steps, with ``trace=True``: machine, step, chosen variables and their rows,
-        multipliers before and after, objective, gap, violation, n_active, kernel_values, cache_hits.
-        `maxmargin.replay` computes the multipliers from it again.
+        multipliers before and after; of the state after the step objective, primal, gap, violation,
+        multipliers of the equalities and intercept; n_active, kernel_values, cache_hits.
+        `maxmargin.steps` gives every state, `maxmargin.replay` the last multipliers.
 
     Examples
     --------
@@ -79,18 +84,25 @@ class SVC(Classifier):
 
     C: float = 1.0
     loss: Literal["hinge", "squared_hinge"] = field(default="hinge", kw_only=True)
+    fit_intercept: bool = field(default=True, kw_only=True)
     warm_start: bool = field(default=False, kw_only=True)
 
     def check_parameters(self) -> None:
         super().check_parameters()
         check_warm_start(self)
+        check_flags(self, "fit_intercept")
         check_positive("C", self.C, infinite=True)
         check_choice("loss", self.loss, ("hinge", "squared_hinge"))
         if float(self.C) == np.inf and self.loss == "squared_hinge":
             raise ValueError("C=inf is the hard margin, which has no loss: use loss='hinge'.")
+        if float(self.C) == np.inf and not self.fit_intercept:
+            raise ValueError("C=inf needs fit_intercept=True: use a large C for a margin through the origin.")
 
     def formulation(self) -> Formulation:
-        return Classification(C=float(self.C), loss=self.loss)
+        return Classification(C=float(self.C), loss=self.loss, fit_intercept=self.fit_intercept)
+
+    def _shifted(self, kernel: Kernel, points: Any) -> Any:
+        return super()._shifted(kernel, points) if self.fit_intercept else points
 
     def _starts(self, tasks: list[BinaryTask], weight: FloatArray) -> list[FloatArray | None]:
         old = getattr(self, "machines_", None)
@@ -111,16 +123,24 @@ class SVC(Classifier):
 
 @dataclass(eq=False, repr=False)
 class HardMarginSVC(SVC):
-    """The hard margin, SVC(C=inf). Data that no hyperplane separates raise NotSeparableError with a proof.
+    """The hard margin, SVC(C=inf). Classes that are not separable raise NotSeparableError with a proof.
 
-    Parameters as in `SVC`, without C, loss, class_weight, probability and warm_start.
+    Parameters as in `SVC`, without C, loss, fit_intercept, class_weight, probability, random_state and
+    warm_start.
+
+    >>> import maxmargin as mm
+    >>> X, y = [[-2.0, 0.0], [-3.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 0, 1, 1]
+    >>> round(mm.HardMarginSVC(kernel="linear").fit(X, y).margin_, 4)
+    2.0
     """
 
     # these parameters of SVC have a fixed value here
     C: ClassVar[float] = float("inf")  # type: ignore[misc]
     loss: ClassVar[Literal["hinge"]] = "hinge"  # type: ignore[misc]
+    fit_intercept: ClassVar[bool] = True  # type: ignore[misc]  # not a parameter here
     class_weight: ClassVar[Any] = None  # type: ignore[misc]
     probability: ClassVar[bool] = False  # type: ignore[misc]
+    random_state: ClassVar[None] = None  # type: ignore[misc]  # not a parameter here
     warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
 
@@ -129,8 +149,8 @@ class NuSVC(Classifier):
     """Support vector classification with nu in place of C.
 
     nu is an upper bound on the share of margin errors and a lower bound on the share of support vectors.
-    It must not exceed twice the share of the smaller class. Parameters as in `SVC`, without C, loss and
-    warm_start.
+    It must not exceed twice the share of the smaller class. Parameters as in `SVC`, without C, loss,
+    fit_intercept and warm_start.
 
     Examples
     --------

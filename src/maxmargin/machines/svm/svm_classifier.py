@@ -1,4 +1,4 @@
-"""Base class of the support vector classifiers: binary problems, and their decisions combined."""
+"""Base class of the support vector classifiers: binary problems and the combination of their decisions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice, check_flags
+from maxmargin.base.progress import Callback
 from maxmargin.base.tables import class_codes, example_weights
 from maxmargin.base.threads import run
-from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray, RandomStateLike
 from maxmargin.machines.svm.base import KernelMachine, check_training_rows
-from maxmargin.machines.svm.fitted_problem import FittedProblem, fit_problem, progress_printer
+from maxmargin.machines.svm.fitted_problem import FittedProblem, fit_problem, progress_told
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.multiclass import (
     BinaryTask,
@@ -42,9 +46,10 @@ class Classifier(ClassifierMixin, KernelMachine):
     break_ties: bool = False
     decision_function_shape: Literal["ovr", "ovo"] = "ovr"
     probability: bool = False
+    random_state: RandomStateLike | None = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, callback: Callback | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -52,15 +57,24 @@ class Classifier(ClassifierMixin, KernelMachine):
         X : table, array, sparse matrix (or kernel values) of shape (n_samples, n_features)
         y : labels of shape (n_samples,), two classes or more
         sample_weight : array of shape (n_samples,), factors on C; rows of weight zero are left out
+        callback : called regularly with a `SolverProgress` (n_iter, violation, n_active, seconds); the
+            solver stops if it returns True. Binary problems on threads share it.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, callback=callback)
 
     @all_or_nothing
     def fit_from(self, X: Any, y: Any, sample_weight: Any, coefficients: list[FloatArray]) -> Self:
         """As `fit`, starting from coefficients of shape (n_samples,) for each binary problem."""
         return self._fit(X, y, sample_weight, coefficients)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, given: list[FloatArray] | None = None) -> Self:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        given: list[FloatArray] | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
         self.check_parameters()
         kernel, points = self.prepare_rows(X)
         classes, codes = class_codes(y, len(points), self)
@@ -70,7 +84,7 @@ class Classifier(ClassifierMixin, KernelMachine):
             starts = self._starts(tasks, weight)
         else:
             starts = [np.abs(beta[task.rows]) for beta, task in zip(given, tasks, strict=True)]
-        problems = self._fit_problems(kernel, points, tasks, weight, starts)
+        problems = self._fit_problems(kernel, points, tasks, weight, starts, callback)
         self.classes_ = classes
         self.class_codes_ = codes
         self.binary_tasks_ = tasks
@@ -86,8 +100,6 @@ class Classifier(ClassifierMixin, KernelMachine):
         check_strategy(self.multiclass)
         check_flags(self, "break_ties", "probability")
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
 
     def _tasks(self, codes: IntArray, weight: FloatArray, classes: AnyArray) -> list[BinaryTask]:
         """Binary problems without the rows of weight zero."""
@@ -104,6 +116,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         tasks: list[BinaryTask],
         weight: FloatArray,
         starts: list[FloatArray | None],
+        callback: Callback | None,
     ) -> list[FittedProblem]:
         kernel, points = self._for_training(kernel, points)
         solver = self.dual_solver()
@@ -122,7 +135,7 @@ class Classifier(ClassifierMixin, KernelMachine):
                 rows=task.rows,
                 full=self.certify == "full",
                 start=starts[k],
-                callback=progress_printer(self.verbose, f"{type(self).__name__} {k + 1}/{len(tasks)}"),
+                callback=progress_told(self.verbose, f"{type(self).__name__} {k + 1}/{len(tasks)}", callback),
             )
 
         if len(tasks) > 1 and max(len(task.rows) for task in tasks) < _ONE_BY_ONE:
@@ -188,15 +201,19 @@ class Classifier(ClassifierMixin, KernelMachine):
         beyond the boundary. The squared hinge has no bound, so the kind follows y f(x) there.
         """
         problem = self._only_problem("point_kinds_")
+        full = np.full(self.shape_fit_[0], "outside", dtype="<U13")
+        full[problem.rows] = self.kinds_of(problem)
+        return full
+
+    def kinds_of(self, problem: FittedProblem) -> AnyArray:
+        """The kinds, as in ``point_kinds_``, of the rows of one binary problem."""
         margins = problem.signs * problem.decisions
         support = problem.alpha > 0
         bounded = support & self._beyond_margin(problem)
         kinds = np.where(support, "free", "outside").astype("<U13")
         kinds[bounded & (margins >= 0)] = "inside"
         kinds[bounded & (margins < 0)] = "misclassified"
-        full = np.full(self.shape_fit_[0], "outside", dtype="<U13")
-        full[problem.rows] = kinds
-        return full
+        return kinds
 
     def _beyond_margin(self, problem: FittedProblem) -> BoolArray:
         """Support vectors that are not on the margin: those at their bound."""
@@ -206,7 +223,7 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     @property
     def _in_pairs(self) -> bool:
-        """Whether dual_coef_ has LIBSVM's compact layout of one-versus-one problems."""
+        """True if dual_coef_ has LIBSVM's compact layout of one-versus-one problems."""
         return len(self.classes_) > 2 and self.multiclass == "ovo"
 
     @of_one_fit
@@ -215,7 +232,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         points = self.points_of(X)
         if self._in_pairs:
             return self._pairwise_decisions(points, len(self.classes_))
-        sums = self._sums(points, slice(0, len(self.support_)), np.ascontiguousarray(self.dual_coef_.T))
+        sums = self._sums(points, slice(0, len(self.support_)), np.ascontiguousarray(self.dense_dual_coef.T))
         return sums + self.intercept_
 
     def _pairwise_decisions(self, points: Any, n_classes: int) -> FloatArray:
@@ -227,7 +244,7 @@ class Classifier(ClassifierMixin, KernelMachine):
             block = slice(int(stop - self.n_support_[k]), int(stop))
             columns = [m for m, pair in enumerate(pairs) if k in pair]
             if block.stop > block.start:
-                weights = np.ascontiguousarray(self.dual_coef_[:, block].T)
+                weights = np.ascontiguousarray(self.dense_dual_coef[:, block].T)
                 decisions[:, columns] += self._sums(points, block, weights)
         return decisions
 
@@ -235,7 +252,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         if not self._in_pairs:
             return super()._coefficients()
         n_classes = len(self.classes_)
-        return spread_pairs(self.dual_coef_, np.repeat(np.arange(n_classes), self.n_support_), n_classes)
+        return spread_pairs(self.dense_dual_coef, np.repeat(np.arange(n_classes), self.n_support_), n_classes)
 
     @of_one_fit
     def decision_function(self, X: Any) -> FloatArray:
@@ -254,6 +271,8 @@ class Classifier(ClassifierMixin, KernelMachine):
     @of_one_fit
     def predict(self, X: Any) -> AnyArray:
         """Classes of the rows, of shape (n_samples,)."""
+        if self.break_ties and self.decision_function_shape == "ovo" and len(self.classes_) > 2:
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
         decisions = self.binary_decisions(X)
         codes = predict_codes(decisions, len(self.classes_), self.multiclass, break_ties=self.break_ties)
         return self.classes_[codes]
@@ -264,8 +283,37 @@ class Classifier(ClassifierMixin, KernelMachine):
         self._calibrated = None
         if self.probability:
             plain = clone(self).set_params(probability=False, trace=False)
-            self._calibrated = CalibratedClassifierCV(plain, ensemble=False, cv=5)
-            self._calibrated.fit(X, y, sample_weight=sample_weight)
+            self._calibrated = CalibratedClassifierCV(plain, ensemble=False, cv=self._calibration_folds())
+            try:
+                self._calibrated.fit(X, y, sample_weight=sample_weight)
+            except ValueError as refused:  # the fit of all rows was possible
+                raise ValueError(
+                    f"probability=True also fits the model without a part of the rows, and there {refused} "
+                    "Change the parameter so that it holds there too, or use probability=False."
+                ) from None
+
+    def _calibration_folds(self) -> Any:
+        """Five folds. A class with fewer rows occurs in as many folds as it has rows.
+
+        A single row of a class cannot be held out: its decision is that of the whole fit.
+        """
+        codes, counts = self.class_codes_, np.bincount(self.class_codes_)
+        shuffle = self.random_state is not None
+        if counts.min() >= 5:
+            return StratifiedKFold(5, shuffle=shuffle, random_state=self.random_state)
+        rows = np.arange(len(codes))
+        if shuffle:
+            rows = check_random_state(self.random_state).permutation(rows)
+        rows = rows[np.argsort(codes[rows], kind="stable")]  # class by class
+        fold = np.empty(len(codes), dtype=np.int64)
+        fold[rows] = np.arange(len(codes)) % 5
+        fold[counts[codes] == 1] = 5
+        tests = [np.flatnonzero(fold == k) for k in range(6) if (fold == k).any()]
+        everything = np.arange(len(codes))
+        return [
+            (everything if counts[codes[test]].max() == 1 else np.setdiff1d(everything, test), test)
+            for test in tests
+        ]
 
     def _has_probabilities(self) -> bool:
         if not self.probability:
@@ -278,7 +326,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         """Class probabilities of shape (n_samples, n_classes), by a sigmoid on cross-validated decisions."""
         check_is_fitted(self)
         if self._calibrated is None:
-            raise AttributeError("predict_proba needs probability=True before fit.")
+            raise NotFittedError("predict_proba is not available when fitted with probability=False")
         return self._calibrated.predict_proba(X)
 
     @available_if(_has_probabilities)
@@ -289,7 +337,7 @@ class Classifier(ClassifierMixin, KernelMachine):
     # -- certificates --------------------------------------------------------------------------------
 
     def rebuilt_problems(self, X: Any, y: Any = None, sample_weight: Any = None) -> list[BoxQP]:
-        points = self.kernel_.prepare(X, like=None)
+        points = self._shifted(self.kernel_, self.kernel_.prepare(X))
         classes, codes = class_codes(y, len(points), self)
         if not np.array_equal(classes, self.classes_):
             raise ValueError(f"the model was fitted on the classes {self.classes_}, y has {classes}.")

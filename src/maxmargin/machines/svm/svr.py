@@ -10,17 +10,21 @@ from sklearn.base import RegressorMixin
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_not_negative, check_positive, check_share
+from maxmargin.base.progress import Callback
 from maxmargin.base.tables import checked_numbers
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.machines.svm.base import SingleMachine, check_warm_start, scaled_start
+from maxmargin.machines.svm.fitted_problem import FittedProblem
 from maxmargin.problems.formulations import Formulation, NuRegression, Regression
+
+_HARD = 1e10  # used for C=inf: no multiplier reaches it if a function fits into the tube
 
 
 class _Regressor(RegressorMixin, SingleMachine):
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model to rows ``X`` and targets ``y`` of shape (n_samples,)."""
-        self.epsilon_ = self._fit_single(X, y, sample_weight).epsilon
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, callback: Callback | None = None) -> Self:
+        """Fit the model to rows ``X`` and targets ``y`` of shape (n_samples,); ``callback`` as in `SVC`."""
+        self.epsilon_ = self._fit_single(X, y, sample_weight, callback=callback).epsilon
         return self
 
     @all_or_nothing
@@ -56,7 +60,8 @@ class SVR(_Regressor):
         min 1/2 ||w||^2 + C sum_i w_i max(0, |y_i - f(x_i)| - epsilon)    (or the square of the loss)
 
     Parameters as in `SVC`, with ``epsilon`` >= 0 and ``loss`` "epsilon_insensitive" or
-    "squared_epsilon_insensitive".
+    "squared_epsilon_insensitive". C = inf allows no residual above epsilon; if no function achieves that, the
+    fit is refused.
 
     Examples
     --------
@@ -78,12 +83,22 @@ class SVR(_Regressor):
     def check_parameters(self) -> None:
         super().check_parameters()
         check_warm_start(self)
-        check_positive("C", self.C)
+        check_positive("C", self.C, infinite=True)
         check_not_negative("epsilon", self.epsilon)
         check_choice("loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"))
 
     def formulation(self) -> Formulation:
-        return Regression(C=float(self.C), epsilon=float(self.epsilon), loss=self.loss)
+        C = _HARD if np.isinf(self.C) else float(self.C)
+        return Regression(C=C, epsilon=float(self.epsilon), loss=self.loss)
+
+    def _fit_single(self, *args: Any, **options: Any) -> FittedProblem:
+        problem = super()._fit_single(*args, **options)
+        if np.isinf(self.C) and self.loss == "epsilon_insensitive" and problem.bounded.any():
+            raise ValueError(
+                f"C=inf allows no residual above epsilon={self.epsilon:g}, and no function of this kernel "
+                "stays so close to all targets: use a finite C, or raise epsilon."
+            )
+        return problem
 
     def _start(self, rows: IntArray, weight: FloatArray) -> FloatArray | None:
         last = getattr(self, "machines_", [None])[0]
@@ -99,6 +114,12 @@ class NuSVR(_Regressor):
 
     Parameters as in `SVR`, with ``nu`` in place of ``epsilon`` and without loss and warm_start; ``epsilon_``
     is the width that was found.
+
+    >>> import maxmargin as mm
+    >>> x, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0]
+    >>> model = mm.NuSVR(nu=0.5, C=10.0, kernel="linear").fit(x, y)
+    >>> round(float(model.predict([[4.0]])[0]), 1)
+    4.0
     """
 
     nu: float = 0.5

@@ -14,6 +14,7 @@ from maxmargin.base.typing import AnyArray
 from maxmargin.displays.machines.support_display import fitted_on
 from maxmargin.metrics import auc
 from maxmargin.reports.blocks import Caution, Cautions, Section, Text
+from maxmargin.reports.sections.evaluation_section import regression_measures
 from maxmargin.reports.sections.machine_section import certified
 from maxmargin.reports.study import Study, StudyRows
 
@@ -257,7 +258,9 @@ def _loose(study: Study) -> Caution | None:
 
 
 def _no_better(study: Study) -> Caution | None:
-    """Is the accuracy compatible with always predicting the largest class?"""
+    """Is the accuracy compatible with always predicting the largest class, or R2 with always the mean?"""
+    if study.subject.task == "regression":
+        return _no_better_than_the_mean(study)
     if study.subject.task != "classification":
         return None
     confusion = study.evaluation.confusion
@@ -269,6 +272,17 @@ def _no_better(study: Study) -> Caution | None:
     return _caution(
         study, True, "no_better", name=name, share=percent(largest), accuracy=percent(confusion.accuracy)
     )
+
+
+def _no_better_than_the_mean(study: Study) -> Caution | None:
+    truth = np.asarray(study.evaluated.y, dtype=np.float64)
+    if len(truth) < _FEWEST or truth.min() == truth.max():
+        return None
+    predicted = np.asarray(study.subject.model.predict(study.evaluated.X), dtype=np.float64)
+    r2, low, _ = regression_measures(truth, predicted, seed=study.seed)["R2"]
+    if low > 0:
+        return None
+    return _caution(study, True, "no_better_mean", r2=study.words.number(r2, 2))
 
 
 def _imbalance(study: Study) -> Caution | None:

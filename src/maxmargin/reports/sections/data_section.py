@@ -139,7 +139,8 @@ def _target(study: Study) -> list[Any]:
         number = study.words.number
         low, middle, high, spread = float(y.min()), float(np.median(y)), float(y.max()), float(np.std(y))
         text = say("data.range", low=number(low), middle=number(middle), high=number(high))
-        return [Heading(say("data.target")), Text(f"{text} {say('data.spread', spread=number(spread))}")]
+        spread_text = say("data.spread", spread=number(spread))
+        return [Heading(say("data.target")), Text(f"{text[:1].upper()}{text[1:]}. {spread_text}")]
     return []
 
 

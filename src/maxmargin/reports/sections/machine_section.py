@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.base.tables import as_dense
 from maxmargin.displays.machines.support_display import KINDS
+from maxmargin.machines.linear.logistic_summary import LogisticSummary
+from maxmargin.machines.linear.squares_summary import SquaresSummary
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import solved
 from maxmargin.reports.blocks import Facts, Grid, Heading, Section, Text
 from maxmargin.reports.study import Study
+from maxmargin.tables.coefficients import CoefficientSummary, estimate_names
 
 _COEFFICIENTS = 12
 _SHOWN_POINTS = 12
@@ -43,6 +47,7 @@ _OF_THE_RUN = {
     "shrinking",
     "max_iter",
     "trace",
+    "copy_X",
 }
 _OF_THE_KERNEL = {"kernel", "gamma", "coef0", "degree"}
 _OF_THE_ANSWER = {"break_ties", "decision_function_shape", "probability", "random_state"}
@@ -53,6 +58,8 @@ def parameters(study: Study) -> list[tuple[str, str]]:
     final, words = study.subject.final, study.words
     kernel = getattr(final, "kernel_", None)
     hidden = _OF_THE_RUN | _OF_THE_ANSWER | (_OF_THE_KERNEL if kernel is not None else set())
+    if study.subject.task == "regression":
+        hidden |= {"positive"}  # of scikit-learn's linear models; elsewhere it names a class
     listed = [] if kernel is None else [(words.option("kernel"), words.value(str(kernel), 160))]
     for name, value in final.get_params(deep=False).items():
         if name not in hidden and not isinstance(value, BaseEstimator) and value is not None:
@@ -70,7 +77,7 @@ def _figures(study: Study) -> list[Any]:
     if hasattr(final, "point_kinds_"):
         kinds = final.point_kinds_
         facts += [(say(f"machine.{kind}"), str(int((kinds == kind).sum()))) for kind in KINDS]
-    if hasattr(final, "margin_"):
+    if hasattr(final, "margin_") and study.subject.task != "regression":
         facts.append((say("machine.margin"), number(final.margin_)))
     if hasattr(final, "epsilon_"):
         facts.append((say("machine.epsilon"), number(final.epsilon_)))
@@ -89,7 +96,8 @@ def certified(study: Study) -> bool | None:
     certificate = certificate_of(study)
     if certificate is None:
         return None
-    tol = float(getattr(study.subject.final, "tol", 1e-3))
+    asked = getattr(study.subject.final, "tol", None)
+    tol = 1e-3 if asked is None else float(asked)  # a perceptron with tol=None makes all its passes
     return certificate.holds(tol) or solved(certificate, tol)
 
 
@@ -104,8 +112,8 @@ def proof(study: Study) -> str:
     if not certificate.convex:
         parts.append(say("proof.not_convex"))
     elif not isnan(certificate.gap):
-        relative = f"{number(100 * certificate.relative_gap, 2)} %"
-        parts.append(say("proof.gap", gap=number(certificate.gap, 2), relative=relative))
+        relative = f"{number(100 * max(certificate.relative_gap, 0.0), 2)} %"  # rounding can make it negative
+        parts.append(say("proof.gap", gap=number(max(certificate.gap, 0.0), 2), relative=relative))
     if not isnan(certificate.kkt):
         key = "proof.all_rows" if certificate.complete else "proof.some_rows"
         tol = getattr(study.subject.final, "tol", None)
@@ -117,9 +125,11 @@ def proof(study: Study) -> str:
 def _coefficients(study: Study) -> list[Any]:
     """The largest coefficients of a linear model with two classes or a quantity to predict."""
     final, say, number = study.subject.final, study.say, study.words.number
+    if study.coefficients is not None:
+        return _estimates(study, study.coefficients)
     if not hasattr(final, "coef_") or hasattr(final, "points_"):
         return []
-    coef = np.atleast_2d(np.asarray(final.coef_))
+    coef = np.atleast_2d(as_dense(final.coef_))
     names = _names_seen(study, coef.shape[1])
     if coef.shape[0] != 1 or names is None:
         return []
@@ -136,6 +146,52 @@ def _coefficients(study: Study) -> list[Any]:
             more_label=say("data.more", n=len(rows) - _COEFFICIENTS),
         ),
     ]
+
+
+def _estimates(study: Study, found: CoefficientSummary) -> list[Any]:
+    """Estimates with their standard errors, in the units of the table, and how well they fit."""
+    say, number = study.say, study.words.number
+    logistic = isinstance(found, LogisticSummary)
+    told = say("machine.estimates_squares")
+    if isinstance(found, LogisticSummary):
+        told = say("machine.estimates_logistic", odds=found.odds)
+    statistic = "z" if logistic else "t"
+    columns = [say("data.variable"), say("machine.coefficient"), say("machine.error"), statistic, "p"]
+    columns += [say("machine.odds_ratio")] if logistic else []
+    columns.append(say("evaluation.interval"))
+    rows = []
+    for name, row in zip(estimate_names(found), found.table.to_dict("records"), strict=True):
+        low, high = (row[f"odds_{end}" if logistic else end] for end in ("low", "high"))
+        digits = 7 if logistic and abs(low - 1) < 0.01 and abs(high - 1) < 0.01 else 3  # of ratios near one
+        ends = {"low": number(low, digits), "high": number(high, digits)}
+        interval = "" if isnan(low) else say("evaluation.from_to", **ends)
+        cells = [number(row[key], 3) for key in ("coef", "std_err", statistic)]
+        cells += [_p_value(study, row["p_value"])]
+        cells += [number(row["odds_ratio"], digits)] if logistic else []
+        rows.append([name, *cells, interval])
+    facts = [(say("machine.log_likelihood"), number(found.log_likelihood, 6)), ("AIC", number(found.aic, 6))]
+    if isinstance(found, SquaresSummary):
+        facts = [("R2", number(found.r2, 3)), (say("machine.sigma"), number(found.sigma, 3)), *facts]
+    return [
+        Heading(say("machine.coefficients")),
+        Text(told),
+        Grid(
+            columns=columns,
+            rows=rows[:_COEFFICIENTS],
+            cards=True,
+            numbers=tuple(range(1, len(columns))),
+            more=rows[_COEFFICIENTS:300],
+            more_label=say("machine.more", n=len(rows) - _COEFFICIENTS),
+        ),
+        Facts(facts),
+        *(Text(note) for note in getattr(found, "notes", ())),
+    ]
+
+
+def _p_value(study: Study, value: float) -> str:
+    if isnan(value):
+        return ""
+    return f"< {study.words.number(0.001)}" if value < 0.001 else study.words.number(value, 2)
 
 
 def _names_seen(study: Study, n: int) -> list[str] | None:

@@ -112,7 +112,7 @@ def _order(final: Any) -> list[int]:
 
 
 def _weights(final: Any) -> Any:
-    return np.abs(np.asarray(final.dual_coef_)).sum(axis=0)
+    return np.asarray(abs(final.dual_coef_).sum(axis=0)).ravel()
 
 
 def _listed(study: Study, rows: StudyRows, columns: list[str], k: int) -> list[str]:

@@ -37,11 +37,15 @@ def reproduce(study: Study) -> Section:
 def python_lines(study: Study) -> str:
     """Lines that fit the same model and write the same report."""
     model = study.subject.model
-    imports = _imports(model)
     fit = "model.fit(X_train, y_train)" if study.held_out else "model.fit(X, y)"
     if study.subject.task == "outliers":
         fit = fit.replace(", y_train", "").replace(", y)", ")")
-    return "\n".join([*imports, "import maxmargin as mm", "", f"model = {written(model)}", fit, _call(study)])
+    return "\n".join([*model_lines(model), fit, _call(study)])
+
+
+def model_lines(model: Any) -> list[str]:
+    """Lines that import what the model needs, and make it unfitted."""
+    return [*_imports(model), "import maxmargin as mm", "", f"model = {written(model)}"]
 
 
 def _call(study: Study) -> str:
@@ -59,7 +63,7 @@ def _call(study: Study) -> str:
     return f"mm.report({arguments})"
 
 
-def written(model: Any) -> str:
+def written(model: BaseEstimator) -> str:
     """The model as Python: what differs from the defaults, on one line per step of a pipeline."""
     if isinstance(model, Pipeline):
         steps = "".join(f"    ({name!r}, {_on_one_line(step)}),\n" for name, step in model.steps)

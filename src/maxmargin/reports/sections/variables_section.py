@@ -111,7 +111,7 @@ def elimination_ranks(study: Study) -> dict[str, int] | None:
     with warnings.catch_warnings():
         # with few columns left a perceptron need not converge; its weights rank the columns all the same
         warnings.simplefilter("ignore", ConvergenceWarning)
-        elimination = RFE(clone(subject.model), n_features=1).fit(sample.X, sample.y)
+        elimination = RFE(clone(subject.model), n_features_to_select=1).fit(sample.X, sample.y)
     return dict(zip(study.variables, elimination.ranking_.tolist(), strict=True))
 
 

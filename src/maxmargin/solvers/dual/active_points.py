@@ -1,4 +1,4 @@
-"""Rounds of the dual engine over the points that still take part; the others wait until they are thawed."""
+"""Rounds of the dual engine over the active points; the others are frozen until the end."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin.base.threads import run, split
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual import block_solver as dual
+from maxmargin.compute.dual.gram_parts import add_rows
 from maxmargin.compute.dual.row_store import RowStore
 from maxmargin.problems.solution import Status
 from maxmargin.solvers.dual.dual_state import settled
@@ -19,9 +20,9 @@ from maxmargin.solvers.trace import Tracer
 if TYPE_CHECKING:
     from maxmargin.solvers.dual.working_set import Engine
 
-_STEPS_AT_ONCE = 80_000  # inner steps of a round between two looks at the clock and the keyboard
+_STEPS_AT_ONCE = 80_000  # inner steps of a round between two checks of the clock and of Ctrl-C
 _SHRINK_EVERY = 8
-_SHRINK_BELOW = 0.7  # shrink when at most this share of the active points would stay
+_SHRINK_BELOW = 0.7  # shrink if at most this share of the active points stays
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,12 @@ class _Frozen:
 
 
 class ActivePoints:
-    """The variables and points that still take part, packed together."""
+    """The active variables and points, packed together."""
 
     def __init__(self, whole: Engine, open_variables: BoolArray) -> None:
         self.whole = whole
         self.frozen: list[_Frozen] = []
+        self.store: RowStore | None = None  # created when a row is stored
         n = len(whole.v)
         if whole.settings.shrinking:
             keep_points = np.zeros(n, dtype=bool)
@@ -66,7 +68,7 @@ class ActivePoints:
         self.v = v[self.ids]
         self.g = np.empty(len(self.t))
         self.points = whole.points if len(self.ids) == len(keep_points) else whole.points.take(self.ids)
-        self.store = RowStore(len(self.ids), whole.dtype, whole.bytes, at_least=whole.size())
+        self.uses = np.zeros(len(self.ids), dtype=np.int64)
         self.kept = np.empty(0, dtype=np.int64)
 
     def write_back(self) -> None:
@@ -117,18 +119,18 @@ class ActivePoints:
     def _record(
         self, tracer: Tracer, ws: IntArray, t_new: FloatArray, g_new: FloatArray, violation: float
     ) -> None:
-        """A row of the trace, before the step is taken over."""
+        """Record a row of the trace before the step is applied."""
         variables = self.variables[ws]
         complete = len(self.ids) == len(self.whole.v)
         slopes = self.whole.problem.s[variables] * (self.g[ws] + g_new)
-        gap = tracer.gap(np.abs(self.t), self.v) if complete else np.nan
-        tracer.step(
-            variables, np.abs(self.t[ws]), np.abs(t_new), slopes,
-            violation=violation, n_active=len(self.ids), gap=gap,
-        )  # fmt: skip
+        if complete:
+            tracer.describe_all(np.abs(self.t), self.v)
+        else:
+            tracer.describe(violation)
+        tracer.step(variables, np.abs(self.t[ws]), np.abs(t_new), slopes, n_active=len(self.ids))
 
     def _block(self, ws: IntArray) -> AnyArray:
-        """Kernel values among the working set, computed afresh: cheaper than gathering them from rows."""
+        """Kernel values within the working set; recomputing is cheaper than gathering them from rows."""
         whole = self.whole
         whole.work.kernel_values += len(ws) ** 2
         mine = self.points.take(self.row[ws])
@@ -137,20 +139,40 @@ class ActivePoints:
         return B
 
     def _move(self, ws: IntArray, t_new: FloatArray) -> None:
-        """Take over the new values of the working set and update v with the rows of what changed."""
-        n = len(self.ids)
-        change = np.bincount(self.row[ws], weights=self.tau[ws] * (t_new - self.t[ws]), minlength=n)
+        """Apply the new values of the working set and update v with the rows of the changed variables.
+
+        A row that is cheaper to compute than to store is only stored when it is needed a second time.
+        """
+        whole, n = self.whole, len(self.ids)
+        change: FloatArray = np.zeros(n)
+        np.add.at(change, self.row[ws], self.tau[ws] * (t_new - self.t[ws]))
         self.t[ws] = t_new
         moved = np.flatnonzero(change)
-        computed = self.store.n_computed
-        slots = self.store.slots(moved, self._fill)
-        computed = self.store.n_computed - computed
-        self.whole.work.kernel_values += computed * n
-        self.whole.work.cache_hits += len(moved) - computed
-        n_threads = self.whole.settings.n_threads
-        weights = change[moved]
+        self.uses[moved] += 1
+        stored = self.uses[moved] > (not whole.expensive_rows and whole.adds)
+        if stored.any():
+            self._add_stored(moved[stored], change[moved[stored]])
+        passing = moved[~stored]
+        if len(passing):
+            whole.work.kernel_values += len(passing) * n
+            whole.kernel.add_products(
+                self.v, self.points, self.points.take(passing), change[passing], whole.settings.n_threads
+            )
+
+    def _add_stored(self, moved: IntArray, weights: FloatArray) -> None:
+        """v += the rows of ``moved`` times ``weights``, from the store, which computes missing rows."""
+        whole, n = self.whole, len(self.ids)
+        if self.store is None:
+            self.store = RowStore(n, whole.dtype, whole.bytes, at_least=whole.size())
+        store = self.store
+        computed = store.n_computed
+        slots = store.slots(moved, self._fill)
+        computed = store.n_computed - computed
+        whole.work.kernel_values += computed * n
+        whole.work.cache_hits += len(moved) - computed
+        n_threads = whole.settings.n_threads
         run(
-            [partial(dual.add_rows, self.v, self.store.rows, slots, weights, part.start, part.stop)
+            [partial(add_rows, self.v, store.rows, slots, weights, part.start, part.stop)
              for part in split(n, n_threads)],
             n_threads,
         )  # fmt: skip
@@ -164,14 +186,17 @@ class ActivePoints:
         aside = settled(self.g, self.t, self.lo, self.hi, low[self.group], high[self.group])
         open_points = np.zeros(len(self.ids), dtype=bool)
         open_points[self.row[~aside]] = True
-        if open_points.mean() > _SHRINK_BELOW:
-            return
+        if open_points.mean() > _SHRINK_BELOW or (
+            self.whole.expensive_rows and self.store and not self.store.full
+        ):
+            return  # in the second case values for the frozen points would cost more than shrinking saves
         self.write_back()
         kept = self.variables[self.kept]
         leaving = self.ids[~open_points]
         keep = np.zeros(len(self.whole.v), dtype=bool)
         keep[self.ids[open_points]] = True
         self.freeze(leaving)
+        self.store = None
         self._pack(keep, self.whole.v)
         dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, self.g)
         still = np.isin(kept, self.variables)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.base.memory import cache_bytes
+from maxmargin.base.progress import Callback
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray
 from maxmargin.compute.dual import block_solver as dual
 from maxmargin.kernels.kernel_products import kernel_times
@@ -12,7 +13,7 @@ from maxmargin.kernels.points import for_engine
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import SAFETY, Budget, Callback, Referee
+from maxmargin.solvers.stopping import SAFETY, Budget, Referee
 from maxmargin.solvers.trace import Tracer, Work
 
 
@@ -20,8 +21,8 @@ class DualState:
     """The variables of a problem in float64, in the signed form t = s a.
 
     A step raises one t and lowers another of its group by the same amount. g is the gradient with respect
-    to t: the answer is right when no variable that can rise has a smaller g than one of its group that can
-    fall. v = K beta is kept for all points, so that g = tau v + d t + c costs no kernel value.
+    to t: the solution is optimal if no variable that can rise has a smaller g than one of its group that can
+    fall. v = K beta is kept for all points, so g = tau v + d t + c needs no kernel values.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class DualState:
         self.bytes = cache_bytes(solver.cache_size)
         self.work = Work()
         self.n_iter = 0  # as the solver counts
-        self.n_pairs = 0  # pair steps, also those inside of working sets
+        self.n_pairs = 0  # pair steps, including those inside working sets
         self.target = SAFETY * solver.tol
         self.points = for_engine(problem.Q.points, np.float64)
         self.t = s * a
@@ -67,7 +68,7 @@ class DualState:
         return B
 
     def add_rows(self, change: FloatArray) -> None:
-        """Bring v and g up to date after the coefficients tau t changed by ``change``."""
+        """Update v and g after the coefficients tau t changed by ``change``."""
         by_point = np.bincount(self.row, change, len(self.v)).astype(np.float64, copy=False)
         moved = np.flatnonzero(by_point)
         if len(moved):
@@ -106,7 +107,8 @@ class DualState:
             self.block(ws), g, t, self.lo[ws], self.hi[ws], starts, stops,
             max(0.5 * self.target, 0.1 * violation), 1_000_000,
         )  # fmt: skip
-        gap = np.nan if self.tracer is None else self.tracer.gap(self.a, self.v)
+        if self.tracer is not None:
+            self.tracer.describe_all(self.a, self.v)
         slopes = self.g[ws] + g
         change = np.zeros(len(self.t))
         change[ws] = self.tau[ws] * (t - before)
@@ -114,17 +116,18 @@ class DualState:
         self.add_rows(change)
         if self.tracer is not None:
             s = self.problem.s[ws]
-            self.tracer.step(
-                ws, np.abs(before), np.abs(t), s * slopes, violation=violation, n_active=len(self.v), gap=gap
-            )
+            self.tracer.step(ws, np.abs(before), np.abs(t), s * slopes, n_active=len(self.v))
         self.n_pairs += steps
         return steps
 
     def solution(self, status: Status) -> Solution:
         a = self.a
+        multipliers = self.problem.multipliers(self.g, a)
+        if self.tracer is not None:
+            self.tracer.describe_all(a, self.v, multipliers)
         return Solution(
             x=a,
-            multipliers=self.problem.multipliers(self.g, a),
+            multipliers=multipliers,
             status=status,
             n_iter=self.n_iter,
             seconds=self.budget.seconds,

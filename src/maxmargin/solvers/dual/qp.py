@@ -1,7 +1,7 @@
 """Quadratic programming: the whole matrix at once, by an interior-point method (clarabel).
 
-This is how textbooks state the problem, and the reference that all other solvers are tested against. It needs
-all n^2 kernel values and factorises matrices of that size, O(n^3) per iteration: a few thousand rows at most.
+This is the textbook approach, and the reference for the tests of all other solvers. It needs all n^2 kernel
+values and factorises matrices of that size, O(n^3) per iteration: a few thousand rows at most.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.base.memory import cache_bytes
+from maxmargin.base.progress import Callback, SolverProgress
 from maxmargin.base.typing import BoolArray, FloatArray
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import Budget, Callback, SolverProgress
+from maxmargin.solvers.stopping import Budget
 from maxmargin.solvers.trace import Tracer, Work
 
 _STATUS = {
@@ -27,7 +28,7 @@ _STATUS = {
     "MaxTime": Status.TIME_LIMIT,
 }
 _ROUNDING = 1e-13
-_EXACTNESS = 1e-4  # of tol: the accuracy asked of the interior point, before its answer is put on the bounds
+_EXACTNESS = 1e-5  # factor on tol for the interior point, before variables move onto their bounds
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -43,6 +44,7 @@ class QP(DualSolver):
     """
 
     warm_starts = False
+    needs_sums = False
 
     def check(self, problem: BoxQP) -> None:
         if not problem.convex:
@@ -106,21 +108,26 @@ def _statement(clarabel: Any, problem: BoxQP, K: FloatArray) -> tuple[Any, ...]:
     row, sign = problem.Q.row, problem.Q.sign
     Q = np.outer(sign, sign) * K[np.ix_(row, row)] + np.diag(problem.d)
     finite = np.flatnonzero(np.isfinite(problem.C))
-    equalities = sp.csc_array((problem.s, (problem.group, np.arange(m))), (len(problem.delta), m))
+    sums = _fixed_sums(problem)
+    groups = sp.csr_array((problem.s, (problem.group, np.arange(m))), (len(problem.delta), m))
     upper = sp.eye_array(m, format="csr")[finite]
-    A = sp.vstack([equalities, -sp.eye_array(m), upper]).tocsc()
-    b = np.concatenate([problem.delta, np.zeros(m), problem.C[finite]])
-    cones = [clarabel.ZeroConeT(len(problem.delta)), clarabel.NonnegativeConeT(m + len(finite))]
+    A = sp.vstack([groups[: len(sums)], -sp.eye_array(m), upper]).tocsc()
+    b = np.concatenate([sums, np.zeros(m), problem.C[finite]])
+    cones = [clarabel.ZeroConeT(len(sums)), clarabel.NonnegativeConeT(m + len(finite))]
     return sp.csc_matrix(np.triu(Q)), problem.p, sp.csc_matrix(A), b, cones
 
 
-def _on_bounds(problem: BoxQP, answer: Any) -> FloatArray:
-    """The answer with its multipliers on their bounds where they belong, and the equalities exact.
+def _fixed_sums(problem: BoxQP) -> FloatArray:
+    return problem.delta if problem.fixed_sums else problem.delta[:0]
 
-    An interior point stays off the bounds by a little. A bound holds where its own multiplier is larger than
-    the distance to it; what that takes from an equality the free variables of the group give back.
+
+def _on_bounds(problem: BoxQP, answer: Any) -> FloatArray:
+    """The solution with active variables moved exactly onto their bounds, and exact equalities.
+
+    An interior point keeps a small distance from the bounds. A bound is active if its multiplier is larger
+    than the distance; the free variables of the group compensate for the change in the equality.
     """
-    m, n_groups = len(problem), len(problem.delta)
+    m, n_groups = len(problem), len(_fixed_sums(problem))
     a = np.clip(np.nan_to_num(np.asarray(answer.x)), 0.0, problem.C)
     prices = np.asarray(answer.z)[n_groups:]
     finite = np.isfinite(problem.C)
@@ -131,12 +138,12 @@ def _on_bounds(problem: BoxQP, answer: Any) -> FloatArray:
     for k in range(n_groups):
         mine = problem.group == k
         _restore(problem, a, k, mine & ~(at_lower | at_upper))
-        _restore(problem, a, k, mine)  # where no variable is free
+        _restore(problem, a, k, mine)  # if no variable is free
     return a
 
 
 def _restore(problem: BoxQP, a: FloatArray, k: int, movable: BoolArray) -> None:
-    """Move variables of group k, each by its share of the room, until their sum is right but for rounding."""
+    """Move variables of group k, each in proportion to its room, until their sum is right up to rounding."""
     mine = problem.group == k
     missing = float(problem.delta[k] - problem.s[mine] @ a[mine])
     if abs(missing) <= _ROUNDING * float(a[mine].sum()):
@@ -150,14 +157,12 @@ def _restore(problem: BoxQP, a: FloatArray, k: int, movable: BoolArray) -> None:
 
 
 def _trace(problem: BoxQP, K: FloatArray, a: FloatArray, v: FloatArray, g: FloatArray) -> Any:
-    """One step from the start to the answer: the path of an interior point is not one of single rows."""
+    """One step from the start to the solution, because an interior point moves all rows at once."""
     work = Work()
     work.kernel_values = K.size
     v0 = K @ problem.Q.weights(problem.start)
     g0 = problem.signed_gradient(problem.start, v0[problem.Q.row])
     tracer = Tracer(problem, problem.start, v0, work)
-    tracer.step(
-        np.arange(len(a)), problem.start.copy(), a, problem.s * (g0 + g), n_active=len(v),
-        violation=problem.violation(g0, problem.start), gap=tracer.gap(problem.start, v0),
-    )  # fmt: skip
+    tracer.step(np.arange(len(a)), problem.start.copy(), a, problem.s * (g0 + g), n_active=len(v))
+    tracer.describe_all(a, v)
     return tracer.frame()

@@ -1,4 +1,4 @@
-"""Chunking and decomposition: choose a working set, solve its quadratic problem, look at all rows again."""
+"""Chunking and decomposition: choose a working set, solve its quadratic problem, check all rows again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.base.parameters import check_count
+from maxmargin.base.progress import Callback
 from maxmargin.base.threads import single_threaded_blas
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.dual import block_solver
@@ -16,7 +17,6 @@ from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.dual.dual_state import DualState
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import Callback
 
 Choice = Callable[[DualState, FloatArray, FloatArray], IntArray]
 _NONE_KEPT = np.empty(0, dtype=np.int64)
@@ -31,7 +31,7 @@ class Chunking(DualSolver):
     3. Compute the decisions of all rows and order them by how much they violate the KKT conditions.
     4. The next chunk: the support vectors of this one and the worst violators. Stop when no row violates.
 
-    The chunk grows to hold every support vector, and its matrix with it: that is the limit of the method.
+    The chunk and its matrix grow until they contain every support vector, which limits the method.
     Vapnik (1982); Valera, chapter 7.
 
     Parameters
@@ -102,7 +102,7 @@ class Decomposition(DualSolver):
 
 
 def solve_in_rounds(state: DualState, choose: Choice) -> Solution:
-    """Rounds until no row violates its condition; ``choose`` says which variables move in a round."""
+    """Rounds until no row violates its condition; ``choose`` returns the variables of a round."""
     steps = 1
     with single_threaded_blas():
         while True:

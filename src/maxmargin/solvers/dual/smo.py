@@ -1,13 +1,13 @@
-"""Sequential minimal optimisation: two multipliers at a time, the smallest step that keeps the equality.
+"""Sequential minimal optimisation: two multipliers at a time, the smallest change that keeps the equality.
 
 1. Choose the pair: i violates most among the variables that can rise; j violates most among those that can
    fall ("first", Keerthi et al. 2001), or promises the largest decrease with i ("second", Fan, Chen & Lin
    2005).
 2. Along t_i + delta, t_j - delta the objective is a parabola: go to its minimum, or to the edge of the box.
-3. Move the gradient of all variables with the kernel rows of i and j, the only ones that are needed.
+3. Update the gradient of all variables with the kernel rows of i and j.
 
-Rows are kept in a cache. Every so often variables at a bound that no longer violate anything are set aside
-(shrinking), and are looked at again before the end. Platt (1998); LIBSVM (Chang & Lin 2011).
+Rows are kept in a cache. From time to time variables at a bound that do not violate their condition are set
+aside (shrinking), and checked again before the end. Platt (1998); LIBSVM (Chang & Lin 2011).
 """
 
 from __future__ import annotations
@@ -20,34 +20,35 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from maxmargin.base.parameters import check_choice
+from maxmargin.base.progress import Callback
 from maxmargin.base.threads import single_threaded_blas
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual import block_solver as dual
 from maxmargin.compute.dual import pair_steps
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.kernel_products import kernel_times
+from maxmargin.kernels.points import Points
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.dual.dual_state import DualState, settled
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import Callback
-from maxmargin.solvers.trace import Work
+from maxmargin.solvers.trace import Tracer, Work
 
-_LOOK_EVERY = 1000  # steps between two looks at the clock, and for variables to set aside
-_SHRINK_BELOW = 0.8  # set points aside when at most this share would stay
+_LOOK_EVERY = 1000  # steps between two checks of the clock and for variables to set aside
+_SHRINK_BELOW = 0.8  # set points aside if at most this share stays
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SMO(DualSolver):
-    """Pairs of multipliers, as LIBSVM does it.
+    """SMO on pairs of multipliers, as in LIBSVM.
 
     Parameters
     ----------
     selection : "second" (largest decrease) or "first" (largest violation).
-    cache : keep computed kernel rows while ``cache_size`` lasts; False computes every row afresh.
-    precision : of the kernel rows. "float32" takes half the memory and the very steps of LIBSVM; that
-        matters where the answer depends on the path (kernels that are not positive semidefinite). The
-        certificate is computed in float64 all the same, and tells when such rows are too coarse for ``tol``.
+    cache : keep kernel rows up to ``cache_size``; False recomputes every row.
+    precision : of the kernel rows. "float32" takes half the memory and makes the same steps as LIBSVM, which
+        matters if the solution depends on the path (kernels that are not positive semidefinite). The
+        certificate is always computed in float64, and shows if float32 rows are too coarse for ``tol``.
 
     ``max_iter`` counts pairs. Cost of a step: O(n), plus n kernel values for a row that is not in the cache.
 
@@ -72,7 +73,7 @@ class SMO(DualSolver):
 
 
 class _Active:
-    """The points that take part and their variables; of the arrays of a larger set, or of all."""
+    """The active points and their variables, as views of the arrays of a larger set."""
 
     points: Any
     cache: RowCache
@@ -107,7 +108,7 @@ class _Active:
         return self
 
     def _without(self, aside: BoolArray) -> _Active:
-        """What is left when the points ``aside`` no longer take part."""
+        """The rest when the points ``aside`` become inactive."""
         keep = np.flatnonzero(~aside)
         mine = np.flatnonzero(~aside[self.row])
         position = np.cumsum(~aside) - 1
@@ -139,7 +140,7 @@ class _Active:
                     return status
 
     def _pairs(self, max_steps: int) -> float:
-        """Up to ``max_steps`` pairs; the violation that is left."""
+        """Up to ``max_steps`` pairs; returns the remaining violation."""
         for _ in range(max_steps):
             i, j, violation = self._worst_pair()
             if violation <= self.state.target:
@@ -163,7 +164,8 @@ class _Active:
         tracer = self.state.tracer
         if tracer is not None:
             pair = np.array([i, j])
-            before, slopes, gap = self.t[pair], self.g[pair], self._gap()
+            before, slopes = self.t[pair], self.g[pair]
+            self._describe(tracer, violation)
         pair_steps.move_pair(
             self.t, self.g, self.v, self.lo, self.hi, self.row, self.linear, self.curvature, Ki, Kj, i, j
         )  # fmt: skip
@@ -173,15 +175,15 @@ class _Active:
             s = self.state.problem.s[self.variables[pair]]
             tracer.step(
                 self.variables[pair], np.abs(before), np.abs(self.t[pair]), s * (slopes + self.g[pair]),
-                violation=violation, n_active=len(self.v), gap=gap,
+                n_active=len(self.v),
             )  # fmt: skip
 
-    def _gap(self) -> float:
-        """The duality gap while all points take part; unknown while some are set aside."""
-        tracer = self.state.tracer
-        if tracer is None or self.v is not self.state.v:
-            return float("nan")
-        return tracer.gap(np.abs(self.t), self.v)
+    def _describe(self, tracer: Tracer, violation: float) -> None:
+        """The complete state while all points are active; only the violation while some are set aside."""
+        if self.v is self.state.v:
+            tracer.describe_all(np.abs(self.t), self.v)
+        else:
+            tracer.describe(violation)
 
     # -- shrinking -----------------------------------------------------------------------------------
 
@@ -194,7 +196,7 @@ class _Active:
         return aside
 
     def _take_back(self, part: _Active, aside: BoolArray) -> None:
-        """The answer of the part, and the gradient of the points that were aside with what changed."""
+        """Apply the solution of the part, and update the gradient of the points that were set aside."""
         mine = np.flatnonzero(~aside[self.row])
         weights = self.tau[mine] * (part.t - self.t[mine])
         change = np.bincount(self.row[mine], weights, len(self.v)).astype(np.float64, copy=False)
@@ -212,10 +214,10 @@ class _Active:
 
 
 class RowCache:
-    """Rows K(x_i, .) over ``points`` rounded to ``dtype``, up to ``n_bytes``; 0 computes every row afresh."""
+    """Rows K(x_i, .) over ``points`` rounded to ``dtype``, up to ``n_bytes``; 0 recomputes every row."""
 
     def __init__(
-        self, kernel: Kernel, points: Any, dtype: DTypeLike, n_bytes: int, n_threads: int, work: Work
+        self, kernel: Kernel, points: Points, dtype: DTypeLike, n_bytes: int, n_threads: int, work: Work
     ) -> None:
         self.kernel, self.points, self.dtype = kernel, points, np.dtype(dtype)
         self.n_bytes, self.n_threads, self.work = n_bytes, n_threads, work
@@ -238,8 +240,8 @@ class RowCache:
             self._rows[i] = row
         return row
 
-    def cut(self, points: Any, keep: IntArray) -> RowCache:
-        """A cache over ``points``, the ones called ``keep`` here, that begins with the rows kept so far."""
+    def cut(self, points: Points, keep: IntArray) -> RowCache:
+        """A cache over ``points``, the ones called ``keep`` here, that starts with the rows stored so far."""
         smaller = RowCache(self.kernel, points, self.dtype, self.n_bytes, self.n_threads, self.work)
         for new, old in enumerate(keep):
             if int(old) in self._rows and len(smaller._rows) < smaller.capacity:

@@ -1,10 +1,11 @@
 """The dual engine: large working sets outside, sequential minimal optimisation inside.
 
 Each round chooses the worst violators of both sides (half of the last working set stays), solves that block
-with SMO while it lies in the cache, and then moves the gradient of all points with the kernel rows of what
-changed. Variables that cannot move are set aside (shrinking); before the engine stops it brings their
-gradient up to date and looks at all variables again. Kernel rows are float32 while that is good enough:
-the difference to float64 is measured on a sample, and the engine changes to float64 when it matters.
+with SMO while it is in the cache, and then updates the gradient of all points with the kernel rows of the
+changed variables. Variables that cannot move are set aside (shrinking); before the engine stops, it updates
+their gradient and checks all variables again. Kernel rows are float32 while that is precise enough: the
+difference to float64 is measured on a sample. If it matters, the gradient is computed again in float64; if
+that does not suffice, the rows become float64 too.
 
 The working-set decomposition is that of Osuna, Freund & Girosi (1997) and Joachims (1999), the inner solver
 that of Platt (1999) with the second-order selection of Fan, Chen & Lin (2005).
@@ -18,24 +19,29 @@ from typing import Any
 import numpy as np
 
 from maxmargin.base.memory import cache_bytes
+from maxmargin.base.progress import Callback
 from maxmargin.base.threads import single_threaded_blas
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual import block_solver as dual
 from maxmargin.compute.dual.block_solver import Signed
+from maxmargin.compute.dual.row_store import release_pages
 from maxmargin.kernels.kernel_products import kernel_times
-from maxmargin.kernels.points import VectorPoints, for_engine
+from maxmargin.kernels.points import VectorPoints, beyond_float32, for_engine
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.dual.active_points import ActivePoints
 from maxmargin.solvers.dual.dual_state import settled
 from maxmargin.solvers.dual.gram.gram_problem import GramProblem, Watch
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import SAFETY, Budget, Callback, Referee
+from maxmargin.solvers.stopping import SAFETY, Budget, Referee
 from maxmargin.solvers.trace import Tracer, Work
 
 _SMALL = 2000  # points up to which the whole Gram matrix is computed first
 _PROBE = 256  # rows on which float32 is compared with float64
+_REFRESHES = 2  # of v in float64 while rows are float32, before the rows become float64 too
+_BLOCK = 8192  # points that are summed afresh together: their columns in float64 take memory
 _SMALLEST_RIDGE = 1e-4  # of the largest K(x, x): float32 rows with a smaller one need not be convex
+_WIDE = 192  # from this number of columns on a kernel row costs more than the memory to store it
 _STORE_SHARE = 0.85  # of cache_size for kernel rows, the rest for the engine's other arrays
 
 
@@ -47,8 +53,12 @@ class WorkingSet(DualSolver):
     ----------
     size : points in a working set, None for a choice from n.
 
-    ``max_iter`` counts SMO steps. A trace has one row per outer round, and is made on the path with a row
-    store, whatever n is.
+    ``max_iter`` counts SMO steps. A trace has one row per outer round and always uses the path with a row
+    store.
+
+    >>> import maxmargin as mm
+    >>> mm.SVC(solver=mm.solvers.WorkingSet(size=64)).fit([[0.0], [1.0]], [0, 1]).predict([[0.9]])
+    array([1])
     """
 
     size: int | None = None
@@ -59,7 +69,10 @@ class WorkingSet(DualSolver):
         a = problem.start if start is None else start
         with single_threaded_blas():
             run_ = Engine(self, problem, np.asarray(a, dtype=np.float64), callback)
-            return run_.go()
+            try:
+                return run_.go()
+            finally:
+                release_pages()
 
 
 class Engine:
@@ -83,7 +96,8 @@ class Engine:
         self.row = problem.Q.row.astype(np.int64)
         self.d = problem.d
         self.group = problem.group.astype(np.int64)
-        self.dtype: Any = np.float64 if settings.tol < 1e-5 or self._nearly_singular() else np.float32
+        exact = settings.tol < 1e-5 or beyond_float32(self.problem.Q.points) or self._nearly_singular()
+        self.dtype: Any = np.float64 if exact else np.float32
         self.v: FloatArray = np.zeros(len(problem.Q.points))
         self.points: Any = problem.Q.points
         self.distinct: IntArray = np.arange(len(problem.Q.points))  # the points that the engine works on
@@ -93,7 +107,7 @@ class Engine:
 
     def _nearly_singular(self) -> bool:
         """Where no bound holds a variable, does its ridge drown in the rounding of float32 kernel values?"""
-        ridges = self.d[np.isinf(self.problem.C)]
+        ridges = self.d[np.isinf(self.problem.C) & (self.tau != 0)]  # tau = 0: `BoxQP.with_sums`
         largest = float(np.abs(self.kernel.diagonal(self.problem.Q.points)).max(initial=0.0))
         return len(ridges) > 0 and float(ridges.min()) < _SMALLEST_RIDGE * largest
 
@@ -102,11 +116,13 @@ class Engine:
     def go(self) -> Solution:
         status = self._solve_on_gram() if self._gram_fits() else self._solve_by_rows()
         a = np.abs(self.t)
-        g = np.empty(len(a))
-        dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, g)
+        g = self.tau * self.v[self.row] + self.d * self.t + self.c
+        multipliers = self.problem.multipliers(g, a)
+        if self.tracer is not None:
+            self.tracer.describe_all(a, self.v, multipliers)
         return Solution(
             x=a,
-            multipliers=self.problem.multipliers(g, a),
+            multipliers=multipliers,
             status=status,
             n_iter=self.n_iter,
             seconds=self.budget.seconds,
@@ -127,22 +143,29 @@ class Engine:
         everything = np.array([[0, len(self.v)]])
         signed = Signed(self.row, self.tau, self.d, self.c, self.lo, self.hi, self.group)
         watch = Watch(self.target, self.budget, self.referee, 0.5 * self.target, self.settings.shrinking)
+        is_late = False
         while True:
             self._enter(self.dtype)
             K = self.kernel.gram(self.points, n_threads=self.settings.n_threads)
             self.work.kernel_values += K.size
             self.v = K.astype(np.float64, copy=False) @ self.beta()
             problem = GramProblem(K, everything, signed, len(self.problem.delta), self.size())
-            ending = problem.solve(self.t, self.v, watch, self.n_iter)
-            self.n_iter += ending.n_iter
-            if not self._float32_failed(ending.status):
-                return ending.status
+            for _ in range(1 + _REFRESHES):
+                ending = problem.solve(self.t, self.v, watch, self.n_iter, is_late=is_late)
+                self.n_iter += ending.n_iter
+                if not self._float32_failed(ending.status):
+                    return ending.status
+                if ending.status is Status.STALLED:
+                    break
+                self._refresh_exactly()
             self.dtype = np.dtype(np.float64)
+            is_late = ending.status is Status.STALLED
 
     def _solve_by_rows(self) -> Status:
         self._begin(self.dtype)
         if self.settings.trace:
             self.tracer = Tracer(self.problem, np.abs(self.t), self.v, self.work)
+        refreshes = 0
         while True:
             violation, open_variables = self._look_at_all()
             if violation <= self.target:
@@ -152,12 +175,16 @@ class Engine:
             active.write_back()
             self._thaw(active)
             if self._float32_failed(status):
-                self._begin(np.float64)
+                refreshes += 1
+                if status is Status.STALLED or refreshes > _REFRESHES:
+                    self._begin(np.float64)
+                else:
+                    self._refresh_exactly()
             elif status is not Status.CONVERGED:
                 return status
 
     def _begin(self, dtype: Any) -> None:
-        """Enter a precision; variables with equal rows share one point, whose values are computed once."""
+        """Start with a precision; variables with equal rows share one point and its kernel values."""
         self._enter(dtype)
         if isinstance(self.points, VectorPoints) and not self.settings.trace:
             first = self.points.first_equals()
@@ -177,16 +204,19 @@ class Engine:
         )
 
     def size(self) -> int:
-        """Points in a working set: larger ones need fewer passes over all points, but dearer blocks."""
+        """Points in a working set: larger sets need fewer rounds, but their blocks cost more."""
         default = 512 if len(self.v) < 8000 else 1024
         chosen = self.settings.size or default
         affordable = self.bytes // (2 * np.dtype(self.dtype).itemsize * max(1, len(self.v)))
         return int(min(dual.MAX_BLOCK, max(16, min(chosen, affordable))))
 
     def _enter(self, dtype: Any) -> None:
-        """Choose the precision of kernel values."""
+        """Choose the precision of kernel values; are rows expensive, and must they be stored to be added?"""
         self.dtype = np.dtype(dtype)
         self.points = for_engine(self.problem.Q.points, dtype)
+        vectors = isinstance(self.points, VectorPoints)
+        self.expensive_rows = not vectors or self.points.X.shape[1] >= _WIDE
+        self.adds = vectors and self.kernel.adds(self.points, self.points)
 
     def beta(self) -> FloatArray:
         beta = np.bincount(self.row, weights=self.tau * self.t, minlength=len(self.v))
@@ -205,28 +235,35 @@ class Engine:
         return kernel_times(self.kernel, left, right, weights, n_threads=self.settings.n_threads)
 
     def _float32_failed(self, status: Status) -> bool:
-        """Is float32 to blame for a stall, or too far from the truth where it says it has converged?"""
+        """True if float32 caused a stall, or is too inaccurate at convergence."""
         if self.dtype != np.float32 or status not in (Status.CONVERGED, Status.STALLED):
             return False
         self.referee.start_again(self.n_iter)
         return status is Status.STALLED or self._float32_drifted()
 
     def _float32_drifted(self) -> bool:
-        """Compare v with float64 on a sample of rows: is the error more than a quarter of tol?"""
-        beta = self.beta()
-        support = np.flatnonzero(beta)
+        """True if v differs from float64 by more than a quarter of tol on a sample of rows."""
         rows = np.random.default_rng(0).permutation(len(self.v))[:_PROBE]
-        exact = self.problem.Q.points
-        true = self._times(
+        error = np.abs(self._exact_sums(rows) - self.v[rows]).max()
+        return float(error) * float(np.abs(self.tau).max()) > 0.25 * self.settings.tol
+
+    def _refresh_exactly(self) -> None:
+        """Sum v afresh: steps only add what changes, and from here on only that has their rounding."""
+        n = len(self.v)
+        self.v = np.concatenate([self._exact_sums(r) for r in np.array_split(np.arange(n), 1 + n // _BLOCK)])
+
+    def _exact_sums(self, rows: IntArray) -> FloatArray:
+        """K beta at some points from float64 values, whatever the precision of the steps."""
+        beta, exact = self.beta(), self.problem.Q.points
+        support = np.flatnonzero(beta)
+        return self._times(
             exact.take(self.distinct[rows]).astype(np.float64),
             exact.take(self.distinct[support]).astype(np.float64),
             beta[support],
         )
-        tau = float(np.abs(self.tau).max())
-        return float(np.abs(true - self.v[rows]).max()) * tau > 0.25 * self.settings.tol
 
     def _look_at_all(self) -> tuple[float, BoolArray]:
-        """The violation over all variables, and which of them are not clearly settled."""
+        """The violation over all variables, and which of them are not settled."""
         g = np.empty(len(self.t))
         dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, g)
         low, high = dual.extremes(g, self.t, self.lo, self.hi, self.group, len(self.problem.delta))
@@ -234,7 +271,7 @@ class Engine:
         return float((high - low).max()), ~aside
 
     def _thaw(self, active: ActivePoints) -> None:
-        """Bring v of the points that were set aside up to date with what has changed since."""
+        """Update v of the points that were set aside."""
         beta = self.beta()
         for frozen in active.frozen:
             change = beta - frozen.beta

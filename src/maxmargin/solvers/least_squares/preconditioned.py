@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 
+from maxmargin.base import work_clock
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.tables.design import Design
 from maxmargin.problems.kernel_system import KernelRidgeProblem
 from maxmargin.problems.solution import Solution, Status
+from maxmargin.solvers.stopping import GapCallback, stop_asked
 
 
 class LowRankInverse:
@@ -36,8 +36,8 @@ class PreconditionedGradients:
     """(K + alpha S^-1) a = y by conjugate gradients, preconditioned by the low-rank kernel phi phi'.
 
     K - phi phi' is positive semidefinite, so the preconditioned matrix has its eigenvalues between 1 and
-    1 + |K - phi phi'| / min(alpha S^-1): the number of products with K (n^2 p each, never stored) falls with
-    the error of the map. Frangella, Tropp & Udell (2023), section 5; Rudi, Carratino & Rosasco (2017).
+    1 + |K - phi phi'| / min(alpha S^-1): the number of products with K (n^2 p each, never stored) decreases
+    with the error of the map. Frangella, Tropp & Udell (2023), section 5; Rudi, Carratino & Rosasco (2017).
     """
 
     tol: float = 1e-4  # of |y - (K + alpha S^-1) a| relative to |y|
@@ -48,9 +48,9 @@ class PreconditionedGradients:
         problem: KernelRidgeProblem,
         features: Design,
         *,
-        callback: Any = None,
+        callback: GapCallback | None = None,
     ) -> Solution:
-        began = perf_counter()
+        began = work_clock.now()
         inverse = LowRankInverse(features, problem.ridge)
         a = inverse(problem.y)
         residual = problem.y - self._product(problem, a)
@@ -70,14 +70,15 @@ class PreconditionedGradients:
             z = inverse(residual)
             previous, size = size, float(residual @ z)
             search = z + (size / previous) * search
-            if callback is not None:
-                callback(iteration, float(np.linalg.norm(residual)))
+            if stop_asked(callback, iteration, float(np.linalg.norm(residual))):
+                status = Status.INTERRUPTED
+                break
         return Solution(
             x=a,
             multipliers=np.empty(0),
             status=status,
             n_iter=iteration,
-            seconds=perf_counter() - began,
+            seconds=work_clock.now() - began,
         )
 
     @staticmethod

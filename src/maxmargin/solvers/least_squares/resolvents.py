@@ -1,8 +1,8 @@
 """(A + alpha I)^-1 for one symmetric A and many alphas, from A = Q T Q' with a tridiagonal or diagonal T.
 
-Few quadratic forms need no eigenvectors: T + alpha I is solved in 5 m operations, and reducing A to a
-tridiagonal T and forming Q costs 8/3 m^3, a third of an eigendecomposition (Golub & Van Loan 2013, section
-8.3). Many of them cost more than the eigendecomposition, after which they are one product of matrices.
+For few quadratic forms no eigenvectors are needed: T + alpha I is solved in 5 m operations, and reducing A to
+a tridiagonal T and forming Q costs 8/3 m^3, a third of an eigendecomposition (Golub & Van Loan 2013, section
+8.3). For many, the eigendecomposition pays off, because they become one product of matrices.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Protocol
 import numpy as np
 from scipy import linalg
 
-from maxmargin.base.threads import blas_threads_for, run, single_threaded_blas
+from maxmargin.base.threads import beside, blas_threads_for, run, single_threaded_blas
 from maxmargin.base.typing import BoolArray, FloatArray
 from maxmargin.compute.lapack.tridiagonal import factors, quadratic_forms, solutions
 from maxmargin.compute.lapack.tridiagonal_form import tridiagonal_form
 
 _TINY = 1e-12
-_COLUMNS = 128  # of the identity that are rotated at once, out of the cache
-_MANY = 4  # from this number times m^2 on quadratic forms (of all alphas together) pay for eigenvectors
+_COLUMNS = 128  # columns of the identity rotated at once, so that they stay in the cache
+_MANY = 4  # eigenvectors pay off from this number times m^2 quadratic forms (over all alphas) on
 
 
 class Resolvents(Protocol):
@@ -31,7 +31,7 @@ class Resolvents(Protocol):
 
     @property
     def cut(self) -> BoolArray:
-        """For which alphas a direction was cut, of shape (n_alphas,)."""
+        """True for alphas with a truncated direction, of shape (n_alphas,)."""
 
     def inner(self, t: FloatArray) -> FloatArray:
         """(T + alpha I)^-1 t for every alpha, of shape (n_alphas, m)."""
@@ -86,7 +86,7 @@ def solutions_and_diagonals(
 ) -> tuple[FloatArray, FloatArray]:
     """(A + alpha I)^-1 t and the diagonal of (A + alpha I)^-1 for every alpha, each of (n_alphas, m)."""
     Q = inverse.Q
-    # numpy and scipy have a BLAS each, whose threads wait in a loop after a call: two would be in the way
+    # numpy and scipy each have a BLAS whose threads spin after a call: two of them would compete
     with single_threaded_blas():
         inner = inverse.inner(Q.T @ t)
         solved, diagonal = np.empty_like(inner), np.empty_like(inner)
@@ -102,17 +102,17 @@ def solutions_and_diagonals(
 
 
 def resolvents(A: FloatArray, alphas: FloatArray, n_forms: int) -> Resolvents:
-    """The inverses of A + alpha I; A, in C order, is destroyed. Column by column, ``n_forms`` will be asked.
+    """The inverses of A + alpha I; A, in C order, is overwritten. ``n_forms`` quadratic forms are expected.
 
-    Where A + alpha I is not safely positive definite eigenvalues below zero are cut, and a direction in which
-    both the eigenvalue and alpha vanish gets 0, as in a pseudo-inverse.
+    If A + alpha I is not safely positive definite, negative eigenvalues are set to 0, and a direction in
+    which both the eigenvalue and alpha vanish gets 0, as in a pseudo-inverse.
     """
     m = len(A)
     with blas_threads_for(m):
         if n_forms * len(alphas) > _MANY * m * m:
-            values, vectors = linalg.eigh(A.T, driver="evd", overwrite_a=True, check_finite=False)
+            values, vectors = beside(partial(np.linalg.eigh, A))
             return _Diagonal(vectors, shrinkage(np.maximum(values, 0.0), alphas).T)
-        Q, diagonal, off = tridiagonal_form(A)
+        Q, diagonal, off = beside(partial(tridiagonal_form, A))
     lower, weight = np.zeros((len(alphas), m)), np.empty((len(alphas), m))
     floor = max(_TINY * float(np.abs(diagonal).max()), 1e-300)
     if factors(diagonal, off, alphas, floor, lower, weight):
@@ -122,7 +122,7 @@ def resolvents(A: FloatArray, alphas: FloatArray, n_forms: int) -> Resolvents:
 
 
 def shrinkage(values: FloatArray, alphas: FloatArray) -> FloatArray:
-    """1 / (value + alpha), of shape (n_values, n_alphas); 0 where both vanish beside the largest value."""
+    """1 / (value + alpha), of shape (n_values, n_alphas); 0 if both vanish against the largest value."""
     shifted = values[:, None] + alphas
     floor = max(_TINY * float(values.max()), 1e-300)
     return np.where(shifted > floor, 1.0 / np.maximum(shifted, floor), 0.0)

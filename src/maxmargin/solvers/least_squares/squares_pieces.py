@@ -14,14 +14,14 @@ from maxmargin.pieces.survey import Survey
 from maxmargin.solvers.least_squares.resolvents import shrinkage
 from maxmargin.solvers.least_squares.ridge_path import RidgePath
 
-_BLOCK = 1 << 18  # numbers that one factorisation takes at a time
+_BLOCK = 1 << 18  # numbers in one factorisation
 
 
 def triangle(pieces: Pieces, seen: Survey, fit_intercept: bool) -> FloatArray:
     """R of the factorisation QR of the weighted, centred table [X y], of shape (p + 1, p + 1).
 
-    The singular values of R's first p columns are those of the centred X: nothing is squared, so a rank is
-    judged as well as from the whole table. Cost: one pass, 2 n p^2; two factors merge at 2 p^3 (Demmel,
+    The singular values of R's first p columns are those of the centred X: nothing is squared, so the rank is
+    as reliable as from the whole table. Cost: one pass, 2 n p^2; two factors merge at 2 p^3 (Demmel,
     Grigori, Hoemmen & Langou 2012, TSQR).
     """
     centre = np.append(seen.mean_x, seen.mean_y) * fit_intercept
@@ -53,7 +53,7 @@ def _merge(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def least_squares(pieces: Pieces, seen: Survey, fit_intercept: bool) -> tuple[FloatArray, int]:
-    """(w, b) of the shortest least-squares solution, and the rank of the centred table."""
+    """(w, b) of the minimum-norm least-squares solution, and the rank of the centred table."""
     R = triangle(pieces, seen, fit_intercept)
     cut = max(seen.n_rows, seen.n_features) * float(np.finfo(np.float64).eps)
     w, _, rank, _ = linalg.lstsq(R[:-1, :-1], R[:-1, -1], cond=cut, check_finite=False)
@@ -62,9 +62,9 @@ def least_squares(pieces: Pieces, seen: Survey, fit_intercept: bool) -> tuple[Fl
 
 
 def ridge_path_in_pieces(pieces: Pieces, seen: Survey, alphas: FloatArray, fit_intercept: bool) -> RidgePath:
-    """As `linear_path`: one pass for the factor, one for the leave-one-out errors of all penalties.
+    """As `linear_paths`: one pass for the factor, one for the leave-one-out errors of all penalties.
 
-    The residuals of the rows are added up where the rows are and not kept: ``loo_residuals`` is empty.
+    Only sums of the squared residuals are kept: ``loo_residuals`` is empty.
     """
     R = triangle(pieces, seen, fit_intercept)
     left, singular, right = linalg.svd(R[:-1, :-1], check_finite=False)

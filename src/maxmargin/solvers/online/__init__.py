@@ -1,1 +1,1 @@
-"""Solvers that look at one row after the other."""
+"""Solvers that process one row at a time, and subgradient methods."""

@@ -2,14 +2,14 @@
 
     min over w, b   1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i f(x_i)),        steps 1/t (Valera, theorem 5.14)
 
-(and the like for regression and one-class machines). A subgradient of the sum at w is -sum_i u_i y_i x_i with
-u_i = C_i for the rows inside the margin and 0 for those outside. The intercept is not stepped but put where
-the primal is smallest, which decides the rows exactly on the margin: the u satisfy the equality of the dual.
-So w_t is the mean of the u y x seen so far, the mean of the u is a feasible point of the dual, and the two
-together have a duality gap: G'(a - u), with G the gradient of the dual at a.
+(and similarly for regression and one-class machines). A subgradient of the sum at w is -sum_i u_i y_i x_i
+with u_i = C_i for the rows inside the margin and 0 for those outside. The intercept is not updated by steps
+but minimised exactly, which determines the rows on the margin: the u satisfy the equality of the dual. So w_t
+is the mean of the u y x seen so far, the mean of the u is a feasible point of the dual, and the two together
+have a duality gap: G'(a - u), with G the gradient of the dual at a.
 
 The theorem's bound holds for the average of all iterates. The average since the last power of two is
-returned: the first iterates are far off, and forgetting them takes the logarithm out of the bound (Rakhlin,
+returned: the first iterates are poor, and dropping them removes the logarithm from the bound (Rakhlin,
 Shamir & Sridharan 2012).
 """
 
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin.base.progress import Callback
 from maxmargin.base.threads import single_threaded_blas
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.box_qp import BoxQP
@@ -32,10 +33,10 @@ from maxmargin.solvers.primal.primal_gap import (
     since_a_power_of_two,
     times,
 )
-from maxmargin.solvers.stopping import Budget, Callback
+from maxmargin.solvers.stopping import Budget
 from maxmargin.solvers.trace import Tracer, Work
 
-_STEPS = 2000  # where max_iter sets no limit: a subgradient method would never end
+_STEPS = 2000  # if max_iter sets no limit: a subgradient method would not end
 _LOOK_EVERY = 10
 
 
@@ -43,8 +44,8 @@ _LOOK_EVERY = 10
 class BatchSubgradient(PrimalSolver):
     """Subgradient descent with steps 1/t and averaging; for linear kernels and bounded multipliers.
 
-    ``tol`` bounds the relative duality gap, ``max_iter`` counts steps (2000 where it sets no limit). A step
-    costs two products with X and a sort.
+    ``tol`` bounds the relative duality gap, ``max_iter`` counts steps (-1 means 2000). A step costs two
+    products with X and a sort.
 
     >>> import maxmargin as mm
     >>> X, y = [[1.0], [2.0], [-1.0], [-3.0]], [1, 1, 0, 0]

@@ -43,12 +43,12 @@ def strongly_convex_steps(rho: float, lam: float, epsilon: float, shift: float =
 
 @dataclass(frozen=True, kw_only=True)
 class DescentPath:
-    """What `subgradient_descent` returns.
+    """Result of `subgradient_descent`.
 
     Attributes
     ----------
     x : the average of the iterates 1 to T, of shape (n,); ``value`` is f there.
-    bound : an upper bound on f(x) - f(x*); NaN where the theorem does not apply. ``bound_note`` names the
+    bound : an upper bound on f(x) - f(x*); NaN if the theorem does not apply. ``bound_note`` names the
         theorem or the reason.
     iterates : of shape (T, n), the first one the start; ``values`` of shape (T,) are f there.
     lengths : of the subgradients, of shape (T,).
@@ -120,7 +120,7 @@ def subgradient_descent(
     lam : f - lambda/2 ||x||^2 is convex (of the strongly convex rule).
     step : the rule.
     max_iter : the number of steps T, 1000 by default.
-    epsilon : in place of ``max_iter``, the bound to reach: T follows from it.
+    epsilon : the bound to reach, which determines T, in place of ``max_iter``.
     projection : the nearest point of a convex set in which x* lies, applied after every step.
 
     Examples
@@ -148,7 +148,7 @@ def subgradient_descent(
 
 
 def _n_steps(rho: float, B: float, lam: float, step: str, max_iter: int | None, epsilon: float | None) -> int:
-    """The number of steps, after the parameters were checked."""
+    """Check the parameters and return the number of steps."""
     check_positive("rho", rho)
     check_positive("B", B)
     check_positive("lam", lam)
@@ -171,7 +171,7 @@ def _described(
     bound: float,
     constant: bool,
 ) -> DescentPath:
-    """The path with its average, and the bound where the theorem applies."""
+    """The path with its average, and the bound if the theorem applies."""
     average = iterates.mean(axis=0)
     value = _number(f, average)
     lengths = np.linalg.norm(slopes, axis=1)
@@ -213,7 +213,7 @@ def _why_not(
     average: FloatArray,
     value: float,
 ) -> str:
-    """Why the theorem does not apply, from what the path shows; nothing where it shows no reason."""
+    """Why the theorem does not apply, judged from the path; "" if there is no reason."""
     longest = float(lengths.max())
     if longest > rho * (1.0 + 1e-12):
         return f"a subgradient of length {longest:.6g} is longer than rho={rho:g}"

@@ -1,4 +1,4 @@
-"""One loop behind every online learner: theta <- (1 - eta lambda) theta + eta g x."""
+"""The loop of every online learner: theta <- (1 - eta lambda) theta + eta g x."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, RandomStateLike, TableLike
 from maxmargin.compute.online.online_pass import Examples, Learner, Totals, online_pass
 from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.compute.tables.shuffle import random_order
@@ -47,7 +47,7 @@ class OnlineState:
         )
 
     def accept(self, totals: Totals) -> None:
-        """Take over the scalars after a pass."""
+        """Set the scalars after a pass."""
         self.scale, self.mass, self.b, self.sum_b = totals.scale, totals.mass, totals.b, totals.sum_b
         self.steps, self.length2, self.longest = totals.steps, totals.length2, totals.longest
         self.passes += 1
@@ -63,14 +63,14 @@ class OnlineState:
         return np.append(self.scale * self.v, self.b)
 
     def repeat(self, n_steps: int) -> None:
-        """Count the present iterate ``n_steps`` times more in the average: steps that change nothing."""
+        """Count the current iterate ``n_steps`` more times in the average, for steps that change nothing."""
         self.mass += n_steps * self.scale
         self.sum_b += n_steps * self.b
         self.steps += n_steps
 
 
 def _order(shuffle: bool | Literal["replacement"], weights: FloatArray, rng: Any) -> IntArray:
-    """The rows in the order of the visit."""
+    """The rows in the order in which they are visited."""
     n = len(weights)
     if shuffle == "replacement":
         used = np.flatnonzero(weights).astype(np.uint32)
@@ -88,7 +88,7 @@ class Schedule:
     eta0: float = 1.0
 
     def steps(self, eta0: float, decay: float) -> dict[str, Any]:
-        """eta_t as `Learner` has it, with ``eta0`` for the first step."""
+        """eta_t in the form of `Learner`, with ``eta0`` for the first step."""
         constant = self.kind in ("constant", "inverse_decay")
         rates = {"inverse_root": 1.0, "strongly_convex": decay, "inverse_decay": eta0 * decay}
         return {
@@ -101,13 +101,13 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineLoop:
-    """An update rule, its step lengths, and what goes with them.
+    """An update rule with its step lengths.
 
     ``rule``: "perceptron" (y f <= 0), "pa1" and "pa2" (hinge > 0, step min(hinge/||x||^2, C) or
     hinge/(||x||^2 + 1/(2C))), "hinge" (subgradient of the hinge), "squares" (gradient of (f - y)^2/2).
-    ``decay`` is lambda; ``decay_bias`` says whether the intercept decays with w; ``radius`` > 0 projects on
-    a ball; ``bias_step`` is the longest step of the intercept. ``relative_step`` divides eta0 by
-    max ||x||^2 + 1. Weights scale the step; for the passive-aggressive rules they scale the cap C.
+    ``decay`` is lambda; ``decay_bias`` tells whether the intercept decays with w; ``radius`` > 0 projects
+    onto a ball; ``bias_step`` is the longest step of the intercept. ``relative_step`` divides eta0 by max
+    ||x||^2 + 1. Weights scale the step; for the passive-aggressive rules they scale the cap C.
     """
 
     rule: Rule
@@ -121,11 +121,11 @@ class OnlineLoop:
     relative_step: bool = False
     bias_step: float = np.inf
 
-    def start(self, n_features: int, random_state: Any) -> OnlineState:
+    def start(self, n_features: int, random_state: RandomStateLike | None) -> OnlineState:
         return OnlineState(np.zeros(n_features), np.zeros(n_features), check_random_state(random_state))
 
     def learner(self, eta0: float) -> Learner:
-        """The rule in numbers, with ``eta0`` for the first step."""
+        """The rule as numbers for compiled code, with ``eta0`` for the first step."""
         return Learner(
             edge=0.0 if self.rule == "perceptron" else 1.0,
             below=_SMALLEST if self.rule == "perceptron" else 1.0,
@@ -145,7 +145,7 @@ class OnlineLoop:
     def run(
         self,
         current: OnlineState,
-        X: Any,
+        X: TableLike,
         y: FloatArray,
         weights: FloatArray,
         *,
@@ -154,8 +154,8 @@ class OnlineLoop:
     ) -> tuple[int, float]:
         """One pass; returns its mistakes (sign of f before the step) and its weighted mean loss.
 
-        With ``shuffle="replacement"`` every step draws one of the rows with a weight at random.
-        ``log`` of shape (rows with a weight, 7) receives the effect of every row, see `LOG`.
+        With ``shuffle="replacement"`` every step draws a row of positive weight at random. ``log`` of shape
+        (rows of positive weight, 7) receives the effect of every row, see `LOG`.
         """
         order = _order(shuffle, weights, current.rng)
         if current.eta == 0.0:

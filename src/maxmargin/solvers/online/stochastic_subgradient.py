@@ -1,13 +1,13 @@
-"""Pegasos on the primal of the support vector classifier: one row in every step.
+"""Pegasos on the primal of the support vector classifier: one row per step.
 
     row i with y_i f(x_i) < 1:   w <- (1 - 1/t) w + (1/(lambda t)) y_i x_i,   else   w <- (1 - 1/t) w,
 
 with lambda = 1 / sum_i C_i (Shalev-Shwartz et al. 2011; Valera, chapter 5; Fuentes, algorithm 5, prints 1/t).
 After k passes over all rows w = sum_i a_i y_i x_i with a_i = C_i times the share of the passes in which row i
-made a step: between 0 and C_i, so that it is a point of the dual but for the equality. Scaling the heavier
-class down repairs that, and the duality gap says how good w is.
+made a step: between 0 and C_i, so a is feasible in the dual except for the equality. Scaling down the class
+with the larger sum repairs that, and the duality gap measures the quality of w.
 
-The primal's intercept is not penalised, so that its steps have no decay to tame them: they are cut at 0.1.
+The intercept is not penalised, so its steps have no decay; they are capped at 0.1.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.base.progress import Callback
 from maxmargin.base.threads import single_threaded_blas
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.online.online_loop import LOG, OnlineLoop, Schedule
 from maxmargin.solvers.primal.primal_gap import PrimalSolver, answer, record, since_a_power_of_two, times
-from maxmargin.solvers.stopping import Budget, Callback
+from maxmargin.solvers.stopping import Budget
 from maxmargin.solvers.trace import Tracer, Work
 
-_PASSES = 200  # where max_iter sets no limit: a stochastic method would never end
-_LONGEST_BIAS_STEP = 0.1  # on the scale of f, whose margin is 1
+_PASSES = 200  # if max_iter sets no limit: a stochastic method would not end
+_LONGEST_BIAS_STEP = 0.1  # in units of f, whose margin is 1
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class StochasticSubgradient(PrimalSolver):
-    """Stochastic subgradients, one row a step; for `SVC` with the linear kernel and the hinge.
+    """Stochastic subgradient descent, one row per step, for `SVC` with the linear kernel and the hinge.
 
     The multipliers are averaged over the passes since the last power of two. ``tol`` bounds the relative
-    duality gap, ``max_iter`` counts passes (200 where it sets no limit). A pass costs n p.
+    duality gap, ``max_iter`` counts passes (-1 means 200). A pass costs n p.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class StochasticSubgradient(PrimalSolver):
         super().check(problem)
         if not (np.array_equal(problem.Q.sign, problem.s) and (problem.p == -1.0).all()):
             raise ValueError(
-                "solver='pegasos' solves classification with the hinge (SVC) only: use solver='subgradient'."
+                "solver='pegasos' only solves classification with the hinge (SVC): use solver='subgradient'."
             )
 
     def solve(
@@ -69,6 +70,7 @@ class StochasticSubgradient(PrimalSolver):
             schedule=Schedule("strongly_convex"),
             decay=1.0 / float(C.sum()),
             bias_step=_LONGEST_BIAS_STEP,
+            fit_intercept=problem.fixed_sums,
         )
         state = loop.start(X.shape[1], self.random_state)
         log = np.empty((len(y), len(LOG)))
@@ -91,10 +93,11 @@ class StochasticSubgradient(PrimalSolver):
 
 
 def _feasible(problem: BoxQP, X: Any, a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The multipliers with both classes of the same sum, and v = X w for them."""
-    positive = problem.s > 0
-    up, down = float(a[positive].sum()), float(a[~positive].sum())
-    target = min(up, down)
-    share = np.where(positive, target / max(up, 1e-300), target / max(down, 1e-300))
-    balanced = a * share
+    """The multipliers with both classes of the same sum (where they must be), and v = X w for them."""
+    balanced = a
+    if problem.fixed_sums:
+        positive = problem.s > 0
+        up, down = float(a[positive].sum()), float(a[~positive].sum())
+        target = min(up, down)
+        balanced = a * np.where(positive, target / max(up, 1e-300), target / max(down, 1e-300))
     return balanced, times(X, times(X.T, problem.Q.weights(balanced)))

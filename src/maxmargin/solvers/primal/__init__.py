@@ -1,1 +1,1 @@
-"""Solvers of loss plus penalty in the weights."""
+"""Solvers of loss plus penalty in the primal weights."""

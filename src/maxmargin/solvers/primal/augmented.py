@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 
+from maxmargin.base import work_clock
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.tables.row_terms import PSI_HINGE, Psi
 from maxmargin.problems.loss_penalty import LossPenalty
@@ -22,10 +21,12 @@ from maxmargin.solvers.primal.newton import (
     repeated,
 )
 from maxmargin.solvers.primal.proximal_coordinate import proximal_step
+from maxmargin.solvers.stopping import GapCallback, stop_asked
 
-_ROUGH = 0.1  # relative gap at which the rows that matter are known
-_NEAR = 0.3  # of a corner, in units of the score
-_PATIENCE = 20  # outer steps without a smaller gap, in which sigma has gone through its range
+_ROUGH = 0.1  # relative gap at which the relevant rows are known
+_NEAR = 0.3  # distance from a corner, in units of the score
+_PATIENCE = 20  # outer steps without a smaller gap: sigma has then gone through its range
+_ROUNDING = 1e-16  # a Newton decrement below this share of the value is rounding
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,8 @@ class AugmentedLagrangian:
     """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + l2/2 ||w||^2 + l1 ||w||_1   for hinge-like losses.
 
     Outer steps move the multipliers v and raise sigma; inner steps are Newton's (proximal Newton's with an
-    l1 part) on the `Envelope`, whose Hessian only sees the rows near a corner. Once the gap is below a tenth,
-    rows far from every corner are left out if they are the majority, and looked at again at the end. The
+    l1 part) on the `Envelope`, whose Hessian only depends on the rows near a corner. Once the gap is below a
+    tenth, rows far from every corner are left out if they are the majority, and checked again at the end. The
     intercept is free: its optimality condition sum u = 0 is one more row of the Newton system. Cost of an
     inner step: two products with X and p^2 times the rows near a corner.
 
@@ -106,9 +107,9 @@ class AugmentedLagrangian:
         return problem.penalty.convex and problem.penalty.l2 > 0
 
     def solve(
-        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
+        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: GapCallback | None = None
     ) -> Solution:
-        began = perf_counter()
+        began = work_clock.now()
         terms = envelope(problem, np.zeros(len(problem.y)), self.sigma)
         state = first_state(problem, terms, start)
         if start is not None:
@@ -116,42 +117,45 @@ class AugmentedLagrangian:
         run = OuterState(problem, terms, state)
         self._outer(run, max(self.tol, _ROUGH), callback)
         rows = run.awake() if problem.penalty.smooth else np.arange(len(problem.y))
-        if run.gap.relative > self.tol and 2 * len(rows) < len(problem.y):
+        if run.gap.relative > self.tol and not run.asked and 2 * len(rows) < len(problem.y):
             part = run.only(rows)
             self._outer(part, 0.9 * self.tol, callback)
             run.take_over(part, rows)
         self._outer(run, self.tol, callback)
         left = Status.MAX_ITER if run.iteration >= self.max_iter else Status.STALLED
+        left = Status.INTERRUPTED if run.asked else left
         return Solution(
             x=run.state.theta,
             multipliers=run.gap.u,
             status=Status.CONVERGED if run.gap.relative <= self.tol else left,
             n_iter=run.iteration,
-            seconds=perf_counter() - began,
+            seconds=work_clock.now() - began,
         )
 
-    def _outer(self, run: OuterState, tol: float, callback: Any) -> None:
-        """Outer steps until the gap is below ``tol``, stays where it is, or ``max_iter`` is reached."""
+    def _outer(self, run: OuterState, tol: float, callback: GapCallback | None) -> None:
+        """Outer steps until the gap is below ``tol``, no longer decreases, or ``max_iter`` is reached."""
         smallest, waited = run.gap.relative, 0
-        while run.iteration < self.max_iter and run.gap.relative > tol and waited < _PATIENCE:
+        while (
+            run.iteration < self.max_iter and run.gap.relative > tol and waited < _PATIENCE and not run.asked
+        ):
             problem, state = run.problem, run.state
             local = np.empty((2, len(problem.y)))
             state.value = run.terms.model(state.f, local) + problem.penalty.value(state.theta[:-1])
             state.terms, state.local = run.terms, local
             run.iteration = self._inner(problem, run.terms, state, run.gap, run.iteration)
-            if callback is not None:
-                callback(run.iteration, run.gap.primal)
+            run.asked = stop_asked(callback, run.iteration, run.gap.primal)
             slope, c = state.model(run.terms)[0], problem.c
             v = np.divide(slope, c, out=np.zeros_like(c), where=c > 0)
-            run.terms = envelope(problem, v, self._next_sigma(run.terms.sigma))
+            growth = self.leap if run.terms.sigma <= self.sigma else self.growth  # sharp envelopes are slow
+            run.terms = envelope(problem, v, min(run.terms.sigma * growth, 1e6))
             waited = 0 if run.gap.relative < 0.9 * smallest else waited + 1
             smallest = min(smallest, run.gap.relative)
 
     def _inner(
         self, problem: LossPenalty, terms: Envelope, state: NewtonState, gap: Gap, iteration: int
     ) -> int:
-        """Newton steps until they matter less than the gap does."""
-        goal = max(min(0.002 * gap.relative, 1e-4), 0.01 * self.tol)
+        """Newton steps until their effect is small compared with the gap."""
+        goal = max(min(0.002 * gap.relative, 1e-4), 0.01 * self.tol, _ROUNDING)
         most = self.max_iter - iteration
         if problem.penalty.smooth:
             iteration += newton_steps(problem, terms, state, goal, most)
@@ -160,20 +164,17 @@ class AugmentedLagrangian:
         gap.update(state)
         return iteration
 
-    def _next_sigma(self, sigma: float) -> float:
-        """Gently: a sharp envelope needs many Newton steps. The first one is so blunt that a leap is safe."""
-        return min(sigma * (self.leap if sigma <= self.sigma else self.growth), 1e6)
-
 
 class OuterState:
-    """Where the method stands on a problem: the next envelope, the point, the best gap."""
+    """State of the method on a problem: the next envelope, the point, the best gap."""
 
     def __init__(self, problem: LossPenalty, terms: Envelope, state: NewtonState, iteration: int = 0) -> None:
         self.problem, self.terms, self.state, self.iteration = problem, terms, state, iteration
         self.gap = Gap(problem, terms.slope(state.f))
+        self.asked = False  # to stop
 
     def awake(self) -> IntArray:
-        """The rows that have a multiplier or are near a corner; the others may be left out for a while."""
+        """The rows that have a multiplier or are near a corner; the others can be left out for now."""
         loss, y, f = self.problem.loss, self.problem.y, self.state.f
         flat = (loss.slope(f - _NEAR, y) == 0) & (loss.slope(f + _NEAR, y) == 0)
         return np.flatnonzero(~flat | (self.terms.v != 0))
@@ -188,8 +189,8 @@ class OuterState:
         return OuterState(problem, terms, state, self.iteration)
 
     def take_over(self, part: OuterState, rows: IntArray) -> None:
-        """Go on with all rows from where the part arrived; the gap is that of all rows."""
-        self.iteration = part.iteration
+        """Continue on all rows from the result on a part; the gap is that of all rows."""
+        self.iteration, self.asked = part.iteration, part.asked
         v, u = np.zeros(len(self.problem.y)), np.zeros(len(self.problem.y))
         v[rows], u[rows] = part.terms.v, part.gap.u
         self.terms = envelope(self.problem, v, part.terms.sigma)
@@ -200,7 +201,7 @@ class OuterState:
 
 
 class Gap:
-    """The best dual value seen, and how far the present primal value is above it."""
+    """The best dual value so far, and the gap of the current primal value."""
 
     def __init__(self, problem: LossPenalty, u: FloatArray) -> None:
         self.problem, self.u = problem, u

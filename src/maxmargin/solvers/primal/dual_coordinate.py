@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 
+from maxmargin.base import work_clock
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.primal.dual_descent import DescentPoint, RowLoss, descent_pass
 from maxmargin.compute.tables.table_rows import rows_of
@@ -22,6 +21,7 @@ from maxmargin.problems.losses import (
     SquaredHinge,
 )
 from maxmargin.problems.solution import Solution, Status
+from maxmargin.solvers.stopping import GapCallback, stop_asked
 
 _KNOWN: dict[type[Loss], RowLoss] = {
     Hinge: RowLoss(margin=True, squared=False, logistic=False, epsilon=0.0),
@@ -43,7 +43,7 @@ class DualCoordinateDescent:
     reached by proximal steps on b: between the passes b <- b + step * sum a_i, and inside a pass b follows
     the variables with the same step. At a fixed point sum a_i = 0, so that the intercept is not penalised.
 
-    A ``start`` is a point of the primal and says nothing about the dual variables: they begin at 0.
+    A ``start`` is a primal point and does not determine the dual variables: they start at 0.
 
     References: Hsieh et al. 2008 (algorithm 1 and shrinking), Ho & Lin 2012 (regression), Yu et al. 2011
     (logistic), Rockafellar 1976 (proximal steps).
@@ -57,9 +57,9 @@ class DualCoordinateDescent:
         return type(problem.loss) in _KNOWN and problem.penalty.smooth and problem.penalty.l2 > 0
 
     def solve(
-        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
+        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: GapCallback | None = None
     ) -> Solution:
-        began = perf_counter()
+        began = work_clock.now()
         sweep = _Sweep(problem, self.random_state)
         status, best, dual = Status.MAX_ITER, inf, -inf
         theta: FloatArray = sweep.theta()
@@ -75,14 +75,18 @@ class DualCoordinateDescent:
                 best, theta = primal, sweep.theta()
             if value > dual:
                 dual, u = value, slopes
-            if callback is not None:
-                callback(passes, best)
+            asked = stop_asked(callback, passes, best)
             if closed(best - dual, dual, self.tol, problem.rounding):
                 status = Status.CONVERGED
                 break
+            if asked:
+                status = Status.INTERRUPTED
+                break
             sweep.wake()
             batch = 4 if passes < 40 else 10
-        return Solution(x=theta, multipliers=u, status=status, n_iter=passes, seconds=perf_counter() - began)
+        return Solution(
+            x=theta, multipliers=u, status=status, n_iter=passes, seconds=work_clock.now() - began
+        )
 
 
 class _Sweep:
@@ -96,7 +100,7 @@ class _Sweep:
         n, p = problem.X.shape
         l2 = problem.penalty.l2
         norms = problem.X.squared_norms() / l2
-        # a tenth of a typical row's step: larger ones make the intercept swing, smaller ones make it slow
+        # a tenth of a typical row's step: larger ones make the intercept oscillate, smaller ones are slow
         self.bias_step = 0.1 * float(norms.mean()) if problem.fit_intercept else 0.0
         facts = np.column_stack(
             [problem.y, problem.c, np.maximum(norms + self.bias_step, 1e-12), np.zeros(n)]
@@ -108,7 +112,7 @@ class _Sweep:
         self.wake()
 
     def wake(self) -> None:
-        """All rows take part again."""
+        """Make all rows active again."""
         self.active, self.n_active = self.used.copy(), len(self.used)
 
     def run(self, n_passes: int) -> None:

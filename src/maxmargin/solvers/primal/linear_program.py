@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from maxmargin.base import work_clock
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.losses import EpsilonInsensitive, Hinge, ShiftedHinge
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal.augmented import AugmentedLagrangian
 from maxmargin.solvers.primal.rows_near_corners import distance, near_rows
+from maxmargin.solvers.stopping import GapCallback, stop_asked
 
-_FEW = 1000  # rows of a program that is solved as it is
+_FEW = 1000  # programs with fewer rows are solved as they are
 _ROWS_PER_COLUMN = 10
 _SHARE = 8  # an eighth of the rows is near a corner at first
 _SLACK = 1e-9  # HiGHS places rows on a corner to about 1e-9
@@ -32,12 +33,12 @@ class LinearProgram:
     eps-insensitive loss. w = w+ - w- when there is a penalty; one slack per row (two for regression). The
     multipliers of the constraints are the losses' slopes.
 
-    HiGHS sees the rows near a corner of their loss, and the others as their means (`near_rows`); rows that
-    turn out to be on another piece join, until none does: then the answer is that of all rows. The first
-    rows are those near the corners of ``start``, or of a rough answer. Cost: that of HiGHS on so many rows.
+    HiGHS gets the rows near a corner of their loss, and the means of the others (`near_rows`). Rows that turn
+    out to be on another piece are added until there are none; the solution is then that of all rows. The
+    first rows are those near the corners of ``start``, or of a rough solution. Cost: that of HiGHS on these
+    rows.
 
-    ``max_iter`` and ``n_iter`` count passes: as many steps of the simplex method as the table has rows and
-    columns.
+    ``max_iter`` and ``n_iter`` count passes of n_samples + n_features steps of the simplex method.
     """
 
     tol: float = 1e-8
@@ -48,14 +49,15 @@ class LinearProgram:
         return known and problem.penalty.convex and problem.penalty.l2 == 0
 
     def solve(
-        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
+        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: GapCallback | None = None
     ) -> Solution:
-        began = perf_counter()
+        began = work_clock.now()
         n, p = problem.X.shape
         limit = self.max_iter * (n + p)
         if n <= max(_FEW, _ROWS_PER_COLUMN * p):
-            found = self._program(problem, callback, limit)
-            return replace(found, n_iter=-(-found.n_iter // (n + p)), seconds=perf_counter() - began)
+            found = self._program(problem, limit)
+            stop_asked(callback, found.n_iter, problem.value(found.x))  # HiGHS cannot be stopped on its way
+            return replace(found, n_iter=-(-found.n_iter // (n + p)), seconds=work_clock.now() - began)
         theta = self._guess(problem) if start is None else start
         f = problem.scores(theta)
         slopes = problem.loss.slope(f, problem.y)
@@ -64,27 +66,31 @@ class LinearProgram:
         steps = 0
         while True:
             rows = near_rows(problem, near, slopes)
-            found = self._program(rows.part, callback, limit - steps)
+            found = self._program(rows.part, limit - steps)
             steps += found.n_iter
             f = problem.scores(found.x)
             wrong = ~near & (problem.loss.slope(f, problem.y) != slopes) & (distance(problem, f) > _SLACK)
+            asked = stop_asked(callback, steps, problem.value(found.x))
             if not wrong.any() or found.status is not Status.CONVERGED:
+                break
+            if asked:
+                found = replace(found, status=Status.INTERRUPTED)
                 break
             near |= wrong
         return replace(
             found,
             multipliers=rows.expanded(found.multipliers),
             n_iter=-(-steps // (n + p)),
-            seconds=perf_counter() - began,
+            seconds=work_clock.now() - began,
         )
 
     def _guess(self, problem: LossPenalty) -> FloatArray:
-        """An answer to one part in a hundred: that with a little of an l2 penalty."""
+        """A solution accurate to about 1 %: that with a small l2 penalty."""
         l2 = 0.01 * max(float(np.mean(problem.penalty.l1)), 1e-3 * float(problem.c.sum()) / len(problem.c))
         rough = AugmentedLagrangian(tol=1e-2, max_iter=200)
         return rough.solve(replace(problem, penalty=replace(problem.penalty, l2=l2))).x
 
-    def _program(self, problem: LossPenalty, callback: Any, limit: int) -> Solution:
+    def _program(self, problem: LossPenalty, limit: int) -> Solution:
         """The linear program of all rows of a problem, in at most ``limit`` steps of the simplex method."""
         n, p = problem.X.shape
         table = sparse.csr_array(problem.X.X)
@@ -113,8 +119,6 @@ class LinearProgram:
         b = float(x[len(w_cost)]) if problem.fit_intercept else 0.0
         marginals = np.zeros(rows * n) if answer.x is None else scale * answer.ineqlin.marginals
         u = (signs * marginals).reshape(rows, n).sum(axis=0)
-        if callback is not None:
-            callback(int(answer.nit), scale * float(answer.fun or 0.0))
         return Solution(
             x=np.append(w, b),
             multipliers=u,

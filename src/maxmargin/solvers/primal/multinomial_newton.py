@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 
+from maxmargin.base import work_clock
 from maxmargin.base.typing import BoolArray, FloatArray
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import Slopes, solved
@@ -15,6 +14,7 @@ from maxmargin.problems.multinomial import MemoryPoint, Multinomial, Multinomial
 from maxmargin.problems.newton_system import EXPLICIT, solve_symmetric
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal.newton import conjugate_gradients
+from maxmargin.solvers.stopping import GapCallback, stop_asked
 
 EXPLICIT_UNKNOWNS = EXPLICIT
 
@@ -31,10 +31,10 @@ class MultinomialNewton:
     max_iter: int = 100
 
     def solve(
-        self, problem: MultinomialProblem, *, callback: Any = None
+        self, problem: MultinomialProblem, *, callback: GapCallback | None = None
     ) -> tuple[Solution, Certificate, MultinomialPoint]:
         """The solution, its certificate, and the objective at the solution."""
-        began = perf_counter()
+        began = work_clock.now()
         free = problem.free()
         explicit = int(free.sum()) <= EXPLICIT_UNKNOWNS
         if not explicit and not isinstance(problem, Multinomial):
@@ -57,23 +57,25 @@ class MultinomialNewton:
                 break
             small = -descent <= self.tol * abs(at.value)
             theta, at = theta + t * step, reached
-            if callback is not None:
-                callback(iteration, at.value)
+            asked = stop_asked(callback, iteration, at.value)
             if t == 1.0 and small:
                 certificate = problem.certify(theta, slopes)
                 # slopes of an inexact step balance the columns only roughly
                 if explicit or solved(certificate, self.tol):
                     status = Status.CONVERGED
                     break
+            if asked:
+                status = Status.INTERRUPTED
+                break
         certificate = certificate or problem.certify(theta, slopes)
         if problem.l2 > 0:
             theta[:, -1] -= theta[:, -1].mean()
         solution = Solution(
             x=theta,
-            multipliers=np.empty(0),  # one row of numbers per row of data: they stay with the data
+            multipliers=np.empty(0),  # as long as the data: they stay with the pieces
             status=status,
             n_iter=iteration,
-            seconds=perf_counter() - began,
+            seconds=work_clock.now() - began,
         )
         return solution, certificate, at
 

@@ -1,14 +1,14 @@
-"""Newton's method for smooth (or once smooth) losses with an l2 penalty or none."""
+"""Newton's method for losses with a continuous derivative and an l2 penalty or none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
 
+from maxmargin.base import work_clock
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.primal.bracket import is_flat, narrower, next_trial
 from maxmargin.compute.primal.dense_newton import (
@@ -19,19 +19,20 @@ from maxmargin.compute.primal.dense_newton import (
     newton_steps_dense,
 )
 from maxmargin.compute.tables.design import Design, small_and_dense
-from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, PSI_SQUARED, Psi, psi_along, psi_model
+from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, PSI_SQUARED, Psi, psi_at
 from maxmargin.problems.loss_penalty import LossPenalty, closed
 from maxmargin.problems.losses import Logistic, Loss, SquaredHinge
 from maxmargin.problems.newton_system import EXPLICIT, hessian, solve_symmetric
 from maxmargin.problems.solution import Solution, Status
+from maxmargin.solvers.stopping import GapCallback, stop_asked
 
 
 class RowTerms(Protocol):
     """A separable smooth function of the scores f: sum_i psi_i(f_i).
 
     ``model`` fills slopes and curvatures of shape (2, n_samples) and returns the value; ``derivative`` is
-    that of the sum at f + t along. ``bias_floor`` is the least curvature that the intercept is given: where
-    no row is curved its gradient need not vanish, and Newton's step would be infinite.
+    that of the sum at f + t along. ``bias_floor`` is the minimum curvature of the intercept: if no row
+    has curvature its gradient need not vanish, and Newton's step would be infinite.
     """
 
     @property
@@ -55,17 +56,17 @@ class PlainTerms:
 
 
 class JittedTerms:
-    """``model`` and ``derivative`` in one jitted pass over the rows; ``psi`` says of what."""
+    """``model`` and ``derivative`` in one jitted pass over the rows; ``psi`` is the function."""
 
     @property
     def psi(self) -> Psi:
-        raise NotImplementedError  # a subclass knows its loss
+        raise NotImplementedError  # implemented by subclasses
 
     def model(self, f: FloatArray, out: FloatArray) -> float:
-        return float(psi_model(self.psi, f, out[0], out[1]))
+        return float(psi_at(self.psi, f, f, 0.0, out)[0])
 
     def derivative(self, f: FloatArray, along: FloatArray, t: float) -> float:
-        return float(psi_along(self.psi, f, along, float(t)))
+        return float(psi_at(self.psi, f, along, float(t), np.empty((2, len(f))))[1])
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def weighted_loss(problem: LossPenalty) -> WeightedLoss:
 class ChangingGram:
     """X' diag(d) X for weights d that change in few rows from one call to the next.
 
-    Losses with corners only switch rows on and off: then the rows that changed are added or taken away.
+    Losses with corners only switch rows on and off, so the rows that changed are added or subtracted.
     """
 
     def __init__(self) -> None:
@@ -130,9 +131,9 @@ class ChangingGram:
 
 @dataclass
 class NewtonState:
-    """Where Newton's method stands: the point, its scores, and slopes u that balance the last full step.
+    """State of Newton's method: the point, its scores, and slopes u that balance the last full step.
 
-    ``local`` are slopes and curvatures of ``terms`` at f, where they are known.
+    ``local`` are slopes and curvatures of ``terms`` at f, if they are known.
     """
 
     theta: FloatArray
@@ -175,9 +176,9 @@ class Newton:
         return problem.loss.smooth and problem.penalty.smooth
 
     def solve(
-        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
+        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: GapCallback | None = None
     ) -> Solution:
-        began = perf_counter()
+        began = work_clock.now()
         terms = weighted_loss(problem)
         state = first_state(problem, terms, start)
         status = Status.MAX_ITER
@@ -185,23 +186,22 @@ class Newton:
         for iteration in range(1, self.max_iter + 1):
             before = state.value
             moved = newton_step(problem, terms, state)
-            if callback is not None:
-                callback(iteration, state.value)
+            asked = stop_asked(callback, iteration, state.value)
             if self.stop is not None and self.stop(problem, state.f):
                 status = Status.UNBOUNDED
                 break
             if reached(problem, state, before, self.tol):
                 status = Status.CONVERGED
                 break
-            if not moved:
-                status = Status.STALLED
+            if asked or not moved:
+                status = Status.INTERRUPTED if asked else Status.STALLED
                 break
         return Solution(
             x=state.theta,
             multipliers=state.u,
             status=status,
             n_iter=iteration,
-            seconds=perf_counter() - began,
+            seconds=work_clock.now() - began,
         )
 
 
@@ -213,11 +213,11 @@ def first_state(problem: LossPenalty, terms: RowTerms, start: FloatArray | None)
 
 
 def reached(problem: LossPenalty, state: NewtonState, before: float, tol: float) -> bool:
-    """Whether the duality gap at the linearised slopes is below ``tol`` relative to the dual value.
+    """True if the duality gap at the linearised slopes is below ``tol`` relative to the dual value.
 
-    ``before`` is the value before the step. The dual value costs a product with X, and is not asked for until
-    the step was small (where Newton converges quadratically the gap is then far smaller) and did what its
-    quadratic model promised: otherwise the gap is about as large as the difference.
+    ``before`` is the value before the step. The dual value costs a product with X, so it is only computed
+    after a small step (with quadratic convergence the gap is then far smaller) that agrees with its quadratic
+    model; otherwise the gap is about as large as the decrease.
     """
     size, surprise = state.decrement, abs(before - state.value - state.decrement)
     if not (size <= 100.0 * tol * abs(state.value) and surprise <= 2.0 * tol * abs(state.value)):
@@ -228,7 +228,7 @@ def reached(problem: LossPenalty, state: NewtonState, before: float, tol: float)
 
 @dataclass
 class DenseFollower:
-    """What `newton_steps_dense` keeps between steps, and the slopes and curvatures that it belongs to."""
+    """State of `newton_steps_dense` between steps, and the slopes and curvatures that it belongs to."""
 
     pattern: FloatArray
     gram: FloatArray
@@ -241,7 +241,7 @@ def _compiled_steps(
 ) -> tuple[int, int]:
     """Steps in one compiled function: how the last one ended, and their number.
 
-    After `SINGULAR` the state is that before the step that this function cannot do.
+    After `SINGULAR` the state is that before the failed step.
     """
     n, p = problem.X.shape
     if state.follower is None:
@@ -256,10 +256,7 @@ def _compiled_steps(
         problem.X.X, terms.psi, problem.penalty.l2, terms.bias_floor, problem.fit_intercept
     )
     point = DensePoint(state.theta, state.f, local, mine.gradient, mine.pattern, mine.gram, state.u, progress)
-    try:
-        outcome = newton_steps_dense(objective, point, goal, most)
-    except np.linalg.LinAlgError:
-        outcome = SINGULAR
+    outcome = newton_steps_dense(objective, point, goal, most)
     state.value, state.decrement = float(progress[0]), float(progress[1])
     return int(outcome), int(progress[2])
 
@@ -282,7 +279,7 @@ def repeated(
     goal: float,
     most: int,
 ) -> int:
-    """Steps until their decrement is at most ``goal`` times the value, or nothing moves; how many."""
+    """Steps until their decrement is at most ``goal`` times the value, or nothing moves; and their number."""
     for done in range(1, most + 1):
         if not step(problem, terms, state) or state.decrement <= goal * abs(state.value):
             return done
@@ -342,7 +339,7 @@ class Line:
     def search(self, local: FloatArray) -> tuple[float, FloatArray, float, FloatArray]:
         """A step, the scores, the sum over rows and its slopes and curvatures (filled into ``local``) there.
 
-        The full step is tried first: where it will do, one pass over the rows finds everything.
+        The full step is tried first: if it is good enough, one pass over the rows suffices.
         """
         f = self.f + self.along
         value = self.terms.model(f, local)
@@ -362,7 +359,7 @@ class Line:
     def _flat_step(self, slope: float) -> float:
         """A step where the derivative is flat; ``slope`` is that at 1.
 
-        Losses with corners need this: halving until the value falls makes Newton's method creep or cycle.
+        Losses with corners need this: step halving makes Newton's method very slow, or cycle.
         """
         low, low_slope, high, high_slope, last = 0.0, self.descent, np.inf, np.inf, 0
         t = 1.0
@@ -389,7 +386,7 @@ def newton_direction(
 ) -> FloatArray:
     """Solve ([X 1]' diag(d) [X 1] + diag(l2, ..., l2, bias)) step = -gradient.
 
-    ``border`` is X'd and ``gram`` X' diag(d) X, where they are known.
+    ``border`` is X'd and ``gram`` X' diag(d) X, if they are known.
     """
     if X.shape[1] <= EXPLICIT:
         H = hessian(X, d, l2, fit_intercept, border, gram)

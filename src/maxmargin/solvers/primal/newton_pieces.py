@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 
+from maxmargin.base import work_clock
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import RowSums, Slopes, solved, with_penalty
@@ -18,9 +17,10 @@ from maxmargin.problems.newton_system import EXPLICIT, solve_symmetric
 from maxmargin.problems.rows_in_pieces import LossPenaltyPieces
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal.newton import conjugate_gradients
+from maxmargin.solvers.stopping import GapCallback, stop_asked
 
 _EXPLICIT_COLUMNS = EXPLICIT
-_SHARE = 8  # every eighth piece makes the starting point
+_SHARE = 8  # the start is a solution on every eighth piece
 _ROWS_PER_COLUMN = 10
 _ROUGH_STEPS = 10
 _LENGTHS = 2.0 ** np.arange(-12, 5)  # steps whose slopes one pass measures
@@ -30,31 +30,37 @@ _LENGTHS = 2.0 ** np.arange(-12, 5)  # steps whose slopes one pass measures
 class PiecesNewton:
     """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + l2/2 ||w||^2   for rows in pieces.
 
-    The pass that forms gradient and Hessian at the end of a full step also tells whether the step was good,
-    so an iteration costs one pass, n p^2; a step that is too long costs two more. A solution on every eighth
+    The pass that forms gradient and Hessian after a full step also tells whether the step was good, so an
+    iteration costs one pass, n p^2; a step that is too long costs two more. A solution on every eighth
     piece is the start. With more than 1500 columns the step comes from conjugate gradients, one pass of n p
-    for each product. The answer does not depend on how the rows are cut, up to the rounding of sums.
+    for each product. The solution does not depend on how the rows are cut, up to rounding.
     """
 
     tol: float = 1e-4
     max_iter: int = 100
-    stop_separated: bool = False  # give up when every row is on its side: then a likelihood has no maximum
+    stop_separated: bool = False  # stop once the classes are separated: no maximum exists
 
     def solve(
-        self, problem: LossPenaltyPieces, *, start: FloatArray | None = None, callback: Any = None
+        self,
+        problem: LossPenaltyPieces,
+        *,
+        start: FloatArray | None = None,
+        callback: GapCallback | None = None,
     ) -> tuple[Solution, Certificate, RowSums]:
-        """The solution, its certificate, and the sums over rows at the answer."""
-        began = perf_counter()
+        """The solution, its certificate, and the sums over rows there."""
+        began = work_clock.now()
         status, certificate = Status.MAX_ITER, None
         steps = islice(newton_steps(problem, start), self.max_iter)
         for iteration, at in enumerate(steps, start=1):
-            if callback is not None:
-                callback(iteration, at.value)
+            asked = stop_asked(callback, iteration, at.value)
             if self.stop_separated and at.sums.least > 0:
                 status = Status.UNBOUNDED
                 break
             certificate = None
-            # the decrement is that of the step just made: the gap that it left is far smaller
+            if asked:
+                status = Status.INTERRUPTED
+                break
+            # the decrement is that of the last step: the gap after it is far smaller
             if at.moved and at.decrement > self.tol * abs(at.value):
                 continue
             certificate = problem.certify(at.theta, at.slopes)
@@ -66,17 +72,17 @@ class PiecesNewton:
                 break
         solution = Solution(
             x=at.theta,
-            multipliers=np.empty(0),  # one number per row: they stay with the rows
+            multipliers=np.empty(0),  # one number per row: they stay with the pieces
             status=status,
             n_iter=iteration,
-            seconds=perf_counter() - began,
+            seconds=work_clock.now() - began,
         )
         return solution, certificate or problem.certify(at.theta, at.slopes), at.sums
 
 
 @dataclass(frozen=True)
 class NewtonStep:
-    """Where a Newton step led: the point, the sums over rows there, and the slopes that balance the step."""
+    """Result of a Newton step: the point, the sums over rows there, and the slopes that balance the step."""
 
     theta: FloatArray
     sums: RowSums
@@ -87,7 +93,7 @@ class NewtonStep:
 
 
 def newton_steps(problem: LossPenaltyPieces, start: FloatArray | None) -> Iterator[NewtonStep]:
-    """Newton steps without end; once no decrease is possible the point stays."""
+    """An endless iterator of Newton steps; the point stays once no decrease is possible."""
     theta = np.zeros(problem.n_features + 1) if start is None else start
     explicit = problem.n_features <= _EXPLICIT_COLUMNS
     sums = problem.sums(theta, hessian=explicit)
@@ -107,9 +113,9 @@ def newton_steps(problem: LossPenaltyPieces, start: FloatArray | None) -> Iterat
 
 
 def solve_pieces(
-    problem: LossPenaltyPieces, solver: PiecesNewton, *, callback: Any = None
+    problem: LossPenaltyPieces, solver: PiecesNewton, *, callback: GapCallback | None = None
 ) -> tuple[Solution, Certificate, RowSums]:
-    """Solve on every eighth piece to the accuracy that so many rows deserve, then on all."""
+    """Solve on every eighth piece, to an accuracy that matches its size, then on all."""
     return solver.solve(problem, start=_start(problem, solver.tol), callback=callback)
 
 
@@ -121,7 +127,7 @@ def _start(problem: LossPenaltyPieces, tol: float) -> FloatArray | None:
     penalty = replace(problem.penalty, l2=problem.penalty.l2 / _SHARE)
     sample = replace(problem, pieces=few, n_rows=n, penalty=penalty)
     for at in islice(newton_steps(sample, None), _ROUGH_STEPS):
-        if at.sums.least > 0:  # one class only, or separated rows: the sample has nothing to say
+        if at.sums.least > 0:  # one class only, or separated rows: the sample is of no use
             return None
         if not at.moved or at.decrement <= max(tol, 0.3 * p / n) * abs(at.value):
             break
@@ -165,7 +171,7 @@ def _search(
         slopes = problem.slopes_along(theta, step, lengths) + l2 * float(w @ v) + lengths * l2 * float(v @ v)
         good = np.flatnonzero(np.abs(slopes) <= -descent / 3.0)
         if len(good):
-            # the one nearest to the full step: a longer one than needed runs away where rows are separated
+            # the one nearest to the full step: longer ones diverge if rows are separated
             low = float(lengths[good[np.argmin(np.abs(np.log(lengths[good])))]])
             break
         low = float(np.max(lengths[slopes < 0], initial=low))

@@ -1,4 +1,4 @@
-"""Which solver for which loss-plus-penalty problem."""
+"""The choice of the solver for a loss-plus-penalty problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from maxmargin.base.parameters import check_choice, check_not_negative, check_positive
 from maxmargin.base.threads import single_threaded_blas
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import FloatArray, RandomStateLike
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.losses import SquaredHinge
@@ -24,6 +24,7 @@ from maxmargin.solvers.primal.newton import Newton
 from maxmargin.solvers.primal.proximal_coordinate import ProximalCoordinateDescent
 from maxmargin.solvers.primal.successive import SuccessiveLinearisation
 from maxmargin.solvers.primal.warm_newton import DescentThenNewton, sample_start
+from maxmargin.solvers.stopping import GapCallback
 
 _EXPLICIT_COLUMNS = 1500
 _INNER_STEPS = 200  # of a convex problem inside successive linearisation
@@ -54,7 +55,7 @@ def _convex(problem: LossPenalty, start: FloatArray | None, tol: float) -> Solut
     """Solve a convex problem inside successive linearisation."""
     solver = _MAKERS[choose(problem)](tol, _INNER_STEPS, 0)
     if isinstance(solver, ProximalCoordinateDescent):
-        solver = replace(solver, settled=1e4 * tol)  # a descent only needs a lower objective
+        solver = replace(solver, settled=1e4 * tol)  # a descent only needs to lower the objective
     solution: Solution = solver.solve(problem, start=start)
     return solution
 
@@ -97,10 +98,10 @@ def solve_primal(
     *,
     tol: float,
     max_iter: int,
-    random_state: Any = None,
-    callback: Any = None,
+    random_state: RandomStateLike | None = None,
+    callback: GapCallback | None = None,
 ) -> tuple[Solution, Certificate]:
-    """Solve and certify; an error when the solver asked for cannot solve this problem."""
+    """Solve and certify; an error if the named solver cannot solve this problem."""
     check_choice("solver", solver, ("auto", *_MAKERS))
     name = choose(problem) if solver == "auto" else solver
     seed = int(check_random_state(random_state).randint(2**31 - 1)) if random_state is not None else 0
@@ -110,9 +111,9 @@ def solve_primal(
             f"solver={name!r} cannot solve a {type(problem.loss).__name__} loss with {problem.penalty}: "
             "use solver='auto'."
         )
-    # the tall products run on our threads; BLAS threads would only wait for each other
+    # the tall products run on our threads; BLAS threads would compete
     with single_threaded_blas():
-        # a sample of a hinge problem saves the other solvers nothing
+        # for the other solvers a sample of a hinge problem saves nothing
         start = sample_start(problem, chosen) if name == "newton" else None
         solution: Solution = chosen.solve(problem, start=start, callback=callback)
         certificate = problem.certify(solution.x, solution.multipliers)
@@ -124,9 +125,9 @@ def solve_primal(
 def _better_without_penalty(
     problem: LossPenalty, solution: Solution, certificate: Certificate, tol: float
 ) -> tuple[Solution, Certificate]:
-    """The answer without the l2 part, a linear program, where that is closer to the optimum.
+    """The solution without the l2 part, a linear program, if it is closer to the optimum.
 
-    With weights c so large that the l2 part is lost in rounding beside them, the augmented Lagrangian stalls.
+    The augmented Lagrangian stalls if the weights c are so large that the l2 part is lost in rounding.
     """
     scale = float(problem.c.max())
     program = LinearProgram(tol=tol, max_iter=_LONGEST_PROGRAM)

@@ -1,4 +1,4 @@
-"""Shared by the solvers of the primal: the gap of a feasible point, and the best intercept."""
+"""Functions for solvers of the primal: the gap of a feasible point, and the best intercept."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.base.progress import Callback, SolverProgress
 from maxmargin.base.typing import FloatArray
 from maxmargin.kernels.vectors import Linear
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import Budget, Callback, SolverProgress
+from maxmargin.solvers.stopping import Budget
 from maxmargin.solvers.trace import Tracer
 
 
@@ -22,6 +23,7 @@ class PrimalSolver(DualSolver):
     """A solver of the primal for the linear kernel; ``tol`` bounds its relative duality gap."""
 
     warm_starts = False
+    needs_sums = False
     needs_gap = True
     name = ""
 
@@ -52,7 +54,9 @@ class PrimalSolver(DualSolver):
         """Report progress; the reason to stop, or None to go on."""
         gap, dual = gap_of(problem, a, v)
         if callback is not None:
-            callback(SolverProgress(t, gap, len(v), budget.seconds, "gap"))
+            stop = callback(SolverProgress(t, gap, len(v), budget.seconds, "gap"))
+            if stop is True:
+                return Status.INTERRUPTED
         if gap <= self.tol * abs(dual):
             return Status.CONVERGED
         return budget.exhausted(t)
@@ -77,9 +81,12 @@ def gradient(problem: BoxQP, v: FloatArray) -> FloatArray:
 def best_corner(problem: BoxQP, g: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The feasible point that is smallest in the direction g, and the multiplier of each equality there.
 
-    In every group the variables with the smallest g are raised until the equality holds. This is where the
-    losses have their slopes when the intercept is the best one for w.
+    In every group the variables with the smallest g are raised until the equality holds: the slopes of the
+    losses at the best intercept for w. Without equality every variable whose
+    own gradient is negative is raised.
     """
+    if not problem.fixed_sums:
+        return np.where(problem.s * g < 0, problem.C, 0.0), np.zeros(len(problem.delta))
     corner, multipliers = np.zeros(len(g)), np.zeros(len(problem.delta))
     for k in range(len(problem.delta)):
         mine = np.flatnonzero(problem.group == k)
@@ -106,12 +113,11 @@ def record(
 ) -> FloatArray:
     """A step of the averages; returns ``after``."""
     gap, dual = gap_of(problem, after, v)
+    g = gradient(problem, v)
     changed = np.flatnonzero(before != after)
     tracer.objective = -dual
-    tracer.step(
-        changed, before[changed], after[changed], np.zeros(len(changed)), gap=gap, n_active=len(v),
-        violation=problem.violation(gradient(problem, v), after),
-    )  # fmt: skip
+    tracer.step(changed, before[changed], after[changed], np.zeros(len(changed)), n_active=len(v))
+    tracer.describe(problem.violation(g, after), dual + gap, best_corner(problem, g)[1])
     return after
 
 

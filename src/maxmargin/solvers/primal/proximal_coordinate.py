@@ -1,14 +1,13 @@
-"""Proximal Newton with working sets of columns; coordinate descent finds the signs in its models."""
+"""Proximal Newton with working sets of columns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 
+from maxmargin.base import work_clock
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.primal.proximal_descent import proximal_descent
 from maxmargin.problems.loss_penalty import LossPenalty, closed
@@ -22,6 +21,7 @@ from maxmargin.solvers.primal.newton import (
     first_state,
     weighted_loss,
 )
+from maxmargin.solvers.stopping import GapCallback, stop_asked
 
 _ROUNDS = 20  # of guesses at the signs of a model's minimiser
 
@@ -31,8 +31,8 @@ def _minimiser(
 ) -> FloatArray:
     """The minimiser of the model of `proximal_descent`: descent finds the signs, linear algebra the rest.
 
-    Columns whose sign turns out wrong become zero, zeros that should move get a sign, and the system of the
-    others is solved again. Where that does not end soon, coordinate descent goes on as far as float64 goes.
+    Columns with a wrong sign become zero, zeros that should move get a sign, and the system of the others is
+    solved again. After too many rounds coordinate descent takes over.
     """
     z = w.copy()
     proximal_descent(H, g, w, l1, l2, z, rough)
@@ -67,22 +67,21 @@ class ProximalCoordinateDescent:
 
     tol: float = 1e-4
     max_iter: int = 500
-    settled: float = 0.0  # stop where five steps lower the objective by less than this share of it
+    settled: float = 0.0  # stop if five steps lower the objective by less than this share
 
     def can_solve(self, problem: LossPenalty) -> bool:
         return problem.loss.smooth and problem.penalty.convex
 
     def solve(
-        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
+        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: GapCallback | None = None
     ) -> Solution:
-        began = perf_counter()
+        began = work_clock.now()
         terms = weighted_loss(problem)
         state = first_state(problem, terms, start)
         status, iteration, gap, values = Status.MAX_ITER, 0, inf, [state.value]
         for iteration in range(1, self.max_iter + 1):
             moved = proximal_step(problem, terms, state)
-            if callback is not None:
-                callback(iteration, state.value)
+            asked = stop_asked(callback, iteration, state.value)
             state.u = terms.slope(state.f)
             values.append(state.value)
             if len(values) > 5 and values[-6] - values[-1] < self.settled * abs(values[-1]):
@@ -98,12 +97,15 @@ class ProximalCoordinateDescent:
                 if not moved or (rounding and gap > 0.5 * before):
                     status = Status.STALLED
                     break
+            if asked:
+                status = Status.INTERRUPTED
+                break
         return Solution(
             x=state.theta,
             multipliers=state.u,
             status=status,
             n_iter=iteration,
-            seconds=perf_counter() - began,
+            seconds=work_clock.now() - began,
         )
 
 
@@ -119,10 +121,10 @@ def proximal_step(problem: LossPenalty, terms: RowTerms, state: NewtonState) -> 
     H = hessian(columns, d, 0.0, problem.fit_intercept)
     H[-1, -1] += max(1e-20, terms.bias_floor - float(d.sum()))
     g = np.append(gradient[chosen], slope.sum() * problem.fit_intercept)
-    # the model at the best b for each w: a column's mean, which b takes up, is then no matter
+    # the model at the best b for each w: b absorbs the means of the columns
     ratio = H[:-1, -1] / H[-1, -1]
     reduced = H[:-1, :-1] - np.multiply.outer(ratio, H[:-1, -1])
-    # columns may depend on each other; the second part is what rounding takes away
+    # columns may depend on each other; the second term is the rounding error
     reduced[np.diag_indices_from(reduced)] += 1e-10 * np.diag(reduced) + 1e-14 * np.diag(H)[:-1] + 1e-20
     l1 = np.broadcast_to(penalty.l1, p)[chosen]
     rough = 1e-3 * max(min(state.decrement, abs(state.value)), 1e-16)

@@ -1,9 +1,9 @@
-"""A hinge-like problem on the rows that matter: those near a corner of their loss.
+"""A hinge-like problem reduced to the rows near a corner of their loss.
 
-Rows on a flat piece of the loss say nothing, and rows on a slope say the same as their mean does: f is
+Rows on a flat piece of the loss have no effect, and rows on a slope have the effect of their mean: f is
 linear, so sum_i c_i L(y_i, f_i) = (sum c) L(mean y, mean f) while all of them stay on that slope. By Jensen's
-inequality the smaller problem is a lower bound, and every dual point of it is one of the whole, with the same
-value.
+inequality the smaller problem is a lower bound, and each of its dual points is one of the whole problem, with
+the same value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class NearRows:
     part: LossPenalty
 
     def expanded(self, u: FloatArray) -> FloatArray:
-        """Slopes of all rows from those of the part: a mean's slope is shared out by weight."""
+        """Slopes of all rows from those of the part; the slope of a mean is divided by weight."""
         every = np.zeros(len(self.whole.y))
         every[self.near] = u[: len(self.near)]
         for group, slope in zip(self.groups, u[len(self.near) :], strict=True):

@@ -1,7 +1,8 @@
-"""Does a hyperplane separate the classes? Then the likelihood of a logistic model has no maximum.
+"""Separation of classes by a hyperplane, for which the likelihood of a logistic model has no maximum.
 
-Along a separating direction the likelihood grows for ever. The models with the penalty ||w||^2/(2C) tend to
-the direction of the widest margin as C grows (Rosset, Zhu & Hastie 2004): this is the direction returned.
+Along a separating direction the likelihood increases without bound. The models with the penalty ||w||^2/(2C)
+tend to the direction of the widest margin as C grows (Rosset, Zhu & Hastie 2004): this is the direction
+returned.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from maxmargin.solvers.primal.augmented import AugmentedLagrangian
 from maxmargin.solvers.primal.newton import Newton, newton_direction
 
 _EXPLICIT_UNKNOWNS = 1500
+_EQUAL = 1e-9  # of the largest deviation in a column: a difference that counts as none
 _LARGEST_TABLE = 50_000_000  # entries of the table of differences between classes
 
 Kind = Literal["complete", "quasi-complete"]
@@ -32,11 +34,11 @@ Kind = Literal["complete", "quasi-complete"]
 
 @dataclass(frozen=True)
 class Separation:
-    """A direction in which the likelihood grows without end.
+    """A direction in which the likelihood increases without bound.
 
     Attributes
     ----------
-    kind : "complete" when every row is strictly on its side, "quasi-complete" when some are on the plane.
+    kind : "complete" if every row is strictly on its side, "quasi-complete" if some are on the plane.
     direction : (w, b) of shape (n_features + 1,), or (n_classes, n_features + 1) for the multinomial model.
     columns : which columns have a coefficient without a finite estimate, of shape (n_features,).
     is_limit : whether the direction is the limit of the penalised models, the one of the widest margin, with
@@ -60,13 +62,13 @@ class Separation:
 
 
 def strictly_separated(problem: LossPenalty, f: FloatArray) -> bool:
-    """True when every row with a weight is on its side of f: a proof of complete separation."""
+    """True if every row of positive weight is on its side of f: a proof of complete separation."""
     used = problem.c > 0
     return bool(np.min((problem.y * f)[used]) > 0)
 
 
 def find_separation(problem: LossPenalty, theta: FloatArray) -> Separation | None:
-    """A direction along which the likelihood grows without end, or None; proved either way.
+    """A direction along which the likelihood increases without bound, or None; proved either way.
 
     Separated (Albert & Anderson 1984) means that y_i <(x_i, 1), v> >= 0 for all rows, and > 0 for some.
 
@@ -87,7 +89,7 @@ def find_separation(problem: LossPenalty, theta: FloatArray) -> Separation | Non
     gradient = np.append(problem.X.adjoint(u), u.sum() * problem.fit_intercept)
     step = newton_direction(problem.X, d, 0.0, gradient, problem.fit_intercept)
     gain = (problem.y * (problem.X.scores(step[:-1]) + step[-1]))[used]
-    if gain.max() <= 0.5:  # half of what step 1 allows: room for rounding
+    if gain.max() <= 0.5:  # half of what step 1 allows, because of rounding
         return None
     table = _with_ones(problem.X.take(used), problem.fit_intercept)
     found = recession(sparse.diags_array(problem.y[used]) @ table)
@@ -100,7 +102,7 @@ def find_separation(problem: LossPenalty, theta: FloatArray) -> Separation | Non
 def _binary_limit(
     problem: LossPenalty, used: IntArray, kind: Kind, direction: FloatArray, on_plane: BoolArray
 ) -> Separation:
-    """The separation with the direction of the widest margin in place of ``direction`` where it is found."""
+    """The separation with the direction of the widest margin, if found, in place of ``direction``."""
     X, y = problem.X.take(used), problem.y[used]
     found = None
     if min(X.shape) <= _EXPLICIT_UNKNOWNS:
@@ -168,7 +170,7 @@ def widest_margin(A: Any, on_plane: BoolArray, penalised: FloatArray, gains: Flo
     """min over v   1/2 sum_j penalised_j v_j^2   subject to   A v >= 1,  A v = 0 for the rows ``on_plane``.
 
     A is an array or CSR, of shape (n_rows, n_unknowns); ``gains`` are those of a first direction. Solved on
-    the rows that gain least, to which the violated ones are added until there are none. None where float64
+    the rows that gain least, to which the violated ones are added until there are none. None if float64
     does not suffice.
     """
     width = A.shape[1]
@@ -195,7 +197,7 @@ def _dense(rows: Any) -> FloatArray:
 def _multipliers_method(A: FloatArray, n_plane: int, penalised: FloatArray) -> FloatArray | None:
     """As `widest_margin`, the first rows on the plane, by the method of multipliers with Newton steps.
 
-    None where it does not reach a relative duality gap of 1e-8.
+    None if it does not reach a relative duality gap of 1e-8.
     """
     size = np.abs(A).max(axis=0)
     size[size == 0] = 1.0
@@ -266,9 +268,9 @@ def _length(
 def limit_point(problem: LossPenalty, found: Separation, solver: Newton) -> tuple[FloatArray, FloatArray]:
     """(w, b) along the limit, and slopes that bound the likelihood from above.
 
-    No separated row is further than ``solver.tol`` from a log-likelihood of 0. The rows on the hyperplane of
-    a quasi-complete separation have a maximum of their own, which is kept: the coefficients that do not take
-    part in the separation are those of the limit.
+    The log-likelihood of every separated row is within ``solver.tol`` of 0. The rows on the hyperplane of a
+    quasi-complete separation have their own maximum, which is kept: coefficients that do not take part in the
+    separation are those of the limit.
     """
     goal = -float(np.log(np.expm1(solver.tol)))
     gains = problem.y * problem.scores(found.direction)
@@ -317,13 +319,13 @@ def find_multinomial_separation(problem: Multinomial, theta: FloatArray) -> Sepa
 
 
 def _multinomial(kind: Kind, direction: FloatArray, problem: Multinomial, *, is_limit: bool) -> Separation:
-    direction = direction - direction[0]  # the first class is the base line
+    direction = direction - direction[0]  # the first class is the baseline
     columns = _involved(np.abs(direction[:, :-1]).max(axis=0), problem.X)
     return Separation(kind, direction, columns, is_limit)
 
 
 def _multinomial_limit(problem: Multinomial, used: IntArray, direction: FloatArray) -> Separation:
-    """Complete separation, with the direction of the widest margin where the table of differences fits."""
+    """Complete separation, with the direction of the widest margin if the table of differences fits."""
     K, width = direction.shape
     found = None
     if K * width <= _EXPLICIT_UNKNOWNS and len(used) * K * K * width <= _LARGEST_TABLE:
@@ -347,7 +349,7 @@ def _differences(table: Any, codes: IntArray, unknown: range, n_classes: int) ->
 
 
 def _with_ones(X: Design, fit_intercept: bool) -> Any:
-    """[X 1] as a CSR array, the last column 0 where there is no intercept."""
+    """[X 1] as a CSR array; the last column is 0 without an intercept."""
     ones = sparse.csr_array(np.full((X.shape[0], 1), float(fit_intercept)))
     return sparse.hstack([sparse.csr_array(X.X), ones], format="csr")
 
@@ -357,7 +359,7 @@ def recession(A: Any) -> tuple[FloatArray, BoolArray] | None:
 
         max over v, z   sum_i z_i   subject to   z <= A v,  0 <= z <= 1.
 
-    Its value is 0 where there is none. As a direction can be lengthened, z_i is 1 for every row that some
+    Its value is 0 if there is none. Since directions can be scaled, z_i is 1 for every row that some
     direction moves: the second result marks them. Columns are scaled to the same size first. Cost: that of
     scipy's HiGHS.
     """
@@ -377,3 +379,45 @@ def recession(A: Any) -> tuple[FloatArray, BoolArray] | None:
     if reached.max() < 0.5:
         return None
     return np.asarray(answer.x[:p] / largest), np.asarray(reached > 0.5)
+
+
+@dataclass(frozen=True)
+class MeetingPoint:
+    """Where the convex hulls of two classes come closest to each other, column by column.
+
+    ``separates``: a hyperplane was found and checked. ``weights`` of shape (n_rows,): convex combinations of
+    both classes that are equal in every column to 1e-9 of its largest deviation. Neither: unknown.
+    """
+
+    separates: bool
+    weights: FloatArray | None = None
+
+
+def meeting_point(X: Any, y: FloatArray) -> MeetingPoint:
+    """Decide on columns of equal size whether a hyperplane separates the classes, whatever their scales are.
+
+    The linear program max t subject to y_i (<z_i, u> + b) >= t and abs(u_j) <= 1 has the answer t > 0 where
+    one does. Otherwise its multipliers are the weights of two convex combinations, which are then compared.
+    """
+    n, p = X.shape
+    centre = np.zeros(p) if sparse.issparse(X) else X.mean(axis=0)
+    Z = X if sparse.issparse(X) else X - centre
+    size = _column_sizes(Z)
+    Z = Z @ sparse.diags_array(1.0 / np.where(size > 0, size, 1.0))
+    sides = np.column_stack([-y, np.ones(n)])
+    signed = sparse.diags_array(-y) @ Z
+    A = sparse.hstack([signed, sides], format="csr") if sparse.issparse(Z) else np.hstack([signed, sides])
+    bounds = [*[(-1.0, 1.0)] * p, (None, None), (None, None)]
+    goal = np.append(np.zeros(p + 1), -1.0)
+    answer = linprog(goal, A_ub=A, b_ub=np.zeros(n), bounds=bounds, method="highs")
+    if answer.x is None:
+        return MeetingPoint(separates=False)
+    u, b = answer.x[:p], answer.x[p]
+    noise = 2e-16 * (p + 4) * (np.abs(Z) @ np.abs(u) + abs(b))
+    if np.min(y * (Z @ u + b) - noise) > 0:
+        return MeetingPoint(separates=True)
+    weights = np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0)
+    for side in (y > 0, y < 0):
+        weights[side] /= max(float(weights[side].sum()), 1e-300)
+    apart = float(np.abs(Z.T @ (y * weights)).max(initial=0.0))
+    return MeetingPoint(separates=False, weights=weights if apart <= _EQUAL else None)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 
+from maxmargin.base import work_clock
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Solution, Status
+from maxmargin.solvers.stopping import GapCallback, stop_asked
 
-_SHARES = (0.3, 0.2, 0.14, 0.1, 0.07, 0.05, 0.03)  # of the tangent at zero; neighbours can end far apart
-_ROUGH = 1e-5  # relative decrease of the objective below which a descent has found its valley
+_SHARES = (0.3, 0.2, 0.14, 0.1, 0.07, 0.05, 0.03)  # factors on the tangent at zero
+_ROUGH = 1e-5  # relative decrease of the objective below which a descent stops
 _ROUGH_GAP = 1e-6  # relative gap of the convex problems of such a descent
 _FINEST_GAP = 1e-11  # rounding hides a finer one
 Solve = Callable[[LossPenalty, FloatArray | None, float], Solution]
@@ -40,12 +40,12 @@ class SuccessiveLinearisation:
 
     The concave part is replaced by its tangent at the current w, which gives a convex problem with a weighted
     l1 norm (a linear program for the hinge without l2: Bradley & Mangasarian 1998, algorithm 2.1; a
-    difference-of-convex step otherwise: Neumann, Schnoerr & Steidl 2005). The objective falls at every step
-    and the limit is a stationary point.
+    difference-of-convex step otherwise: Neumann, Schnoerr & Steidl 2005). The objective decreases at every
+    step, and the limit is a stationary point.
 
     A stationary point depends on the start. Several are tried: zero (the l1 solution), solutions with lighter
-    tangents, and ``n_random`` random ones. Each descent ends when the objective has stopped falling; the best
-    one is improved by taking its columns out one at a time while that helps, and continued until it is
+    tangents, and ``n_random`` random ones. Each descent ends when the objective no longer decreases; the best
+    one is improved by removing columns one at a time while that helps, and continued until it is
     stationary to ``tol``. The trace has the objectives of every descent.
 
     ``max_iter`` and ``n_iter`` count the convex problems of all descents; one descent has at most
@@ -63,29 +63,36 @@ class SuccessiveLinearisation:
         return not problem.penalty.convex
 
     def solve(
-        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
+        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: GapCallback | None = None
     ) -> Solution:
-        began = perf_counter()
+        began = work_clock.now()
         runs: list[Descent] = []
+        asked = False
         for w in self._starts(problem, start):
             if not (left := self._left(runs)):
                 break
             runs.append(self.descend(problem, w, left, _ROUGH))
-            if callback is not None:
-                callback(len(runs), min(run.reached for run in runs))
-        best = self._without_columns(problem, min(runs, key=lambda run: run.reached), runs)
-        while not best.converged and (left := self._left(runs)):
+            asked = stop_asked(callback, len(runs), min(run.reached for run in runs))
+            if asked:
+                break
+        best = min(runs, key=lambda run: run.reached)
+        if not asked:
+            best = self._without_columns(problem, best, runs, callback)
+            asked = stop_asked(callback, len(runs), best.reached)
+        while not (asked or best.converged) and (left := self._left(runs)):
             runs.append(self.descend(problem, best.solution.x[:-1], left, 0.0))
             stuck = runs[-1].reached >= best.reached and len(runs[-1].objectives) == self.longest
             best = runs[-1]
+            asked = stop_asked(callback, len(runs), best.reached)
             if stuck:
                 break
+        early = Status.INTERRUPTED if asked else Status.MAX_ITER
         return Solution(
             x=best.solution.x,
             multipliers=best.solution.multipliers,
-            status=Status.CONVERGED if best.converged else Status.MAX_ITER,
+            status=Status.CONVERGED if best.converged else early,
             n_iter=sum(len(run.objectives) for run in runs),
-            seconds=perf_counter() - began,
+            seconds=work_clock.now() - began,
             trace=[run.objectives for run in runs],
         )
 
@@ -107,7 +114,7 @@ class SuccessiveLinearisation:
             objectives.append(problem.value(theta))
             before, w = w, theta[:-1]
             touched, tangent = tangent, problem.penalty.tangent(w)
-            # what the tangent turned is what the first-order condition still lacks
+            # the change of the tangent is the violation of the first-order condition
             turned = np.abs(tangent.l1 - touched.l1)
             if np.max(np.maximum(np.abs(w - before), turned), initial=0.0) <= 0.1 * self.tol:
                 return Descent(objectives, solution, not rough)
@@ -134,7 +141,9 @@ class SuccessiveLinearisation:
         for _ in range(self.n_random):
             yield rng.exponential(1.0 / problem.penalty.alpha, size=p)
 
-    def _without_columns(self, problem: LossPenalty, best: Descent, runs: list[Descent]) -> Descent:
+    def _without_columns(
+        self, problem: LossPenalty, best: Descent, runs: list[Descent], callback: GapCallback | None
+    ) -> Descent:
         """Restart without each of the columns in use, weakest first, while the objective falls."""
         for _ in range(20):
             w = best.solution.x[:-1]
@@ -147,6 +156,8 @@ class SuccessiveLinearisation:
                     return best
                 run = self.descend(problem, trial, left, _ROUGH)
                 runs.append(run)
+                if stop_asked(callback, len(runs), min(run.reached, best.reached)):
+                    return min(run, best, key=lambda one: one.reached)
                 if run.reached < best.reached - 2 * _ROUGH * abs(best.reached):
                     better = run
                     break

@@ -1,4 +1,4 @@
-"""Newton's method from a good start: the answer on a sample of the rows, or some passes of descent."""
+"""Newton's method from a good start: the solution on a sample of the rows, or some passes of descent."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal.dual_coordinate import DualCoordinateDescent
 from maxmargin.solvers.primal.newton import Newton
+from maxmargin.solvers.stopping import GapCallback
 
 _SMALLEST = 2000
 _ROWS_PER_COLUMN = 30  # with fewer, forming and factoring Hessians costs as much on the sample as on all rows
@@ -19,10 +20,10 @@ _SHARE = 8
 
 
 def sample_start(problem: LossPenalty, solver: Any) -> FloatArray | None:
-    """The answer on an eighth of the rows, where that has enough of them; otherwise None.
+    """The solution on an eighth of the rows, or None if these are too few.
 
-    With n much larger than p the first iterations on all rows only find what a sample knows already. The
-    sample is solved to the accuracy that its size deserves, p / m for m rows.
+    If n is much larger than p, the first iterations on all rows only find what a sample shows as well. The
+    sample is solved to an accuracy that matches its size, p / m for m rows.
     """
     n, p = problem.X.shape
     m = n // _SHARE
@@ -40,7 +41,7 @@ def sample_start(problem: LossPenalty, solver: Any) -> FloatArray | None:
 
 @dataclass(frozen=True, kw_only=True)
 class DescentThenNewton:
-    """Dual coordinate descent, and where 40 passes do not suffice Newton's method from there.
+    """Dual coordinate descent, followed by Newton's method if 40 passes are not enough.
 
     ``max_iter`` counts passes and Newton steps together; a ``start`` goes to Newton's method at once.
 
@@ -58,7 +59,7 @@ class DescentThenNewton:
         return newton.can_solve(problem) and descent.can_solve(problem)
 
     def solve(
-        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: Any = None
+        self, problem: LossPenalty, *, start: FloatArray | None = None, callback: GapCallback | None = None
     ) -> Solution:
         newton = Newton(tol=self.tol, max_iter=self.max_iter)
         if start is not None:
@@ -66,7 +67,7 @@ class DescentThenNewton:
         passes = min(self.passes, self.max_iter)
         descent = DualCoordinateDescent(tol=self.tol, max_iter=passes, random_state=self.random_state)
         first = descent.solve(problem, callback=callback)
-        if first.status is Status.CONVERGED or first.n_iter >= self.max_iter:
+        if first.status is not Status.MAX_ITER or first.n_iter >= self.max_iter:
             return first
         newton = replace(newton, max_iter=self.max_iter - first.n_iter)
         second = newton.solve(problem, start=first.x, callback=callback)

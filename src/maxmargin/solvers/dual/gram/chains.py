@@ -1,11 +1,10 @@
 """Chains of problems on a shared kernel matrix: cells along C, epsilon or nu, fold after fold.
 
-Each problem starts from the answer of its neighbour in the chain or of the same cell on the fold before.
+Each problem starts from the solution of its neighbour in the chain, or of the same cell on the previous fold.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.base import work_clock
 from maxmargin.base.threads import run
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.problems.formulations import (
@@ -30,6 +30,8 @@ from maxmargin.solvers.dual.gram.warm_starts import GramState, PlacedProblem
 from maxmargin.solvers.settings import DualSolver
 
 _NO_KERNEL: Any = None  # values come from the shared matrix
+_REFRESHES = 4  # of the sums, before a float64 matrix takes over
+_NEARER = 0.8  # of the tolerance, so that the next fresh sums are below it
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,9 @@ class ProblemRows:
 
 @dataclass(frozen=True)
 class Link:
-    """The answer of one cell to one problem: its expansion, and f without intercept at the test rows.
+    """The solution of one problem for one cell: its expansion, and f without intercept at the test rows.
 
-    ``failure`` is the reason where there is none.
+    ``failure`` is the reason if there is none.
     """
 
     seconds: float
@@ -89,7 +91,7 @@ def solve_chain(
 
 
 def _runs(n_folds: int, n_problems: int, n_threads: int) -> list[slice]:
-    """Runs of consecutive folds: one per thread where there are few problems, all folds together else."""
+    """Runs of consecutive folds: one per thread if there are few problems, else all folds together."""
     n_runs = n_threads if n_problems < 4 * n_threads else 1
     length = -(-n_folds // min(n_runs, n_folds))
     return [slice(start, start + length) for start in range(0, n_folds, length)]
@@ -124,13 +126,15 @@ def solve_cell(
     same_cell: GramState | None = None,
     along: GramState | None = None,
 ) -> Link:
-    """Solve one cell from its answer on another fold or from the answer of its neighbour ``along``."""
-    began = time.perf_counter()
+    """Solve one cell from its solution on another fold or from that of its neighbour ``along``."""
+    began = work_clock.now()
     wide = any(before.wide for before in (same_cell, along) if before is not None)
     try:
-        problem = cell.form.build(_NO_KERNEL, setting.rows, setting.target, setting.weight)
+        rows: Any = setting.rows  # positions in the shared matrix represent the points
+        problem = cell.form.build(_NO_KERNEL, rows, setting.target, setting.weight)
         place = partial(PlacedProblem, problem, rows=setting.rows, segments=segments)
-        placed = place(gram.wide() if wide else gram.narrow)
+        refines = len(problem.delta) == 1 and not cell.full and gram.dtype == np.float32
+        placed = place(gram.wide() if wide and not refines else gram.narrow)
         start = None
         if along is not None and (same_cell is None or along.n_at_bounds() <= len(test) // 2):
             start = placed.start_from_scaled(along)
@@ -140,12 +144,14 @@ def solve_cell(
         t, v = start or placed.first_start()
         state = placed.state(t, v, placed.gram.solve(t, v, watch))
         stalled = state.ending.status is Status.STALLED
-        if not wide and (
-            cell.full or stalled or gram.too_coarse(setting.rows, placed.weights_of(state.t), watch.tol)
-        ):
+        too_coarse = partial(gram.too_coarse, setting.rows, placed.weights_of(state.t), watch.tol)
+        if (wide and refines) or (not wide and (cell.full or stalled or too_coarse())):
             wide = True
-            placed = place(gram.wide())
-            state = _again(placed, state, watch)
+            refined = _refined(gram, placed, state, watch) if refines and not stalled else None
+            if refined is None:
+                placed = place(gram.wide())
+                refined = _again(placed, state, watch)
+            state = refined
         while (tol := _finer(cell.form, placed, state, watch.tol)) is not None:
             placed = placed if wide else place(gram.wide())
             wide = True
@@ -155,10 +161,10 @@ def solve_cell(
             state.ending = placed.checked(state)
         expansion = cell.form.recover(problem, _solution(state))
     except ValueError as error:
-        return Link(time.perf_counter() - began, failure=str(error))
+        return Link(work_clock.now() - began, failure=str(error))
     state.wide = wide
     sums = state.v[test] / expansion.scale
-    return Link(time.perf_counter() - began, expansion, sums, state, state.ending)
+    return Link(work_clock.now() - began, expansion, sums, state, state.ending)
 
 
 def watch_of(cell: ChainCell, n_variables: int) -> Watch:
@@ -167,8 +173,29 @@ def watch_of(cell: ChainCell, n_variables: int) -> Watch:
     return Watch.of(s.tol, s.max_iter, s.time_limit, n_variables, shrinking=s.shrinking)
 
 
+def _refined(gram: SharedGram, placed: PlacedProblem, state: GramState, watch: Watch) -> GramState | None:
+    """Go on from an answer with its sums computed again in float64; None where that does not lead to the end.
+
+    The solver only adds to the sums what changed: after a fresh start the error of float32 values is that
+    share of the change, and no longer of the whole answer.
+    """
+    target = _NEARER * watch.tol
+    finer = replace(watch, tol=target, referee=watch.referee.aiming_at(target), part_tol=0.5 * target)
+    for _ in range(_REFRESHES):
+        if state.ending.status is not Status.CONVERGED:
+            return state if state.ending.status is not Status.STALLED else None
+        t, v = state.t, gram.exact_sums(placed.rows, placed.weights_of(state.t))
+        violation = placed.gram.violation(t, v)
+        if violation <= watch.tol:
+            return placed.state(t, v, replace(state.ending, violation=violation))
+        finer.referee.start_again(state.ending.n_iter)
+        ending = placed.gram.solve(t, v, finer, state.ending.n_iter)
+        state = placed.state(t, v, state.ending.then(ending))
+    return None
+
+
 def _again(placed: PlacedProblem, state: GramState, watch: Watch) -> GramState:
-    """Go on from an answer on a float64 matrix, within what is left of the limits."""
+    """Continue from a solution on a float64 matrix, within the remaining limits."""
     first = state.ending
     watch.referee.start_again(first.n_iter)
     t, v = placed.restart(state.t)
@@ -177,7 +204,7 @@ def _again(placed: PlacedProblem, state: GramState, watch: Watch) -> GramState:
 
 
 def _finer(form: Formulation, placed: PlacedProblem, state: GramState, tol: float) -> float | None:
-    """The tolerance with which to go on, as `NuClassification.finer` asks for it."""
+    """The tolerance to continue with, as required by `NuClassification.finer`."""
     status = state.ending.status
     if not isinstance(form, NuClassification) or status not in (Status.CONVERGED, Status.STALLED):
         return None
@@ -230,7 +257,7 @@ def solve_families(
 
 
 def _families(cells: list[ChainCell]) -> list[list[int]]:
-    """Places of cells that differ in epsilon only, the largest epsilon first."""
+    """Positions of cells that differ in epsilon only, the largest epsilon first."""
     families: dict[Formulation, list[int]] = {}
     for place in reversed(range(len(cells))):
         form = cells[place].form
@@ -240,7 +267,7 @@ def _families(cells: list[ChainCell]) -> list[list[int]]:
 
 
 def _spans(leads: list[list[Link]]) -> list[slice]:
-    """Families to be solved together: those with nothing at a bound, so that the last C starts the next."""
+    """Families to be solved together: those with no variable at a bound, so that one C starts the next."""
     n = len(leads[0])
     states = [[links[j].state for links in leads] for j in range(n)]
     bounded = [any(state is None or state.n_at_bounds() > 0 for state in of_folds) for of_folds in states]

@@ -1,8 +1,8 @@
 """One-versus-one with many classes: the problems of a pair are solved together, for all cells and folds.
 
 The problems of a pair keep the sums of all rows of their two classes up to date, held-out rows included, so
-every pair that contains the class of a row has already decided about it. Where the class wins all of these
-votes nothing can overtake it, and the other pairs need not look at the row.
+every pair that contains the class of a row has already voted on it. A class that wins all of these votes
+cannot be overtaken, and the other pairs need not evaluate the row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from maxmargin.base.threads import check_stop, run
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual import pair_of_classes
 from maxmargin.compute.dual.block_solver import Signed
-from maxmargin.compute.dual.bounds import multiplier
+from maxmargin.compute.dual.bounds import multiplier_of
 from maxmargin.compute.dual.pair_of_classes import PairAnswers
 from maxmargin.problems.formulations import Classification
 from maxmargin.problems.solution import Ending, Status, worst_ending
@@ -45,7 +45,7 @@ class PairExpansions:
         self.biases = biases
 
     def decisions(self, gram: SharedGram, codes: IntArray, test: IntArray) -> FloatArray:
-        """Decisions of shape (n_cells, n_pairs, n_test), class by class: a row serves its class's pairs."""
+        """Decisions of shape (n_cells, n_pairs, n_test), computed class by class."""
         n_pairs, n_cells = self.biases.shape
         found = np.repeat(self.biases.T.reshape(-1, 1), len(test), axis=1)
         n_classes = int(codes[-1]) + 1
@@ -69,7 +69,7 @@ class PairExpansions:
 class PairSolutions:
     """All pairs solved: their expansions by fold, and how the cells ended.
 
-    ``certain[f]`` (n_cells, n_test) marks test rows whose own class is known to win.
+    ``certain[f]`` (n_cells, n_test) marks test rows whose own class certainly wins.
     """
 
     expansions: list[PairExpansions]
@@ -108,9 +108,9 @@ def solve_pairs(
 
 
 class ClassBlocks:
-    """The matrix of the rows of two classes, in memory that each thread uses again and again.
+    """The matrix of the rows of two classes, in memory that each thread reuses.
 
-    The values of the first class stay in place while pairs with the same first class follow each other.
+    The values of the first class stay in place for consecutive pairs with the same first class.
     """
 
     def __init__(self, gram: SharedGram, codes: IntArray) -> None:
@@ -158,7 +158,7 @@ class ClassBlocks:
 
 @dataclass(frozen=True)
 class _SolvedPair:
-    """Rows of a pair; by cell and fold its coefficients, biases, rows taken for the other class, endings."""
+    """Rows of a pair; by cell and fold its coefficients, biases, misclassified rows and endings."""
 
     rows: IntArray
     t: FloatArray
@@ -172,7 +172,7 @@ def _solve(
 ) -> _SolvedPair:
     """The problems of a pair, by cell and fold.
 
-    The first cell goes from fold to fold, every other cell starts from the one before on the same fold.
+    The first cell goes from fold to fold; every other cell starts from the previous one on the same fold.
     """
     rows = blocks.rows(pair)
     y = np.where(blocks.codes[rows] == pair[0], 1.0, -1.0)
@@ -209,7 +209,7 @@ def _finish(
     p: int,
     cell: ChainCell,
 ) -> Ending:
-    """Solve a problem of a pair in float64 on which pairwise steps crawl."""
+    """Solve a problem of a pair in float64 if pairwise steps are too slow."""
     problem, point = hinge_problem(K, y, bound, ridge)
     t = answers.t[p, point]
     v = problem.sums_of(t)
@@ -217,7 +217,7 @@ def _finish(
     answers.t[p], answers.sums[p] = 0.0, v
     answers.t[p, point] = t
     s = problem.signed
-    answers.biases[p] = -multiplier(problem.gradient(t, v), t, s.lo, s.hi)
+    answers.biases[p] = -multiplier_of(problem.gradient(t, v), t, s.lo, s.hi)
     return Ending(ending.status, int(answers.steps[p]) + ending.n_iter, ending.violation)
 
 
@@ -243,7 +243,7 @@ def _solve_on(K: AnyArray, y: FloatArray, bounds: FloatArray, *problems: object)
 
 
 def ending_of(steps: int, violation: float, tol: float, max_steps: int) -> Ending:
-    """How a problem ended that ran to its end without looking at the clock."""
+    """The ending of a problem that was solved in one call, without a check of the clock."""
     if violation <= tol:
         return Ending(Status.CONVERGED, steps, violation)
     return Ending(Status.MAX_ITER if steps >= max_steps else Status.STALLED, steps, violation)

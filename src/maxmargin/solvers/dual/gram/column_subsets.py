@@ -1,8 +1,8 @@
 """A hinge classifier on subsets of columns: all folds of a subset over one kernel matrix.
 
-The statistic behind the kernel matrix is kept for one subset, the centre, and a candidate is reached from it
-by adding or removing a few columns. A fold is a mask over the same matrix, started at the solution for all
-rows. Rows that the subset cannot tell apart are one variable.
+The statistic of the kernel matrix is kept for one subset, the centre, and a candidate is reached from it by
+adding or removing a few columns. A fold is a mask over the same matrix, started at the solution for all rows.
+Rows that are equal in the subset are one variable.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from maxmargin.base.threads import check_stop
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.dual.bounds import multiplier
+from maxmargin.compute.dual.bounds import multiplier_of
 from maxmargin.compute.dual.fold_problems import FoldAnswers, FoldMatrix, solve_folds
 from maxmargin.kernels import RBF
 from maxmargin.kernels.vector_base import resolve_gamma
@@ -28,14 +28,14 @@ from maxmargin.solvers.dual.gram.repeated_rows import MergedRows, RepeatedRows, 
 from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel, exponentiate
 
 Splits = list[tuple[IntArray, IntArray]]
-LARGEST_STRETCH = 1 / 4  # relative difference of gammas up to which one matrix serves them
-_REFRESH = 64  # moves of the centre before its statistic is summed afresh, so that rounding cannot pile up
-_CLOSE_UP = 0.9  # share of the columns left at which the others are put away
+LARGEST_STRETCH = 1 / 4  # relative difference of gammas up to which they share a matrix
+_REFRESH = 64  # moves of the centre before its statistic is recomputed, because rounding errors add up
+_CLOSE_UP = 0.9  # when this share of the columns is left, the others are dropped from memory
 
 
 @dataclass(frozen=True)
 class SubsetProblems:
-    """What the problems on all subsets have in common.
+    """Settings and data shared by the problems on all subsets.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class SubsetFolds:
         self._n_moves = 0
 
     def merged(self, subset: Subset) -> MergedRows:
-        """Which rows the subset cannot tell apart."""
+        """Groups of rows that are equal in the subset."""
         return self._repeats.groups(subset)
 
     def solve(self, subset: Subset, merged: MergedRows) -> tuple[FloatArray, FloatArray, Ending]:
@@ -119,7 +119,7 @@ class SubsetFolds:
         answers: FoldAnswers,
         place: tuple[int, int],
     ) -> Ending:
-        """Solve a fold in float64 on which pairwise steps crawl."""
+        """Solve a fold in float64 if pairwise steps are too slow."""
         K = matrix.K.astype(np.float64)
         if stretch:
             K *= np.exp(stretch * matrix.logs.astype(np.float64))
@@ -129,7 +129,7 @@ class SubsetFolds:
         ending = problem.solve(t, v, watch_of(self.problems.cell, len(t)))
         s = problem.signed
         answers.t[place][point] = t
-        answers.decisions[place] = v - multiplier(problem.gradient(t, v), t, s.lo, s.hi)
+        answers.decisions[place] = v - multiplier_of(problem.gradient(t, v), t, s.lo, s.hi)
         return ending
 
     def matrix(
@@ -154,7 +154,7 @@ class SubsetFolds:
         return FoldMatrix(K, logs, self._square("scratch", len(K))), gammas / middle - 1.0
 
     def _square(self, name: str, size: int) -> FloatArray:
-        """A matrix in memory that the thread keeps: fresh pages cost as much as filling them."""
+        """A matrix in memory kept by the thread, because fresh pages cost as much as filling them."""
         room = self._room.__dict__
         if name not in room:
             room[name] = np.empty(self.problems.n_rows**2, dtype=self._dtype)
@@ -162,7 +162,7 @@ class SubsetFolds:
         return square
 
     def _route(self, subset: Subset, view: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """A statistic, and the columns with their factors that lead from it to the subset's."""
+        """A statistic, and the columns with factors that lead from it to that of the subset."""
         removed = [j for j in self._centre if j not in set(subset)]
         added = [j for j in subset if j not in set(self._centre)]
         columns = self.problems.views[view]
@@ -172,7 +172,7 @@ class SubsetFolds:
         return self.problems.kernel.statistic(columns[list(subset)]), columns[:0], np.empty(0)
 
     def move_between(self, subsets: Sequence[Subset]) -> None:
-        """Keep the statistic of the columns in more than half of the subsets: they are all close to it."""
+        """Keep the statistic of the columns in more than half of the subsets, which is close to all."""
         chosen = np.concatenate([np.array(s, dtype=int) for s in subsets])
         every, counts = np.unique(chosen, return_counts=True)
         centre = tuple(every[counts > len(subsets) / 2].tolist())
@@ -192,7 +192,7 @@ class SubsetFolds:
 
 
 class SubsetLeaveOneOut(SubsetFolds):
-    """Decisions about every row by the problem without it, from one solve of all rows for each subset.
+    """Decisions for every row by the problem without it, from one solve of all rows for each subset.
 
     Only for problems whose scaling, gamma and class weights do not depend on the training rows.
     """
@@ -226,10 +226,10 @@ class FewerColumns:
         self.total = problems.kernel.statistic(self.columns)
         self.t = np.zeros_like(problems.signs)
         self.decisions = np.zeros_like(problems.signs)
-        self._n_summed = len(self.columns)  # columns when the statistic was last summed afresh
+        self._n_summed = len(self.columns)  # columns when the statistic was last recomputed
 
     def kernel(self) -> SubsetKernel:
-        """The kernel on the columns that are left, with a gamma of their own where it is open."""
+        """The kernel on the remaining columns, with their own gamma if it depends on the data."""
         kernel = self.problems.kernel
         if kernel.open_gamma is None:
             return kernel
@@ -237,7 +237,7 @@ class FewerColumns:
         return kernel.with_gamma(resolve_gamma(kernel.open_gamma, rows.T))
 
     def solve(self, K: FloatArray) -> Ending:
-        """Solve on the kernel matrix of the columns that are left."""
+        """Solve on the kernel matrix of the remaining columns."""
         endings = []
         for m, (y, bound) in enumerate(zip(self.problems.signs, self.problems.bounds[0], strict=True)):
             problem, point = hinge_problem(K, y, bound)
@@ -246,16 +246,16 @@ class FewerColumns:
             endings.append(problem.solve(t, v, watch_of(self.problems.cell, len(t))))
             self.t[m, point] = t
             s = problem.signed
-            self.decisions[m] = v - multiplier(problem.gradient(t, v), t, s.lo, s.hi)
+            self.decisions[m] = v - multiplier_of(problem.gradient(t, v), t, s.lo, s.hi)
         return worst_ending(endings)
 
     def drop(self, places: IntArray) -> None:
-        """Remove the columns at these places among those that are left."""
+        """Remove the columns at these positions among the remaining ones."""
         kernel = self.problems.kernel
         gone = self.left[places]
         self.left = np.delete(self.left, places)
         if 2 * len(self.left) < self._n_summed:
-            # afresh, so that rounding cannot pile up
+            # recomputed, so that rounding errors do not accumulate
             self._n_summed = len(self.left)
             self.total = kernel.statistic(self.columns[self.left])
         else:
@@ -266,19 +266,19 @@ class FewerColumns:
 
 
 class _Gammas:
-    """Which folds share a kernel matrix, and the number behind gamma = "scale" for every subset and fold."""
+    """Which folds share a kernel matrix, and the value of gamma = "scale" for every subset and fold."""
 
     def __init__(self, kernel: SubsetKernel, views: list[FloatArray], splits: Splits) -> None:
         self._kind = kernel.open_gamma
         self._n_folds = len(splits)
-        # folds share a matrix when they see the same columns, and an RBF kernel bridges small steps of gamma
+        # folds share a matrix if they see the same columns; an RBF kernel allows small differences of gamma
         self._shared = len(views) == 1
         self._bridged = isinstance(kernel.kernel, RBF)
         if self._kind == "scale":
             self._first, self._second = self._moments(views, splits)
 
     def groups(self, subset: Subset) -> list[tuple[IntArray, int, FloatArray | None]]:
-        """Folds that share a matrix, their view of the columns, and their gammas where these were open."""
+        """Folds that share a matrix, their view of the columns, and gammas that depend on the data."""
         each = np.arange(self._n_folds)[:, None]
         gammas = self._open_gammas(list(subset))
         if not self._shared:
@@ -301,7 +301,7 @@ class _Gammas:
     def _moments(self, views: list[FloatArray], splits: Splits) -> tuple[FloatArray, FloatArray]:
         """First and second moments of every column in every training set.
 
-        About one common number, so that they do not cancel; the variance of all entries does not mind.
+        About one common number to avoid cancellation, which does not change the variance of all entries.
         """
         seen = views * self._n_folds if self._shared else views
         parts = [view[:, train] - view.mean() for view, (train, _) in zip(seen, splits, strict=True)]
@@ -309,7 +309,7 @@ class _Gammas:
 
 
 def _neighbours(gammas: FloatArray) -> list[IntArray]:
-    """Folds in groups whose gammas one matrix can serve: they differ little from the middle of the group."""
+    """Folds in groups that can share a matrix: their gammas differ little from the middle of the group."""
     order = np.argsort(gammas, kind="stable")
     widest = (1 + LARGEST_STRETCH) / (1 - LARGEST_STRETCH)
     groups: list[list[int]] = []

@@ -1,10 +1,10 @@
 """Newton steps for a dual problem with many free variables, where pairwise steps are slow.
 
-With the bounded variables fixed, the problem is a linear system in the free ones. Its answer usually leaves
+With the bounded variables fixed, the problem is a linear system in the free ones. Its solution usually leaves
 the box for some of them: those are put on their bound and the system is solved again, with the same
-factorisation, as often as it takes (a primal-dual active set method: Hintermueller, Ito and Kunisch, SIAM J.
-Optim. 13, 2002, algorithm 1). The factorisation is made once: a variable that is fixed or freed later costs
-one column (a Schur complement), not a new factorisation.
+factorisation, until none leaves the box (a primal-dual active set method: Hintermueller, Ito and Kunisch,
+SIAM J. Optim. 13, 2002, algorithm 1). The factorisation is computed once: a variable that is fixed or freed
+later costs one column (a Schur complement), not a new factorisation.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
-from maxmargin.compute.dual.block_solver import Signed, gathered, scale_block
+from maxmargin.compute.dual.block_solver import Signed, scale_block
+from maxmargin.compute.dual.gram_parts import gathered
 from maxmargin.compute.lapack.cholesky import Cholesky
 
 _RELEASES = 8  # rounds in which fixed variables may be freed again; later ones only fix, and so end
-_SINGLE_ROWS = 1024  # larger systems are factorised in float32: half the time, and exact enough for a step
+_SINGLE_ROWS = 1024  # larger systems are factorised in float32: half the time, and accurate enough for a step
 _ROUNDING = 1e-7
 
 
@@ -40,7 +41,7 @@ def factorise(K: AnyArray, points: IntArray, tau: FloatArray, d: FloatArray) -> 
 
 
 class FreeSystem:
-    """The linear system of the variables ``base``, factorised, and its answers when some of them are fixed.
+    """The factorised linear system of the variables ``base``, and its solutions when some of them are fixed.
 
     Variables are those of ``signed``, on the kernel matrix K (see `GramProblem`).
     """
@@ -64,8 +65,8 @@ class FreeSystem:
     ) -> tuple[IntArray, FloatArray] | None:
         """The minimiser over the base and ``free`` within the bounds and the sums of the groups.
 
-        Gradients at the bounds may be wrong by ``tol``. Returns variables and their values; None where it
-        takes so many columns that a new factorisation or a few pairwise steps are the better way.
+        Gradients at the bounds may be wrong by ``tol``. Returns variables and their values; None if it
+        needs so many columns that a new factorisation or a few pairwise steps are better.
         """
         if not self._factor.definite:
             return None
@@ -101,7 +102,7 @@ class FreeSystem:
         return (self._signed.group[variables][:, None] == np.arange(self._n_groups)).astype(float)
 
     def _make_columns(self, variables: IntArray) -> bool:
-        """Columns of variables that have none; False where there is no room for them.
+        """Compute missing columns of variables; False if there is no room for them.
 
         B^-1 times a unit vector for a variable of the base, times its values with the base for another one.
         """
@@ -135,7 +136,7 @@ class FreeSystem:
         fixed: BoolArray,
         target: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
-        """The step with zero sums and step[fixed] = target[fixed], and the gradient that it leaves there.
+        """The step with zero sums and step[fixed] = target[fixed], and the gradient there after it.
 
         With W the columns, the step of the base is plain + W z, where z are the steps of the joined variables
         (with the opposite sign), the gradients left at the fixed ones of the base, and the multipliers.
@@ -174,7 +175,7 @@ class FreeSystem:
 def _within(
     new: FloatArray, now: FloatArray, lo: FloatArray, hi: FloatArray, group: IntArray, movable: BoolArray
 ) -> FloatArray:
-    """``new`` put within its bounds, and its sums made exactly those of ``now``."""
+    """``new`` clipped to its bounds, with exactly the sums of ``now``."""
     new = np.clip(new, lo, hi)
     for k in np.unique(group):
         mine = group == k
@@ -185,7 +186,7 @@ def _within(
 
 
 def hand_out(missing: float, candidates: AnyArray, t: FloatArray, lo: FloatArray, hi: FloatArray) -> float:
-    """Change the candidates in proportion to their room until ``missing`` is gone; returns what is left."""
+    """Change the candidates in proportion to their room by ``missing`` in total; returns the rest."""
     chosen = np.flatnonzero(candidates)
     room = hi[chosen] - t[chosen] if missing > 0 else t[chosen] - lo[chosen]
     room = np.minimum(room, abs(missing))  # infinite bounds
@@ -206,5 +207,6 @@ def free_variables(t: FloatArray, g: FloatArray, signed: Signed, tol: float) -> 
         level = (np.bincount(group[free], weights=g[free], minlength=len(count)) / count)[group]
     leaving = ~free & (((t < hi) & (g < level - 0.5 * tol)) | ((t > lo) & (g > level + 0.5 * tol)))
     candidates = np.concatenate([np.flatnonzero(free), np.flatnonzero(leaving)])
-    _, first = np.unique(signed.point[candidates], return_index=True)
+    own = np.where(signed.tau[candidates] == 0, -1, signed.point[candidates])  # tau = 0: `BoxQP.with_sums`
+    _, first = np.unique(own, return_index=True)
     return np.sort(candidates[first])

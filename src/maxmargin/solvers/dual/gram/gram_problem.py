@@ -1,21 +1,22 @@
 """Solve one dual problem on a kernel matrix in memory: pairwise steps, smaller matrices, Newton steps.
 
-Pairwise steps find out which variables still move. These are then solved on a matrix of their own, as long as
-it is much smaller: its rows are short and stay in the cache. Where pairwise steps are slow because many
-variables are free, a Newton step moves all of them together.
+Pairwise steps find out which variables still move. These are then solved on their own matrix if it is much
+smaller, because its short rows stay in the cache. If pairwise steps are slow because many variables are free,
+a Newton step moves all of them together.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
-from maxmargin.compute.dual import block_solver
+from maxmargin.compute.dual import block_solver, one_group
 from maxmargin.compute.dual.block_solver import Signed
 from maxmargin.compute.dual.bounds import ROUNDING
+from maxmargin.compute.dual.gram_parts import add_rows, gathered
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Ending, Status
 from maxmargin.solvers.dual.gram.free_system import FreeSystem, free_variables
@@ -23,19 +24,19 @@ from maxmargin.solvers.dual.gram.interior_point import MOST_POINTS, interior_poi
 from maxmargin.solvers.stopping import Budget, Referee
 
 _STEPS_AT_ONCE = 4_000
-_LARGEST_BLOCK = 768  # a longer solve takes a fourth of its free variables at once: they move together
-_SHARE = 0.6  # of the points at most, for a matrix of their own
+_LARGEST_BLOCK = 768  # longer solves take a quarter of their free variables at once
+_SHARE = 0.6  # share of the points up to which they get their own matrix
 _PATIENCE = 30  # pairwise steps per free variable that take as long as Newton steps
 _WINDOW = 4  # chunks of steps over which the pace is measured
 _FEW = 64  # free variables with which pairwise steps are never slow
 _BEFORE_INTERIOR = 20_000  # pairwise steps at least, before an interior point is tried
-_AFTER_INTERIOR = 1_500_000  # steps at least, before a solve is given up
+_AFTER_INTERIOR = 150_000  # pairwise steps after it, before a solve is given up
 _SETTLED = 0.003  # share of the free variables that may reach or leave a bound meanwhile
 
 
 @dataclass(frozen=True)
 class Watch:
-    """When a solve stops: the violation to reach, the budget, and who is told about progress.
+    """When a solve stops: the violation to reach, the budget, and the callback for progress.
 
     ``part_tol`` is the violation to reach on smaller matrices; ``shrinking=False`` never makes them.
     """
@@ -52,7 +53,7 @@ class Watch:
         return cls(tol, budget, Referee(tol, budget, None, n), 0.5 * tol, shrinking)
 
     def of_part(self, n: int) -> Watch:
-        """For a smaller matrix: the same budget, and nobody is told."""
+        """For a smaller matrix: the same budget, without the callback."""
         referee = Referee(self.part_tol, self.budget, None, n)
         return Watch(self.part_tol, self.budget, referee, self.part_tol, self.shrinking)
 
@@ -92,35 +93,53 @@ class GramProblem:
         """Size of a working set: gathering a block costs its square, so small problems take less."""
         return self.size or int(np.clip(len(self.signed.point) // 12, 64, 512))
 
-    def solve(self, t: FloatArray, v: FloatArray, watch: Watch, steps: int = 0) -> Ending:
-        """Solve from ``t`` with v = K weights(t), after ``steps`` other steps; both arrays are changed."""
+    def solve(
+        self, t: FloatArray, v: FloatArray, watch: Watch, steps: int = 0, *, is_late: bool = False
+    ) -> Ending:
+        """Solve from ``t`` with v = K weights(t), after ``steps`` other steps; both arrays are changed.
+
+        ``is_late``: pairwise steps have had their chance on another matrix.
+        """
+        seen: list[FloatArray] = []
         pace = Pace(watch.tol)
         block = self.block
         before = steps
-        patience = interior_patience(len(self.signed.point))
+        patience = _STEPS_AT_ONCE if is_late else interior_patience(len(np.unique(self.signed.point)))
         system: FreeSystem | None = None
         while True:
             free = self.free(t)
             left = watch.budget.steps_left(steps, _STEPS_AT_ONCE)
-            made, violation = block_solver.solve_on_gram(
-                self.K, self.signed, self.n_groups, self.segments, t, v, block, watch.tol, left
-            )
+            narrow = self.n_groups == 1 and not pace.exact
+            if narrow:  # float32 blocks as long as they lower the violation on a float64 matrix
+                made, violation = one_group.solve_on_gram(
+                    self.K, self.signed, self.segments, t, v, block, watch.tol, left
+                )
+                pace.exact = self.K.itemsize == 8 and violation > max(watch.tol, 0.5 * pace.last)
+            if not narrow or (pace.exact and made == 0):
+                made, violation = block_solver.solve_on_gram(
+                    self.K, self.signed, self.n_groups, self.segments, t, v, block, watch.tol, left
+                )
             steps += made
+            if pace.direct:
+                v[:] = self.sums_of(t)  # pairwise steps with huge multipliers leave their rounding in v
+                violation = self.violation(t, v)
             n_free = int(np.count_nonzero(now_free := self.free(t)))
             stuck = made == 0 and (pace.failed or n_free == 0)
             status = watch.referee.judge(violation, n_iter=steps, n_pairs=steps, n_active=len(t), stuck=stuck)
             if status is not None:
-                return Ending(status, steps - before, violation)
+                return self._ended(Ending(status, steps - before, violation), seen, t, v)
             pace.note(violation, int(np.count_nonzero(now_free != free)))
             if steps - before > 2 * _STEPS_AT_ONCE:
                 block = max(self.block, min(n_free // 4, _LARGEST_BLOCK))
             taken = steps - before
             is_small = len(self.signed.point) <= 2 * MOST_POINTS
-            if is_small and taken > (max(_AFTER_INTERIOR, 10 * patience) if pace.direct else patience):
+            if is_small and taken > patience:
                 if pace.direct or self.K.dtype != np.float64:
-                    return Ending(Status.STALLED, taken, violation)
+                    return self._ended(Ending(Status.STALLED, taken, violation), seen, t, v)
                 pace.direct = True
+                patience = taken + _AFTER_INTERIOR
                 self._interior_step(t, v, watch.tol)
+                seen.append(t.copy())
                 system = None
             elif made == 0 or pace.is_slow(n_free):
                 system, moved = self._newton_step(t, v, watch.tol, system)
@@ -128,19 +147,40 @@ class GramProblem:
             elif watch.shrinking:
                 steps += self._solve_moving(t, v, watch, steps)
 
+    def _ended(self, ending: Ending, seen: list[FloatArray], t: FloatArray, v: FloatArray) -> Ending:
+        """After a stall take the point that violates least, with fresh sums: those of many steps drift."""
+        if ending.status is not Status.STALLED or self.K.dtype != np.float64:
+            return ending
+        violations = []
+        for one in [t.copy(), *seen]:
+            sums = self.sums_of(one)
+            violations.append(self.violation(one, sums))
+            if violations[-1] <= min(violations):
+                t[:], v[:] = one, sums
+        return replace(ending, violation=min(violations))
+
     def free(self, t: FloatArray) -> BoolArray:
         return (t > self.signed.lo) & (t < self.signed.hi)
 
     def gradient(self, t: FloatArray, v: FloatArray) -> FloatArray:
-        g = np.empty(len(t))
-        block_solver.gradient(v, self.signed.point, self.signed.tau, self.signed.d, t, self.signed.c, g)
+        s = self.signed
+        g: FloatArray = s.tau * v[s.point] + s.d * t + s.c
         return g
+
+    def extremes(self, g: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Smallest g that can go up and largest g that can go down, for every group."""
+        s = self.signed
+        up, down = np.where(t < s.hi, g, block_solver.BIG), np.where(t > s.lo, g, -block_solver.BIG)
+        groups = [s.group == k for k in range(self.n_groups)] if self.n_groups > 1 else [slice(None)]
+        lowest = [up[group].min(initial=block_solver.BIG) for group in groups]
+        highest = [down[group].max(initial=-block_solver.BIG) for group in groups]
+        return np.array(lowest), np.array(highest)
 
     def add(self, v: FloatArray, point: IntArray, weights: FloatArray) -> None:
         """v += K[:, point] weights."""
         used = np.flatnonzero(weights)
         for start, stop in self.segments:
-            block_solver.add_rows(v, self.K, point[used], weights[used], start, stop)
+            add_rows(v, self.K, point[used], weights[used], start, stop)
 
     def sums_of(self, t: FloatArray) -> FloatArray:
         """v = K weights(t)."""
@@ -150,15 +190,14 @@ class GramProblem:
 
     def violation(self, t: FloatArray, v: FloatArray) -> float:
         """The largest KKT violation at ``t``."""
-        s = self.signed
-        low, high = block_solver.extremes(self.gradient(t, v), t, s.lo, s.hi, s.group, self.n_groups)
+        low, high = self.extremes(self.gradient(t, v), t)
         return float((high - low).max())
 
     def _solve_moving(self, t: FloatArray, v: FloatArray, watch: Watch, steps: int) -> int:
-        """Solve for the variables that are free or violate, the others fixed, where they are few."""
+        """If few variables are free or violate their condition, solve for them with the others fixed."""
         s = self.signed
         g = self.gradient(t, v)
-        smallest_up, largest_down = block_solver.extremes(g, t, s.lo, s.hi, s.group, self.n_groups)
+        smallest_up, largest_down = self.extremes(g, t)
         up = (t < s.hi) & ((t > s.lo) | (g < largest_down[s.group]))
         down = (t > s.lo) & (g > smallest_up[s.group])
         which = np.flatnonzero(up | down)
@@ -178,7 +217,7 @@ class GramProblem:
             s.hi[which],
             s.group[which],
         )
-        K = block_solver.gathered(self.K, points)
+        K = gathered(self.K, points)
         part = GramProblem(K, np.array([[0, len(points)]]), inner, self.n_groups)
         new = t[which]
         made = part.solve(new, v[points], watch.of_part(len(new)), steps).n_iter
@@ -188,12 +227,11 @@ class GramProblem:
         return made
 
     def _interior_step(self, t: FloatArray, v: FloatArray, tol: float) -> None:
-        """Go on from an interior point where that violates the conditions less."""
+        """Continue from an interior point if it has a smaller violation."""
         new = interior_point(self.K, self.signed, self.n_groups, t, tol)
         if new is None:
             return
-        sums = v.copy()
-        self.add(sums, self.signed.point, self.signed.tau * (new - t))
+        sums, v[:] = self.sums_of(new), self.sums_of(t)
         if self.violation(new, sums) < self.violation(t, v) or self._value(new, sums) < self._value(t, v):
             t[:], v[:] = new, sums
 
@@ -204,7 +242,7 @@ class GramProblem:
     def _newton_step(
         self, t: FloatArray, v: FloatArray, tol: float, system: FreeSystem | None
     ) -> tuple[FreeSystem | None, bool]:
-        """Move the free variables towards the answer of their linear system.
+        """Move the free variables towards the solution of their linear system.
 
         Returns the system for the next step and whether anything moved.
         """
@@ -217,12 +255,12 @@ class GramProblem:
         return system, self._move(t, v, tol, system, free)
 
     def _move(self, t: FloatArray, v: FloatArray, tol: float, system: FreeSystem, free: IntArray) -> bool:
-        """As far towards the destination of the system as the objective falls; False if that is nowhere."""
+        """Move towards the solution of the system as far as the objective decreases; False if it does not."""
         s = self.signed
         g = self.gradient(t, v)
         try:
             found = system.destination(t, g, free, 0.5 * tol)
-        except np.linalg.LinAlgError:  # rows so alike that rounding makes the small system singular
+        except np.linalg.LinAlgError:  # rows so similar that rounding makes the small system singular
             return False
         if found is None:
             return False
@@ -249,7 +287,13 @@ class Pace:
         self._n_changed = 0
         self._moved = False
         self.failed = False  # the last Newton step moved nothing
-        self.direct = False  # an interior point was tried: Newton steps then pay with few variables too
+        self.exact = False  # float32 blocks no longer help
+        self.direct = False  # an interior point was tried: Newton steps then pay off with few variables too
+
+    @property
+    def last(self) -> float:
+        """The last violation noted."""
+        return self._violations[-1] if self._violations else np.inf
 
     def note(self, violation: float, n_changed: int) -> None:
         """The violation after a chunk of steps, and how many variables reached or left a bound in it."""
@@ -262,7 +306,7 @@ class Pace:
         self.failed = not moved
 
     def is_slow(self, n_free: int) -> bool:
-        """True when more than _PATIENCE steps per free variable lie ahead, or soon after a Newton step."""
+        """True if more than _PATIENCE steps per free variable are expected, or soon after a Newton step."""
         if n_free < _FEW and not self.direct:
             return False
         if self._moved:
@@ -274,13 +318,13 @@ class Pace:
         return bool(np.log(last / self._tol) * _STEPS_AT_ONCE > _PATIENCE * n_free * max(fall, 0.0))
 
 
-def interior_patience(n_variables: int) -> int:
+def interior_patience(n_points: int) -> int:
     """Pairwise steps that take about as long as an interior point; float64 decides what takes more."""
-    return _BEFORE_INTERIOR + n_variables**3 // 400
+    return _BEFORE_INTERIOR + n_points**3 // 4000
 
 
 def on_bounds(t: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
-    """Values within rounding of a bound are put on it, so that they count as bounded."""
+    """Move values within rounding of a bound onto it, so that they count as bounded."""
     slack = ROUNDING * np.minimum(hi - lo, np.abs(t).max(initial=0.0))
     t = np.where(t >= hi - slack, hi, t)
     return np.where(t <= lo + slack, lo, t)

@@ -1,4 +1,4 @@
-"""An interior-point method for small dual problems on which pairwise steps crawl.
+"""An interior-point method for small dual problems on which pairwise steps are too slow.
 
 With D the diagonal of the barrier, a Newton step solves (T K T' + D) dt = r, where T maps the points of the
 kernel matrix to the variables (one variable of a point, or two in regression). Each variable belongs to one
@@ -9,7 +9,7 @@ Predictor and corrector steps as Mehrotra (SIAM J. Optim. 2, 1992) chooses them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,23 +17,26 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpstrf
 
 from maxmargin.base.threads import check_stop, single_threaded_blas
-from maxmargin.base.typing import AnyArray, FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual.block_solver import Signed
 from maxmargin.solvers.dual.gram.free_system import hand_out
 
 MOST_POINTS = 1500  # a step factorises a matrix of that size
 _MOST_STEPS = 60
 _MOST_FREE = 800  # variables that a least-squares correction moves
+_FEW_FREE, _CORRECTIONS = 100, 3  # few variables are corrected until rounding is all that is left
 _NEAR = 1e-3  # of the largest variable: never further from a bound that a variable approaches
+_LOST = 1e4  # times the smallest error: steps that lead so far away are made of rounding
+_CANDIDATES = 16
 _BACK = 0.995  # share of the way to the nearest bound
 
 
 def interior_point(
     K: AnyArray, signed: Signed, n_groups: int, t: FloatArray, tol: float
 ) -> FloatArray | None:
-    """A point close to the minimiser with the group sums of ``t``, or None where rounding forbids it.
+    """A point close to the minimiser with the group sums of ``t``, or None if rounding prevents it.
 
-    Variables that end close to a bound are put on it.
+    Variables that end close to a bound are moved onto it.
     """
     with np.errstate(all="ignore"), single_threaded_blas():
         solver = _Interior(K, signed, n_groups, t)
@@ -41,15 +44,17 @@ def interior_point(
             check_stop()
             if solver.is_done(tol) or not solver.step():
                 break
-    return solver.on_bounds()
+        return solver.best_on_bounds()
 
 
-class _Best(NamedTuple):
-    """The best point so far, and the distance below which a variable counts as approaching its bound."""
+class _Iterate(NamedTuple):
+    """A point, how far it is from a solution, and which of its variables approach their bounds."""
 
+    error: float
     x: FloatArray
     y: FloatArray
-    near: float
+    to_lower: BoolArray
+    to_upper: BoolArray
 
 
 _Solve = Callable[[FloatArray], FloatArray]
@@ -62,7 +67,7 @@ class _Whole:
         self._K = K
 
     def factorised(self, S: FloatArray) -> _Solve:
-        """A function that gives w = K (b - S w)."""
+        """A function that solves w = K (b - S w) for w."""
         root = np.sqrt(S)
         M = root[:, None] * self._K * root
         M.ravel()[:: len(M) + 1] += 1.0
@@ -91,7 +96,7 @@ class _LowRank:
 
 
 def _factor_of(K: FloatArray) -> _Whole | _LowRank:
-    """The form in which steps with this matrix are cheap and exact."""
+    """The form of the matrix in which steps are cheap and accurate."""
     C, pivots, rank, _ = dpstrf(K, lower=1)
     if rank > len(K) // 2:
         return _Whole(K)
@@ -101,7 +106,7 @@ def _factor_of(K: FloatArray) -> _Whole | _LowRank:
 
 
 class _Interior:
-    """Where the method stands: variables x - lo > 0, hi - x > 0 and the multipliers of both."""
+    """State of the method: variables x - lo > 0, hi - x > 0 and the multipliers of both."""
 
     def __init__(self, K: AnyArray, signed: Signed, n_groups: int, t: FloatArray) -> None:
         points, self.place = np.unique(signed.point, return_inverse=True)
@@ -118,15 +123,15 @@ class _Interior:
         self.zl = np.where(self.above, scale, 0.0)
         self.zu = np.where(self.below, scale, 0.0)
         self.y = np.zeros(n_groups)
-        self.best: _Best | None = None
+        self.iterates: list[_Iterate] = []
         self._smallest = np.inf
 
     def _inside(self, t: FloatArray) -> FloatArray:
         """A point well inside its bounds; the sums need not hold yet."""
         typical = float(np.abs(t).mean()) or 1.0
         width = np.where(self.above & self.below, self.hi - self.lo, np.inf)
-        distance = np.minimum(0.1 * width, typical)
-        return np.clip(t, self.lo + distance, self.hi - distance)
+        distance = np.where(np.isinf(width), typical, np.minimum(0.1 * width, max(typical, 1.0)))
+        return np.clip(np.zeros_like(t), self.lo + distance, self.hi - distance)
 
     def _times(self, x: FloatArray) -> FloatArray:
         """B x without the diagonal d."""
@@ -152,21 +157,29 @@ class _Interior:
         return np.where(self.below, self.hi - self.x, 1.0)
 
     def is_done(self, tol: float) -> bool:
-        """Keep the best point so far; True when the conditions hold to ``tol``."""
+        """Note the point; True when the conditions hold to ``tol``, or rounding leads away from there."""
         dual, primal, mu = self._residuals()
         slack = np.minimum(self._left() * self.zl, self._right() * self.zu)
         size = max(1.0, float(np.abs(self.x).max()))
         error = max(float(np.abs(dual).max()), float(np.abs(primal).max()) / size * tol * 1e6, mu / size)
         if not np.isfinite(error) or not np.isfinite(slack).all():
             return True
-        if error < self._smallest:
-            sizes, forces = float(np.abs(self.x).max()), max(self.zl.max(), self.zu.max(), 1e-300)
-            near = min(float(np.sqrt(mu * sizes / forces)), _NEAR * sizes)
-            self._smallest, self.best = error, _Best(self.x, self.y, near)
-        return error <= 0.1 * tol
+        sizes, forces = float(np.abs(self.x).max()), max(self.zl.max(), self.zu.max(), 1e-300)
+        near = min(float(np.sqrt(mu * sizes / forces)), _NEAR * sizes)
+        left, right = self._left(), self._right()
+        lower, upper = self.above & (left <= right), self.below & (right < left)
+        self._note(error, lower & (left < near), upper & (right < near))
+        self._note(
+            error, lower & (left * forces < self.zl * sizes), upper & (right * forces < self.zu * sizes)
+        )
+        self._smallest = min(self._smallest, error)
+        return (error <= 0.1 * tol and mu <= 1e-4 * tol * size) or error > _LOST * self._smallest
+
+    def _note(self, error: float, to_lower: BoolArray, to_upper: BoolArray) -> None:
+        self.iterates.append(_Iterate(error, self.x, self.y, to_lower, to_upper))
 
     def step(self) -> bool:
-        """One predictor and corrector step; False where it cannot be computed or leads nowhere."""
+        """One predictor and corrector step; False if it cannot be computed or makes no progress."""
         left, right = self._left(), self._right()
         D = self.d + self.zl / left + self.zu / right
         S = self._by_point(self.tau**2 / D)
@@ -210,18 +223,40 @@ class _Interior:
         self.y, self.zl, self.zu = self.y + scale * dy, self.zl + scale * dl, self.zu + scale * du
         return True
 
-    def on_bounds(self) -> FloatArray | None:
-        """The best point with variables on the bounds that they approach, the free ones moved to make up."""
-        if self.best is None:
-            return None
-        x, y, near = self.best
-        x = np.where((x - self.lo < near) & (x - self.lo <= self.hi - x), self.lo, x)
-        x = np.where(self.hi - x < near, self.hi, x)
+    def best_on_bounds(self) -> FloatArray | None:
+        """Of the iterates closest to a solution the one that violates the conditions least on its bounds."""
+        least, best = np.inf, None
+        for iterate in sorted(self.iterates, key=lambda one: one.error)[:_CANDIDATES]:
+            n_free = len(self.lo) - np.count_nonzero(iterate.to_lower | iterate.to_upper)
+            if best is not None and n_free > _FEW_FREE:
+                continue  # a correction takes as long as several steps
+            for x in self._on_bounds(iterate):
+                if (violation := self._violation(x)) < least:
+                    least, best = violation, x
+        return best
+
+    def _violation(self, x: FloatArray) -> float:
+        g = self._times(x) + self.d * x + self.c
+        largest = 0.0
+        for row in self.E > 0:
+            low = g[row & (x < self.hi)].min(initial=np.inf)
+            largest = max(largest, float(g[row & (x > self.lo)].max(initial=-np.inf) - low))
+        return largest
+
+    def _on_bounds(self, iterate: _Iterate) -> Iterator[FloatArray]:
+        """The point with variables on the bounds that they approach, the free ones moved more than once."""
+        x = np.where(iterate.to_lower, self.lo, np.where(iterate.to_upper, self.hi, iterate.x))
         free = np.flatnonzero((x > self.lo) & (x < self.hi))
-        if 0 < len(free) <= _MOST_FREE:
-            x[free] += self._correction(x, y, free)
-            x = np.clip(x, self.lo, self.hi)
-        movable = (x > self.lo) & (x < self.hi)
+        yield self._summed(x)
+        for _ in range(_CORRECTIONS if len(free) <= _FEW_FREE else 1):
+            if 0 < len(free) <= _MOST_FREE:
+                x[free] += self._correction(x, iterate.y, free)
+                x = np.clip(x, self.lo, self.hi)
+                yield self._summed(x)
+
+    def _summed(self, x: FloatArray) -> FloatArray:
+        """The point with the sums of the groups made right."""
+        x, movable = x.copy(), (x > self.lo) & (x < self.hi)
         for row, total in zip(self.E, self.sums, strict=True):
             missing = float(total - row @ x)
             for candidates in ((row > 0) & movable, row > 0):
@@ -229,7 +264,7 @@ class _Interior:
         return x
 
     def _correction(self, x: FloatArray, y: FloatArray, free: IntArray) -> FloatArray:
-        """The smallest change of the free variables after which their gradients and the sums are right."""
+        """The smallest change of the free variables that corrects their gradients and the sums."""
         gradient = self._times(x) + self.d * x + self.c - self.E.T @ y
         B = self.tau[free][:, None] * self.K[np.ix_(self.place[free], self.place[free])] * self.tau[free]
         B.ravel()[:: len(free) + 1] += self.d[free]

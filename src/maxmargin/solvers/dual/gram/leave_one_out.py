@@ -1,18 +1,18 @@
 """Exact leave-one-out from one solve of all rows: only support vectors are solved again.
 
-A row with multiplier zero can be taken out without changing the solution, so its decision is known at once.
+A row with multiplier zero can be removed without changing the solution, so its decision is already known.
 That holds when nothing else depends on the number of rows: nu machines, balanced class weights, a scaler or
 gamma="scale" are refitted for every row instead.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from maxmargin.base import work_clock
 from maxmargin.base.threads import check_stop, run
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.dual.left_out_points import leave_each_out
@@ -28,7 +28,7 @@ _NO_LIMIT = 2**62
 
 @dataclass(frozen=True)
 class LeftOut:
-    """f(x_i) of the problem without row i, for every row; how all problems ended, and the time they took."""
+    """f(x_i) of the problem without row i, for every row; the endings of all problems and their time."""
 
     decisions: FloatArray
     ending: Ending
@@ -44,7 +44,7 @@ def solve_without_each(
     state: GramState | None = None
     found = []
     for cell in cells:
-        began = time.perf_counter()
+        began = work_clock.now()
         link = solve_cell(gram, cell, setting, everything, np.arange(n), along=state)
         if link.state is None:
             raise ValueError(link.failure)
@@ -53,14 +53,14 @@ def solve_without_each(
         decisions = state.v - state.multipliers[0]
         again = leave_out(problem, state.t, state.v, cell, decisions, n_threads)
         ending = worst_ending([state.ending, again])
-        found.append(LeftOut(decisions, ending, time.perf_counter() - began))
+        found.append(LeftOut(decisions, ending, work_clock.now() - began))
     return found
 
 
 def leave_out(
     problem: GramProblem, t: FloatArray, v: FloatArray, cell: ChainCell, decisions: FloatArray, n_threads: int
 ) -> Ending:
-    """Replace the decisions at points that matter by those of the problem solved without them."""
+    """Replace the decisions at points with a multiplier by those of the problem solved without them."""
     tol, max_iter = cell.solver.tol, cell.solver.max_iter
     max_steps = max_iter if max_iter >= 0 else _NO_LIMIT
     points = _points_that_matter(problem, t)
@@ -91,7 +91,7 @@ def _leave_out_some(
 
 
 def _points_that_matter(problem: GramProblem, t: FloatArray) -> IntArray:
-    """Points with a multiplier; all points where no variable is free: the bias then depends on all."""
+    """Points with a multiplier; all points if no variable is free, because the bias then depends on all."""
     point = problem.signed.point
     chosen = point[t != 0] if problem.free(t).any() else point
     return np.unique(chosen)

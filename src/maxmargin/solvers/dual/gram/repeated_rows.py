@@ -1,8 +1,8 @@
-"""Rows that a subset of columns cannot tell apart.
+"""Rows that are equal in a subset of columns.
 
-Counts, categories and rounded numbers repeat, the more the fewer columns are looked at. Rows of one class
-that agree in all columns of a subset have the same kernel values, so a dual problem needs one variable for
-them, with the sum of their bounds: the same optimum, found in a smaller matrix.
+Counts, categories and rounded numbers repeat, especially in few columns. Rows of one class that agree in all
+columns of a subset have the same kernel values, so a dual problem needs only one variable for them, with the
+sum of their bounds: the same optimum in a smaller matrix.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class MergedRows:
 
     @classmethod
     def nothing(cls, n: int) -> MergedRows:
-        """Every row by itself."""
+        """Every row in its own group."""
         everyone = np.arange(n)
         return cls(everyone, everyone, everyone)
 
@@ -47,7 +47,7 @@ class MergedRows:
 
 
 class RepeatedRows:
-    """Finds the rows that agree in a subset of columns and in their class, where there are many.
+    """Finds the rows that agree in a subset of columns and in their class, if there are many.
 
     Every value of a column has a random number of 64 bits, and a row the sum of its numbers modulo 2^64: two
     different rows out of n get the same sum with probability n^2 / 2^65, which is 5e-13 for 4096 rows.

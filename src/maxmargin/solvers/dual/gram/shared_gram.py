@@ -8,17 +8,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from maxmargin.base.threads import run, split
+from maxmargin.base.threads import run, single_threaded_blas, split
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.points import VectorPoints, for_engine
+from maxmargin.kernels.points import Points, VectorPoints, for_engine
 from maxmargin.kernels.subsequence import Subsequence
 from maxmargin.kernels.vector_base import VectorKernel
 from maxmargin.kernels.vectors import Constant, Laplacian
 
 _PROBE = 128
-_TILE_ROWS = 16
+_TILE = 1 << 16  # values of a task: fewer cost less than handing them to a thread
 _SHARED_ROWS = 8000  # above, a matrix of products takes longer to page in than to compute again
 
 
@@ -26,7 +27,7 @@ class Layout:
     """What the kernels of a search share on the same rows.
 
     Kernels of inner products share those; subsequence kernels that differ in length only share one recursion,
-    which gives all shorter lengths on its way.
+    which also gives all shorter lengths.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class Layout:
                 family = _family(kernel)
                 self._longest[family] = max(kernel.length, self._longest.get(family, 0))
 
-    def gram(self, kernel: Kernel, points: Any, dtype: Any, shift: float = 0.0) -> AnyArray:
+    def gram(self, kernel: Kernel, points: Points, dtype: DTypeLike, shift: float = 0.0) -> AnyArray:
         """The Gram matrix of ``points`` minus ``shift``, out of shared inner products where that is possible.
 
         Shared products and values are computed in float64 and rounded once: a float32 matrix then has an
@@ -56,24 +57,24 @@ class Layout:
             K = self._space(len(points), dtype)
             return kernel.gram(ready.astype(dtype), out=K, n_threads=self._n_threads)
         assert isinstance(kernel, VectorKernel)
-        key = kernel.view_key()
+        key = (kernel.view_key(), ready.shift is not None)
         if key not in self._products:
             self._products[key] = ready.X @ np.ascontiguousarray(ready.X.T)  # else NumPy mirrors one half
         K = self._space(len(ready), dtype)
-        parts = split(len(ready), max(1, len(ready) // _TILE_ROWS))
+        parts = split(len(ready), max(1, len(ready) ** 2 // _TILE))
         products = self._products[key]
         run([partial(_map, kernel, ready, products, K, part, shift) for part in parts], self._n_threads)
         return K
 
     @staticmethod
-    def rounds_once(kernel: Kernel, points: Any) -> bool:
-        """True when values are computed in float64 before they are rounded: only then is a shift of use."""
+    def rounds_once(kernel: Kernel, points: Points) -> bool:
+        """True if values are computed in float64 before they are rounded: only then does a shift help."""
         if isinstance(kernel, Subsequence):
             return True
         return len(points) <= _SHARED_ROWS and _maps_products(kernel, points)
 
     def _space(self, n: int, dtype: Any) -> AnyArray:
-        """Memory for a matrix, used by one kernel after another: fresh pages cost more than their values."""
+        """Memory for a matrix, reused by all kernels, because fresh pages cost more than their values."""
         key = (n, np.dtype(dtype))
         if key not in self._pages:
             self._pages[key] = np.empty((n, n), dtype=dtype)
@@ -108,21 +109,21 @@ def _map(
 class SharedGram:
     """One kernel's values over all rows, in float32 while that is good enough.
 
-    The float32 error is known exactly on a sample of rows, so the error of any answer there is too; when it
-    passes a quarter of the tolerance, a float64 matrix is made, once.
+    The float32 error is known exactly on a sample of rows, and so is the error of any solution there; if it
+    exceeds a quarter of the tolerance, a float64 matrix is computed, once.
 
-    ``balanced`` says that the coefficients of every machine sum to zero. A constant can then be taken from
-    all values without changing anything, and a wide kernel, whose values are all near one, keeps in float32
-    the digits that matter.
+    ``balanced`` means that the coefficients of every machine sum to zero. A constant can then be subtracted
+    from all values without an effect, so a wide kernel, whose values are all near one, keeps its significant
+    digits in float32.
 
-    ``in_parts`` says that nobody needs the matrix as a whole. Where its values would not come from shared
-    inner products, it is then never made: `fill`, `values` and `wide_part` compute what they are asked for.
+    ``in_parts`` means that the matrix is not needed as a whole. If its values do not come from shared inner
+    products, it is then never formed: `fill`, `values` and `wide_part` compute their values when called.
     """
 
     def __init__(
         self,
         kernel: Kernel,
-        points: Any,
+        points: Points,
         layout: Layout,
         *,
         wide: bool,
@@ -169,7 +170,7 @@ class SharedGram:
         return self._kernel.gram(self._parts.take(rows), self._parts.take(columns))
 
     def too_coarse(self, rows: IntArray, weights: FloatArray, tol: float) -> bool:
-        """True when float32 values put an error above tol / 4 on the kernel sums with these weights.
+        """True if float32 values cause an error above tol / 4 in the kernel sums with these weights.
 
         Weights have the shape (n_rows,), or (n_answers, n_rows) for several answers at once.
         """
@@ -186,6 +187,17 @@ class SharedGram:
             if self._wide is None:
                 self._wide = self._layout.gram(self._kernel, self._points, np.float64)
             return self._wide
+
+    def exact_sums(self, rows: IntArray, weights: FloatArray) -> FloatArray:
+        """Kernel sums of all points with the weights of some rows, in float64."""
+        K = self.wide()
+        used = np.flatnonzero(weights)
+        with single_threaded_blas():
+            if 4 * len(used) < len(K):
+                return np.asarray(weights[used] @ K[rows[used]])
+            full = np.zeros(len(K))
+            full[rows] = weights
+            return np.asarray(K @ full)
 
     def wide_part(self, rows: IntArray) -> AnyArray:
         """The values between some rows in float64."""

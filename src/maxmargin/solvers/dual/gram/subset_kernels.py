@@ -36,7 +36,7 @@ class SubsetKernel:
 
     @classmethod
     def of(cls, kernel: Kernel) -> SubsetKernel | None:
-        """None for kernels that are not of this form, or that look at named columns only."""
+        """None for kernels that are not of this form, or that only use named columns."""
         kind = _KINDS.get(type(kernel))
         if kind is None or getattr(kernel, "features", None) is not None:
             return None
@@ -74,7 +74,7 @@ class SubsetKernel:
         rows: IntArray | None = None,
         out: FloatArray | None = None,
     ) -> FloatArray:
-        """Kernel values of a statistic after adding or removing ``columns``; ``total`` is left alone.
+        """Kernel values of a statistic after adding or removing ``columns``; ``total`` is not changed.
 
         For some ``rows`` of it, ``columns`` has shape (n_columns, n_rows). ``out`` takes the values.
         """

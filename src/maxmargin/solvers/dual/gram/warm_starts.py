@@ -1,7 +1,7 @@
-"""Starts for a problem on a shared kernel matrix from answers that are already known.
+"""Starts for a problem on a shared kernel matrix from known solutions.
 
-Along C the last answer is scaled. From one fold to the next the rows that leave hand their multipliers over,
-and the rows that arrive start at the value that would satisfy their own condition alone.
+Along C the last solution is scaled. From one fold to the next the rows that leave pass their multipliers on,
+and the rows that enter start at the value that satisfies their own condition.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Start = tuple[FloatArray, FloatArray]  # signed variables t, and v = K weights(t
 
 @dataclass
 class GramState:
-    """An answer: signed variables t, kernel sums v of all points of the matrix, multipliers of equalities."""
+    """A solution: signed variables t, kernel sums v of all points, multipliers of the equalities."""
 
     t: FloatArray
     v: FloatArray
@@ -32,13 +32,13 @@ class GramState:
     wide: bool = False  # float32 values were not good enough
 
     def n_at_bounds(self) -> int:
-        """How many variables are at an outer bound; if few are, a larger C changes little else."""
+        """Number of variables at an outer bound; if small, a larger C hardly changes the others."""
         t, s = self.t, self.signed
         return int(np.count_nonzero((t != 0) & ((t >= s.hi) | (t <= s.lo))))
 
 
 class PlacedProblem:
-    """A BoxQP on the rows ``rows`` of a kernel matrix; ``segments`` are the columns kept up to date."""
+    """A BoxQP on the rows ``rows`` of a kernel matrix; ``segments`` are the columns that are updated."""
 
     def __init__(self, problem: BoxQP, K: AnyArray, rows: IntArray, segments: IntArray) -> None:
         self.problem = problem
@@ -47,7 +47,7 @@ class PlacedProblem:
         self.signed = self.gram.signed
 
     def state(self, t: FloatArray, v: FloatArray, ending: Ending) -> GramState:
-        """What a solve has left, with the multipliers of the equalities."""
+        """The state after a solve, with the multipliers of the equalities."""
         multipliers = self.problem.multipliers(self.gram.gradient(t, v), np.abs(t))
         return GramState(t, v, self.signed, multipliers, ending)
 
@@ -68,9 +68,9 @@ class PlacedProblem:
     # -- starts --------------------------------------------------------------------------------------
 
     def first_start(self) -> Start:
-        """A start without any earlier answer.
+        """A start without an earlier solution.
 
-        Where C is so small that nearly everything ends at its bound, both sides full is nearly the answer.
+        If C is so small that nearly all variables end at their bounds, all at their bounds is a good start.
         """
         problem, s = self.problem, self.signed
         t = problem.s * problem.start
@@ -86,11 +86,10 @@ class PlacedProblem:
         return on_bounds(full * factor, s.lo, s.hi), v * factor
 
     def start_from_scaled(self, before: GramState) -> Start | None:
-        """A start from an answer for the same rows with other bounds, or None where no multiple is feasible.
+        """A start from a solution for the same rows with other bounds, or None if no multiple is feasible.
 
-        Where the bounds are the same it is taken as it is. Else, where most support vectors were at their
-        bound, the whole answer is scaled; where most were free they are nearly right, and scaling would make
-        every one of them move again.
+        With equal bounds the solution is used unchanged. Otherwise it is scaled if most support vectors were
+        at their bounds; if most were free, they are nearly right, and scaling would only move them away.
         """
         if self.problem.delta.any():
             return None
@@ -104,7 +103,7 @@ class PlacedProblem:
         return on_bounds(t * factor, s.lo, s.hi), before.v * factor
 
     def start_from_fold(self, before: GramState) -> Start | None:
-        """A start from the answer to the same problem on other rows, or None where it cannot be repaired."""
+        """A start from the solution of the same problem on other rows, or None if it cannot be repaired."""
         n, s, old = len(self.gram.K), self.signed, before.signed
         copies = len(s.point) // len(self.rows)  # variables per row: two in regression
         values = _by_point(before.t, old.point, n, copies)
@@ -126,7 +125,7 @@ class PlacedProblem:
         return t, v
 
     def _alone(self, before: GramState, which: BoolArray) -> FloatArray:
-        """The best value of each arriving variable if it alone could move."""
+        """The best value of each entering variable if it alone could move."""
         s = self.signed
         point = s.point[which]
         g = s.tau[which] * before.v[point] + s.c[which] - before.multipliers[s.group[which]]
@@ -134,7 +133,7 @@ class PlacedProblem:
         return np.clip(-g / np.maximum(curvature, 1e-12), s.lo[which], s.hi[which])
 
     def _repair(self, t: FloatArray, arriving: BoolArray) -> bool:
-        """Bring the sum of each group back to its value: arriving rows give or take first, then free ones."""
+        """Restore the sum of each group: entering rows are changed first, then free ones."""
         s = self.signed
         sums = np.bincount(s.group, weights=t, minlength=self.gram.n_groups)
         free = self.gram.free(t)

@@ -1,0 +1,137 @@
+"""Problems with one equality constraint on a kernel matrix in memory: nearly all problems, and the first fit.
+
+Written for compile time as well as for speed (see the README of this package): marks instead of sorting and
+fancy indexing, one loop for both sides, the block in float32 whatever the matrix is. Sums over all points are
+made in float64 after every block, so a float32 block costs digits of a step and none of the answer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.compute.dual.gram_parts import add_rows, gather
+from maxmargin.compute.dual.narrow_block import MOST, solve_narrow_block
+from maxmargin.compute.jit import jit, part
+
+WORK_AT_ONCE = 150_000_000  # numbers read in one call, at most: about 0.1 s, so that Ctrl-C gets through
+
+_BIG = 1e300
+_BINS = 256
+_OUT, _KEPT, _FRESH = 0, 1, 2  # marks of variables: outside of the working set, in the last one too, new
+
+
+@jit
+def solve_block(B, g, t, lo, hi, tol, max_steps):
+    """Minimise over one block, a float32 or float64 matrix of at most MOST variables; changes ``t`` only."""
+    return solve_narrow_block(B, g, t, lo, hi, tol, max_steps)
+
+
+@part
+def _choose(g, t, lo, hi, smallest_up, largest_down, mark, bins, counts, n_new):
+    """Mark about the ``n_new`` worst violators as fresh, half of each side: those in the last of 256 bins."""
+    scale = (_BINS - 1) / (largest_down - smallest_up)
+    for side in range(2):
+        for b in range(_BINS):
+            counts[b] = 0
+        for i in range(len(g)):
+            room, depth = hi[i] - t[i], largest_down - g[i]
+            if side == 1:
+                room, depth = t[i] - lo[i], g[i] - smallest_up
+            b = 0
+            if mark[i] == _OUT and room > 0.0 and depth > 0.0:
+                b = 1 + int(depth * scale)
+                b = b if b < _BINS else _BINS - 1
+            bins[i] = b
+            counts[b] += 1
+        left = (n_new + side) // 2
+        b = _BINS - 1
+        while b > 0 and counts[b] <= left:
+            left -= counts[b]
+            b -= 1
+        for i in range(len(g)):
+            if bins[i] > b:
+                mark[i] = _FRESH
+            elif bins[i] == b and b > 0 and left > 0:
+                mark[i] = _FRESH
+                left -= 1
+
+
+@jit
+def solve_on_gram(K, signed, segments, t, v, q, tol, max_steps):
+    """Solve a problem of one group on a kernel matrix in memory, without Python.
+
+    ``K`` may hold more points than the problem: ``signed.point`` says which are its own, and ``v`` is kept up
+    to date for all points in ``segments`` (pairs of start and stop), so that the decisions of held-out points
+    there come for free. Changes ``t`` and ``v``. Returns the steps made and the violation reached. A call
+    that takes long returns before it has converged; the caller checks for Ctrl-C and calls again.
+    """
+    point, tau, d, c, lo, hi, _ = signed
+    m = len(t)
+    q = q if q < m else m
+    q = q if q < MOST else MOST
+    numbers, places = np.empty((6, m)), np.empty((5, m + _BINS), np.int64)
+    g, weights, gb, tb, lob, hib = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
+    mark, bins, counts, ws, rows = places[0], places[1], places[2], places[3], places[4]
+    B = np.empty((q, q), np.float32)
+    for i in range(m):
+        mark[i] = _OUT
+    steps, work, n_kept = 0, 0, np.int64(0)
+    while True:
+        smallest_up, largest_down = _BIG, -_BIG
+        for i in range(m):
+            g[i] = tau[i] * v[point[i]] + d[i] * t[i] + c[i]
+            if t[i] < hi[i] and g[i] < smallest_up:
+                smallest_up = g[i]
+            if t[i] > lo[i] and g[i] > largest_down:
+                largest_down = g[i]
+        violation = largest_down - smallest_up
+        if violation <= tol or steps >= max_steps or work > WORK_AT_ONCE:
+            return steps, violation
+        _choose(g, t, lo, hi, smallest_up, largest_down, mark, bins, counts, q - n_kept)
+        size, n_kept = np.int64(0), np.int64(0)
+        for i in range(m):
+            if mark[i] != _OUT:
+                ws[size], rows[size], weights[size] = i, point[i], tau[i]
+                gb[size], tb[size], lob[size], hib[size] = g[i], t[i], lo[i], hi[i]
+                size += 1
+                mark[i] = _KEPT if mark[i] == _FRESH and 2 * n_kept < q else _OUT
+                n_kept += mark[i]
+        gather(K, rows, size, B)
+        _scale(B, weights, size)
+        for k in range(size):
+            B[k, k] += np.float32(d[ws[k]])
+        inner = 0.1 * violation if violation > 5.0 * tol else 0.5 * tol
+        left = max_steps - steps
+        taken = solve_narrow_block(B, gb[:size], tb[:size], lob[:size], hib[:size], inner, left)
+        if taken == 0:
+            return steps, violation
+        steps += taken
+        changed = _take_over(ws, rows, weights, tb, size, t)
+        for k in range(len(segments)):
+            add_rows(v, K, rows[:changed], weights[:changed], segments[k, 0], segments[k, 1])
+        work += 8 * m + size * (size + taken) + changed * len(v)
+
+
+@part
+def _take_over(ws, rows, weights, new, size, t):
+    """Put new values into ``t``; ``rows`` and ``weights`` become those of what changed. Returns how many."""
+    changed = np.int64(0)
+    for k in range(size):
+        i = ws[k]
+        if new[k] != t[i]:
+            rows[changed], weights[changed] = rows[k], weights[k] * (new[k] - t[i])
+            t[i] = new[k]
+            changed += 1
+    return changed
+
+
+@part
+def _scale(B, tau, size):
+    """B_ij becomes tau_i tau_j B_ij."""
+    plain = True
+    for i in range(size):
+        plain &= tau[i] == 1.0
+    if not plain:
+        for i in range(size):
+            for j in range(size):
+                B[i, j] *= tau[i] * tau[j]

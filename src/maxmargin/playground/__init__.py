@@ -1,0 +1,1 @@
+"""The live page: the real solvers in a browser, for students, lecturers and analysts."""

@@ -1,0 +1,49 @@
+"""A reply as bytes: the length of its header, the header as JSON, padding to 4 bytes, arrays as float32."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from maxmargin.base.typing import AnyArray
+
+
+@dataclass
+class Reply:
+    """What goes down: ``header`` holds JSON values, ``arrays`` numbers (NaN too), ``body`` a file."""
+
+    header: dict[str, Any]
+    arrays: dict[str, AnyArray] = field(default_factory=dict)
+    body: bytes = b""
+
+
+def packed(reply: Reply) -> bytes:
+    """The bytes of a reply; ``arrays`` in its header lists name, offset and count."""
+    parts, places, offset = [], [], 0
+    for name, values in reply.arrays.items():
+        data = np.ascontiguousarray(values, dtype="<f4")
+        places.append([name, offset, data.size])
+        parts.append(data.tobytes())
+        offset += 4 * data.size
+    header = _plain({**reply.header, "arrays": places, "body": [offset, len(reply.body)]})
+    told = json.dumps(header, ensure_ascii=False, allow_nan=False).encode()
+    told += b" " * (-len(told) % 4)
+    return struct.pack("<I", len(told)) + told + b"".join(parts) + reply.body
+
+
+def _plain(value: Any) -> Any:
+    """JSON values; a number that is not finite becomes null."""
+    if isinstance(value, dict):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return value

@@ -1,0 +1,21 @@
+"""Where a browser may break a line: between words and after _ . = and /, never inside a name or a number."""
+
+from __future__ import annotations
+
+import re
+
+from maxmargin.base.visible_text import visible
+
+_LONGEST = 28  # characters of a name that are kept together where nothing else is possible
+_SEAM = re.compile(r"(?<=[^\W\d])([_./=:-]+)(?=\w)")
+_RUN = re.compile(rf"[^\s\u200b]{{{_LONGEST}}}(?=[^\s\u200b])")
+_FIGURE = r"[-+−]?(?:\d[\d.,]*(?:e[-+]?\d+)?|∞)(?: %)?"
+_SPAN = re.compile(rf"{_FIGURE}(?: (?:to|a|±) {_FIGURE})")
+_SIGNED = re.compile(r"(?<=\d) (?=%)|(?<=<) (?=\d)")
+
+
+def with_breaks(text: str) -> str:
+    """The text with zero-width spaces where a line may break, and no-break spaces inside figures."""
+    text = _SPAN.sub(lambda found: found[0].replace(" ", "\u00a0"), visible(text))
+    text = _SEAM.sub("\\1\u200b", _SIGNED.sub("\u00a0", text))
+    return _RUN.sub("\\g<0>\u200b", text)

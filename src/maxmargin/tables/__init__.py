@@ -1,0 +1,1 @@
+"""Tables of users: reading files, recognising columns, and the models that fit them."""

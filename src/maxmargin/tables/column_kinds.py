@@ -1,0 +1,396 @@
+"""What a column holds, and the values that a model gets from it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from maxmargin.base.typing import FloatArray
+from maxmargin.tables.refusals import Refusal
+
+_WHOLE = 2**53  # beyond it a float64 skips whole numbers
+_MANY = 50  # distinct values from which a column of text can be an identifier or free text
+_WORDS = 3.0  # words per value, on average, from which text is free text
+_SYMBOLS, _LENGTH = 30, 15  # text without spaces is a sequence: at most so many symbols, at least so long
+_CURRENCY = r"(?:[$€£¥₹]|US\$|R\$|USD|EUR|GBP|CHF|JPY|MXN|kr)"
+_FORMULA_SAFE = re.compile(r"[\s'’_]")
+_NAMED_ID = re.compile(r"(^|[_\s.-])(id|no|nr|num|key|code|index|uuid)$|^(id|key|uuid)([_\s.-]|$)", re.I)
+_DATES = {
+    "%Y-%m-%d": "year-month-day",
+    "%Y-%m-%d %H:%M": "year-month-day hour:minute",
+    "%Y-%m-%d %H:%M:%S": "year-month-day hour:minute:second",
+    "ISO8601": "ISO 8601",
+    "%Y/%m/%d": "year/month/day",
+    "%d/%m/%Y": "day/month/year",
+    "%m/%d/%Y": "month/day/year",
+    "%d.%m.%Y": "day.month.year",
+    "%d-%m-%Y": "day-month-year",
+    "%d/%m/%y": "day/month/year",
+    "%m/%d/%y": "month/day/year",
+    "%d %b %Y": "day month year",
+    "%d %B %Y": "day month year",
+    "%b %d, %Y": "month day, year",
+    "%B %d, %Y": "month day, year",
+    "%d-%b-%Y": "day-month-year",
+    "%d-%b-%y": "day-month-year",
+}
+_DIGITS = re.compile(r"\d")
+_IDENTIFIER = "an identifier"
+_EPOCH = pd.Timestamp("2000-01-01")
+_WEEKDAYS = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], dtype=object)
+
+
+class ColumnKind(StrEnum):
+    """What a column holds."""
+
+    NUMBER = "number"
+    CATEGORY = "category"
+    DATE = "date"
+    TEXT = "text"
+    STRING = "string"  # text as it is, for a string kernel
+    DROP = "drop"
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of the user's table, and how the model's columns come out of it.
+
+    Attributes
+    ----------
+    name, kind : of the column.
+    decimal : decimal mark of numbers that are written as text, with thousands separators, currency signs or
+        percent signs; empty for numbers as the file format knows them.
+    form : format of dates, as strptime takes it; empty where the file holds dates.
+    parts : what a date becomes: "days" (since 2000-01-01), "month", "weekday".
+    symbols : True for text that is a sequence of symbols without words.
+    why : the reason why a column is left out.
+    """
+
+    name: str
+    kind: ColumnKind
+    decimal: str = ""
+    form: str = ""
+    parts: tuple[str, ...] = ()
+    symbols: bool = False
+    why: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """What differs from the defaults, for a model file."""
+        return {key: value for key, value in asdict(self).items() if value}
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> TableColumn:
+        """From what `as_dict` gave."""
+        values = {**given, "kind": ColumnKind(given["kind"]), "parts": tuple(given.get("parts", ()))}
+        return cls(**values)
+
+    @property
+    def made(self) -> dict[str, ColumnKind]:
+        """Names and kinds of the columns that the model gets."""
+        if self.kind is not ColumnKind.DATE:
+            return {} if self.kind is ColumnKind.DROP else {self.name: self.kind}
+        return {
+            f"{self.name} ({part})": ColumnKind.NUMBER if part == "days" else ColumnKind.CATEGORY
+            for part in self.parts
+        }
+
+    @property
+    def is_identifier(self) -> bool:
+        """Does the column tell rows apart, and was it left out for that?"""
+        return self.why.startswith(_IDENTIFIER)
+
+    @property
+    def converted(self) -> bool:
+        """Is the column more than numbers or categories as they are?"""
+        return self.kind not in (ColumnKind.NUMBER, ColumnKind.CATEGORY) or bool(self.decimal)
+
+    @property
+    def use(self) -> str:
+        """What is done to the column."""
+        if self.kind is ColumnKind.DROP:
+            return f"left out: {self.why}"
+        if self.kind is ColumnKind.DATE:
+            form = _DATES.get(self.form, self.form) or "as stored"
+            return f"dates ({form}), used as {', '.join(self.parts)}"
+        if self.kind is ColumnKind.STRING:
+            return "text as it is, for the string kernel"
+        if self.kind is ColumnKind.TEXT:
+            parts = "groups of three symbols" if self.symbols else "words"
+            return f"text, used as {parts} weighted by TF-IDF"
+        return f"numbers with '{self.decimal}' before the decimals" if self.decimal else self.kind.value
+
+    def values(self, column: pd.Series) -> dict[str, pd.Series]:
+        """The columns that the model gets, from this column of a table."""
+        if self.kind is ColumnKind.NUMBER:
+            return {self.name: numbers(column, self.decimal)}
+        if self.kind is ColumnKind.CATEGORY:
+            return {self.name: categories(column)}
+        if self.kind in (ColumnKind.TEXT, ColumnKind.STRING):
+            texts = np.array(["" if pd.isna(value) else str(value) for value in column], dtype=object)
+            return {self.name: pd.Series(texts, index=column.index, name=column.name, dtype=object)}
+        if self.kind is ColumnKind.DATE:
+            return self._date_values(column)
+        return {}
+
+    def _date_values(self, column: pd.Series) -> dict[str, pd.Series]:
+        dates = as_dates(column, self.form)
+        if dates is None:
+            wrong = next(
+                value for value in column.dropna() if as_dates(pd.Series([value]), self.form) is None
+            )
+            raise Refusal(
+                f"column {self.name!r} holds {str(wrong)[:30]!r}, which is not a date like the others "
+                f"({_DATES.get(self.form, self.form)})."
+            )
+        made = {
+            "days": (dates - _EPOCH) / pd.Timedelta(days=1),
+            "month": dates.dt.month.map(lambda m: np.nan if pd.isna(m) else f"{int(m):02d}"),
+            "weekday": dates.dt.day_of_week.map(lambda d: np.nan if pd.isna(d) else _WEEKDAYS[int(d)]),
+        }
+        return {
+            f"{self.name} ({part})": made[part].astype(float if part == "days" else object)
+            for part in self.parts
+        }
+
+
+# -- which kind ----------------------------------------------------------------------------------------------
+
+
+def recognised(column: pd.Series, wish: str | None = None, decimal: str = ".") -> TableColumn:
+    """The kind of a column: what the user says, or what its values look like.
+
+    ``decimal`` is the decimal mark of the file where a text such as 1,234 can be read in two ways.
+    """
+    name = str(column.name)
+    if wish is not None:
+        return _wished(column, wish, decimal)
+    if column.isna().all():
+        return TableColumn(name, ColumnKind.DROP, why="no value in any row")
+    if column.nunique(dropna=False) == 1:
+        return TableColumn(name, ColumnKind.DROP, why="the same value in every row")
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return dates_of(column)
+    if pd.api.types.is_timedelta64_dtype(column):
+        return TableColumn(name, ColumnKind.DROP, why="durations")
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return TableColumn(name, ColumnKind.CATEGORY)
+    if pd.api.types.is_numeric_dtype(column):
+        return _number_column(column, "")
+    form = date_form(column)
+    if form:
+        return dates_of(column, form)
+    mark = decimal_mark(column, decimal)
+    if mark is not None:
+        return _number_column(column, mark)
+    return _text_column(column)
+
+
+def _wished(column: pd.Series, wish: str, decimal: str) -> TableColumn:
+    """A column of the kind that the user gave, such as "number" or "date:%d/%m/%y"."""
+    name, (kind, _, form) = str(column.name), wish.partition(":")
+    if kind == ColumnKind.DROP:
+        return TableColumn(name, ColumnKind.DROP, why="--columns or --drop")
+    if kind == ColumnKind.NUMBER:
+        typed = pd.api.types.is_numeric_dtype(column)
+        return TableColumn(
+            name, ColumnKind.NUMBER, decimal="" if typed else decimal_mark(column, decimal) or decimal
+        )
+    if kind == ColumnKind.DATE and not pd.api.types.is_datetime64_any_dtype(column):
+        form = form or date_form(column)
+        if not form or as_dates(column, form) is None:
+            raise Refusal(
+                f"column {name!r} does not hold dates of one known form: give it, such as --columns "
+                f"{name}=date:%d/%m/%Y."
+            )
+    if kind == ColumnKind.DATE:
+        return dates_of(column, form)
+    return TableColumn(name, ColumnKind(kind), symbols=kind == ColumnKind.TEXT and _is_sequence(column))
+
+
+def _number_column(column: pd.Series, decimal: str) -> TableColumn:
+    name = str(column.name)
+    values = numbers(column, decimal)
+    known = values.dropna()
+    whole = len(known) == len(values) and bool((known == np.rint(known)).all())
+    if whole and known.is_unique and len(known) > 2:
+        if known.max() - known.min() + 1 == len(known):
+            return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: it counts the rows")
+        if _NAMED_ID.search(name):
+            return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: every row has its own number")
+    return TableColumn(name, ColumnKind.NUMBER, decimal=decimal)
+
+
+def _text_column(column: pd.Series) -> TableColumn:
+    name, distinct = str(column.name), column.nunique()
+    if distinct <= _MANY or distinct <= 0.5 * len(column):
+        return TableColumn(name, ColumnKind.CATEGORY)
+    words = float(np.mean([len(str(text).split()) for text in column.dropna()]))
+    if words >= _WORDS:
+        return TableColumn(name, ColumnKind.TEXT)
+    if _is_sequence(column):
+        return TableColumn(name, ColumnKind.TEXT, symbols=True)
+    return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: almost every row has its own value")
+
+
+def _is_sequence(column: pd.Series) -> bool:
+    texts = column.dropna().astype(str)
+    sample = texts.iloc[:1000]
+    letters = set("".join(sample))
+    spaced = sample.str.contains(r"\s").mean() > 0.1
+    return not spaced and len(letters) <= _SYMBOLS and bool(sample.str.len().mean() >= _LENGTH)
+
+
+# -- numbers -------------------------------------------------------------------------------------------------
+
+
+def _pattern(decimal: str) -> re.Pattern[str]:
+    """Numbers with thousands separators, a currency sign before or after, a percent sign, or in brackets."""
+    groups = r"[,\s'’]" if decimal == "." else r"[.\s'’]"
+    digits = rf"(?:\d{{1,3}}(?:{groups}\d{{3}})+|\d+)(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?"
+    body = rf"[-+−]?\s*{_CURRENCY}?\s*[-+−]?(?:{digits}|{re.escape(decimal)}\d+)\s*(?:{_CURRENCY}|%)?"
+    return re.compile(rf"\s*(?:{body}|\(\s*{body}\s*\))\s*")
+
+
+_PATTERNS = {mark: _pattern(mark) for mark in ".,"}
+
+
+def decimal_mark(column: pd.Series, decimal: str) -> str | None:
+    """The decimal mark with which most values are numbers; None where they are not numbers.
+
+    Values that are numbers but for a few are refused: they are mistakes more often than categories.
+    """
+    texts = column.dropna().astype(str)
+    other = "," if decimal == "." else "."
+    shares = {
+        mark: float(texts.map(lambda t, m=mark: bool(_PATTERNS[m].fullmatch(t))).mean())
+        for mark in (decimal, other)
+    }
+    mark = max(shares, key=lambda m: (shares[m], m == decimal))
+    if shares[mark] < 0.5:
+        return None
+    if shares[mark] < 1.0:
+        wrong = texts[~texts.map(lambda t: bool(_PATTERNS[mark].fullmatch(t))).astype(bool)]
+        raise Refusal(
+            f"column {column.name!r} holds numbers except {str(wrong.iloc[0])[:30]!r} in row "
+            f"{int(wrong.index[0]) + 1} ({len(wrong)} such values): correct the value, or use --na or "
+            f"--categorical {column.name}."
+        )
+    signs = {sign for text in texts.unique() for sign in re.findall(_CURRENCY, text)}
+    if len(signs) > 1:
+        raise Refusal(
+            f"column {column.name!r} holds several currencies ({', '.join(sorted(signs))}): convert them "
+            f"to one first, or leave the column out with --drop {column.name}."
+        )
+    return mark
+
+
+def numbers(column: pd.Series, decimal: str = "") -> pd.Series:
+    """The column as floats; refuses infinities and whole numbers that a float cannot hold."""
+    if pd.api.types.is_bool_dtype(column):
+        return column.astype(float)
+    plain = column
+    if not pd.api.types.is_numeric_dtype(column):
+        plain = column.map(lambda value: _number(value, decimal or "."), na_action="ignore")
+    values = pd.to_numeric(plain, errors="coerce").astype("Float64").to_numpy(np.float64, na_value=np.nan)
+    lost = np.isnan(values) & column.notna().to_numpy()
+    if lost.any():
+        row = int(lost.argmax())
+        raise Refusal(
+            f"column {column.name!r} holds text ({str(column.iloc[row])[:30]!r} in row {row + 1}) where "
+            "numbers are needed: correct it, or treat the column as categories (--categorical "
+            f"{column.name}) when fitting."
+        )
+    _check_range(column, plain, values)
+    return pd.Series(values, index=column.index, name=column.name)
+
+
+def _number(value: Any, decimal: str) -> Any:
+    """A number written as text, such as "$1,234.50", "(12)" or "3,5 %"."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    sign = -1.0 if text.startswith("(") else 1.0
+    text = re.sub(_CURRENCY, "", text.strip("()")).replace("%", "").replace("−", "-")
+    text = _FORMULA_SAFE.sub("", text).replace("." if decimal == "," else ",", "").replace(decimal, ".")
+    try:
+        number = int(text) if text.lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        return np.nan
+    return sign * number if sign < 0 else number
+
+
+def _check_range(column: pd.Series, plain: pd.Series, values: FloatArray) -> None:
+    if np.isinf(values).any():
+        raise Refusal(
+            f"column {column.name!r} holds infinity in row {int(np.flatnonzero(np.isinf(values))[0]) + 1}: "
+            "correct it, or use --na inf."
+        )
+    large = np.abs(values) > _WHOLE
+    if large.any() and (
+        pd.api.types.is_integer_dtype(plain) or all(isinstance(v, int) for v in plain.dropna())
+    ):
+        row = int(np.flatnonzero(large)[0])
+        raise Refusal(
+            f"column {column.name!r} holds whole numbers too large to be exact ({column.iloc[row]} in row "
+            f"{row + 1}). If it is an identifier, use --drop {column.name} or --categorical {column.name}."
+        )
+
+
+# -- dates and categories ------------------------------------------------------------------------------------
+
+
+def date_form(column: pd.Series) -> str:
+    """The format in which all values are dates; empty where there is none. Day before month if both fit."""
+    texts = column.dropna().astype(str).str.strip()
+    sample = texts.drop_duplicates().iloc[:200]
+    if not sample.map(lambda text: 6 <= len(text) <= 40 and len(_DIGITS.findall(text)) >= 3).all():
+        return ""
+    for form in _DATES:
+        if as_dates(sample, form) is not None and as_dates(texts, form) is not None:
+            return form
+    return ""
+
+
+def as_dates(column: pd.Series, form: str) -> pd.Series | None:
+    """The column as dates of one format; None where a value does not fit."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        found = column
+    else:
+        texts = column.map(lambda value: str(value).strip(), na_action="ignore")
+        found = pd.to_datetime(texts, format=form, errors="coerce", utc=form == "ISO8601")
+        if (found.isna() & column.notna()).any():
+            return None
+    return found.dt.tz_localize(None) if found.dt.tz is not None else found
+
+
+def dates_of(column: pd.Series, form: str = "") -> TableColumn:
+    """A column of dates: days since 2000-01-01; the month if a year is covered; the weekday if it varies."""
+    dates = as_dates(column, form)
+    assert dates is not None  # the caller found the format
+    known = dates.dropna()
+    if known.nunique() < 2:
+        return TableColumn(str(column.name), ColumnKind.DROP, why="the same value in every row")
+    parts = ["days"]
+    if known.max() - known.min() >= pd.Timedelta(days=360) and known.dt.month.nunique() > 1:
+        parts.append("month")
+    if known.dt.day_of_week.nunique() > 1:
+        parts.append("weekday")
+    return TableColumn(str(column.name), ColumnKind.DATE, form=form, parts=tuple(parts))
+
+
+def categories(column: pd.Series) -> pd.Series:
+    """Text, with NaN for missing values."""
+    texts = [np.nan if pd.isna(value) else _category(value) for value in column.astype(object)]
+    return pd.Series(
+        np.array([*texts, None], dtype=object)[:-1], index=column.index, name=column.name, dtype=object
+    )
+
+
+def _category(value: Any) -> str:
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)

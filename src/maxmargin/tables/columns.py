@@ -1,0 +1,272 @@
+"""From a table to what a model learns from: its columns and its target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from maxmargin.tables.column_kinds import ColumnKind, TableColumn, decimal_mark, numbers, recognised
+from maxmargin.tables.refusals import Refusal, UsageRefusal, listed
+from maxmargin.tables.wishes import ColumnWishes, Note, Task
+
+_FEW = 20  # whole numbers with at most so many distinct values are classes
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a model knows about its table: kept in the model file, and applied to new tables."""
+
+    target: str | None
+    task: str
+    columns: tuple[TableColumn, ...]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def used(self) -> list[TableColumn]:
+        return [column for column in self.columns if column.kind is not ColumnKind.DROP]
+
+    def made(self, kind: ColumnKind) -> list[str]:
+        """Names of the model's columns of one kind."""
+        return [name for column in self.columns for name, made in column.made.items() if made is kind]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "target": self.target,
+            "task": self.task,
+            "columns": [column.as_dict() for column in self.columns],
+            "missing": list(self.missing),
+        }
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Schema:
+        """From what `as_dict` gave."""
+        columns = tuple(TableColumn.of(column) for column in given["columns"])
+        return cls(given["target"], given["task"], columns, tuple(given.get("missing", ())))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows, target and what is known about them."""
+
+    X: pd.DataFrame
+    y: pd.Series
+    schema: Schema
+    source: Path
+
+    @property
+    def numbers(self) -> list[str]:
+        return self.schema.made(ColumnKind.NUMBER)
+
+    @property
+    def categories(self) -> list[str]:
+        return self.schema.made(ColumnKind.CATEGORY)
+
+    @property
+    def texts(self) -> list[str]:
+        return self.schema.made(ColumnKind.TEXT)
+
+    @property
+    def strings(self) -> list[str]:
+        return self.schema.made(ColumnKind.STRING)
+
+    def as_strings(self, names: Sequence[str]) -> Prepared:
+        """The same table, with these columns of text as they are, for a string kernel."""
+        columns = tuple(
+            replace(column, kind=ColumnKind.STRING) if column.name in names else column
+            for column in self.schema.columns
+        )
+        return replace(self, schema=replace(self.schema, columns=columns))
+
+    @property
+    def classifies(self) -> bool:
+        return self.schema.task == Task.CLASSIFICATION
+
+    @property
+    def classes(self) -> list[Any]:
+        return sorted(self.y.unique().tolist()) if self.classifies else []
+
+
+def prepare(
+    table: pd.DataFrame,
+    source: Path,
+    wishes: ColumnWishes,
+    task: Task,
+    note: Note,
+    missing: Sequence[str] = (),
+) -> Prepared:
+    """Decide what each column of a table is, and split it into the model's columns and the target.
+
+    ``source`` names the table in sentences; ``missing`` is kept for new tables (see `Reading`).
+    """
+    decimal = table.attrs.get("decimal", ".")
+    target = _target_name(wishes, table, source, note)
+    kinds = _wished_kinds(wishes, table, source)
+    table, y, task = _target(table, target, task, note)
+    columns = tuple(
+        recognised(table[name], kinds.get(str(name)), decimal) for name in table.columns if name != target
+    )
+    schema = Schema(target, task.value, columns, tuple(missing))
+    X = _model_columns(schema, table)
+    if not X.shape[1]:
+        raise Refusal(
+            f"{source}: no column is left to learn from: "
+            f"{_reasons(columns) or 'there is only the target'}. --columns or --categorical can keep one."
+        )
+    return Prepared(X, y, schema, source)
+
+
+def _wished_kinds(wishes: ColumnWishes, table: pd.DataFrame, source: Path) -> dict[str, str]:
+    """The kind of every column that the user speaks of."""
+    kinds = dict.fromkeys(wishes.drop, ColumnKind.DROP.value) | dict.fromkeys(
+        wishes.categorical, ColumnKind.CATEGORY.value
+    )
+    for wish in wishes.columns:
+        name, _, kind = wish.rpartition("=")
+        if not name or kind.partition(":")[0] not in list(ColumnKind):
+            raise UsageRefusal(
+                f"--columns {wish!r}: write COLUMN=KIND, where KIND is {', '.join(ColumnKind)} or "
+                "date:FORMAT."
+            )
+        kinds[name] = kind
+    for name in kinds:
+        known_column(name, table, source)
+    return kinds
+
+
+def _model_columns(schema: Schema, table: pd.DataFrame) -> pd.DataFrame:
+    """The columns that the model gets: numbers first, then categories, text and strings."""
+    made: dict[str, pd.Series] = {}
+    for column in schema.used:
+        made |= column.values(table[column.name])
+    order = [name for kind in ColumnKind for name in schema.made(kind)]
+    return pd.DataFrame({name: made[name] for name in order}, index=table.index)
+
+
+def _reasons(columns: tuple[TableColumn, ...]) -> str:
+    return "; ".join(f"{column.name} ({column.why})" for column in columns[:6])
+
+
+# -- the target ----------------------------------------------------------------------------------------------
+
+
+def _target_name(wishes: ColumnWishes, table: pd.DataFrame, source: Path, note: Note) -> str:
+    if wishes.target is not None:
+        known_column(wishes.target, table, source)
+        return wishes.target
+    if "target" in table.attrs:
+        return str(table.attrs["target"])
+    if wishes.guess_target:
+        note(f"the target is the last column, {table.columns[-1]!r}.")
+        return str(table.columns[-1])
+    raise UsageRefusal(
+        f"say which column to predict with --target ({listed([repr(name) for name in table.columns], 8)}), "
+        "or use --guess-target."
+    )
+
+
+def known_column(name: str, table: pd.DataFrame, path: Path) -> None:
+    """Refuse a name that is not a column of the table."""
+    if name in table.columns:
+        return
+    close = get_close_matches(name, list(table.columns), n=1)
+    if close:
+        raise Refusal(f"{path} has no column {name!r}: did you mean {close[0]!r}?")
+    names = listed([repr(column) for column in table.columns], 8)
+    raise Refusal(f"{path} has no column {name!r}: it has {names}.")
+
+
+def _target(table: pd.DataFrame, name: str, task: Task, note: Note) -> tuple[pd.DataFrame, pd.Series, Task]:
+    """The table without rows of unknown target, the target, and the task."""
+    known = table[name].notna()
+    if not known.any():
+        raise Refusal(f"the target {name!r} is missing in every row: choose another with --target.")
+    if not known.all():
+        note(f"{int((~known).sum())} rows without a target are left out.")
+        table = table[known].reset_index(drop=True)
+    column = table[name]
+    words = pd.api.types.is_bool_dtype(column) or (
+        task is Task.CLASSIFICATION and not pd.api.types.is_numeric_dtype(column)
+    )
+    values = None if words else target_numbers(column)
+    if task is Task.AUTO:
+        task = _guessed_task(values)
+    if task is Task.REGRESSION:
+        if values is None:
+            raise Refusal(
+                f"the target {name!r} holds text, which is not a quantity: use --task classification."
+            )
+        if values.nunique() < 2:
+            raise Refusal(f"the target {name!r} is the same in every row: there is nothing to learn.")
+        return table, values, task
+    labels = _labels(column) if values is None else _whole_labels(values)
+    if labels.nunique() < 2:
+        raise Refusal(f"the target {name!r} has only one class ({labels.iloc[0]!r}): two are needed.")
+    return table, labels, task
+
+
+def target_numbers(column: pd.Series) -> pd.Series | None:
+    """The target as numbers, also written as money; None where it is text."""
+    if pd.api.types.is_numeric_dtype(column):
+        return numbers(column)
+    mark = decimal_mark(column, ".")
+    return None if mark is None else numbers(column, mark)
+
+
+def _guessed_task(values: pd.Series | None) -> Task:
+    if values is None:
+        return Task.CLASSIFICATION
+    whole = bool((values == np.rint(values)).all())
+    few = values.nunique() <= min(_FEW, max(2, len(values) // 3))
+    return Task.CLASSIFICATION if whole and few else Task.REGRESSION
+
+
+def _labels(column: pd.Series) -> pd.Series:
+    return pd.Series(np.array([str(value) for value in column]), name=column.name)
+
+
+def _whole_labels(values: pd.Series) -> pd.Series:
+    whole = bool((values == np.rint(values)).all())
+    return values.astype(np.int64) if whole else values.map(lambda v: f"{v:g}")
+
+
+# -- new tables ----------------------------------------------------------------------------------------------
+
+
+def rows_for(model: str, schema: Schema, table: pd.DataFrame, source: Path, note: Note) -> pd.DataFrame:
+    """The model's columns, from a new table."""
+    lacking = [repr(column.name) for column in schema.used if column.name not in table.columns]
+    if lacking:
+        raise Refusal(f"{source} has no {listed(lacking)}, which {model} was fitted on.")
+    known = {column.name for column in schema.columns} | {schema.target}
+    unknown = [str(name) for name in table.columns if name not in known]
+    if unknown:
+        note(f"not used by the model: {listed(unknown)}.")
+    return _model_columns(schema, table)
+
+
+def target_for(schema: Schema, name: str, table: pd.DataFrame, source: Path, classes: Any) -> pd.Series:
+    """The target of a new table in the form that the model knows."""
+    known_column(name, table, source)
+    column = table[name]
+    if column.isna().any():
+        raise Refusal(
+            f"the target {name!r} is missing in {int(column.isna().sum())} rows: leave them out first."
+        )
+    if schema.task == Task.REGRESSION:
+        values = target_numbers(column)
+        if values is None:
+            raise Refusal(f"the target {name!r} holds text, and the model predicts a quantity.")
+        return values
+    if np.asarray(classes).dtype.kind in "iuf":
+        values = target_numbers(column)
+        if values is not None:
+            return _whole_labels(values)
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        return _whole_labels(column.astype(float)).astype(str)
+    return _labels(column)

@@ -1,0 +1,171 @@
+"""What tuning minimises, weights for rare classes, and the threshold of a decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.metrics import f1_score, make_scorer
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from maxmargin.base.typing import AnyArray, FloatArray, LabelLike, TableLike
+from maxmargin.tables.columns import Prepared
+from maxmargin.tables.models import Family
+from maxmargin.tables.refusals import UsageRefusal
+from maxmargin.tables.wishes import ClassWeight, Note, Scoring
+
+_RARE = 5.0  # a class so many times as large as another makes the plain error misleading
+_OF_CLASSES = (Scoring.ERROR, Scoring.BALANCED_ERROR, Scoring.AUC, Scoring.F1, Scoring.LOG_LOSS)
+NEEDS_PROBABILITIES = ("neg_log_loss", "roc_auc_ovr")  # scorers
+_OF_QUANTITIES = (Scoring.MSE, Scoring.MAE, Scoring.R2)
+
+
+@dataclass(frozen=True)
+class TuningMeasure:
+    """What is minimised: the name that is printed, and what `mm.tune` takes as ``scoring``."""
+
+    name: str
+    scoring: Any = None
+
+
+def is_rare(y: pd.Series) -> bool:
+    """Is one class more than five times as large as another?"""
+    sizes = y.value_counts()
+    return bool(sizes.max() > _RARE * sizes.min())
+
+
+def tuning_measure(data: Prepared, wish: Scoring, positive: LabelLike | None, note: Note) -> TuningMeasure:
+    """The measure that the user chose, or the one that fits the target; says so where it is not plain."""
+    allowed = _OF_CLASSES if data.classifies else _OF_QUANTITIES
+    if wish is Scoring.AUTO:
+        wish = allowed[0]
+        if data.classifies and is_rare(data.y):
+            wish = Scoring.BALANCED_ERROR
+            sizes = data.y.value_counts()
+            note(
+                f"class {sizes.idxmin()} is rare ({int(sizes.min())} of {len(data.y)} rows): parameters "
+                "are chosen by the balanced error, the mean of the error rates of the classes (--scoring "
+                "error for the plain error)."
+            )
+    if wish not in allowed:
+        raise UsageRefusal(
+            f"--scoring {wish} does not fit {data.schema.task}: choose one of {', '.join(allowed)}."
+        )
+    two = len(data.classes) == 2
+    if wish is Scoring.F1 and two:
+        label = data.classes[1] if positive is None else positive
+        scorer = make_scorer(f1_score, pos_label=label, zero_division=0.0)
+        return TuningMeasure("1 - F1", scorer)
+    return {
+        Scoring.ERROR: TuningMeasure("error"),
+        Scoring.MSE: TuningMeasure("mean squared error"),
+        Scoring.BALANCED_ERROR: TuningMeasure("balanced error", "balanced_accuracy"),
+        Scoring.AUC: TuningMeasure("1 - AUC", "roc_auc" if two else "roc_auc_ovr"),
+        Scoring.F1: TuningMeasure("1 - F1", "f1_macro"),
+        Scoring.LOG_LOSS: TuningMeasure("log loss", "neg_log_loss"),
+        Scoring.MAE: TuningMeasure("mean absolute error", "neg_mean_absolute_error"),
+        Scoring.R2: TuningMeasure("1 - R2", "r2"),
+    }[wish]
+
+
+def check_scores(family: Family, measure: TuningMeasure) -> None:
+    """Refuse a measure of probabilities for a model that has none."""
+    if measure.scoring in NEEDS_PROBABILITIES and not hasattr(family.make(), "predict_proba"):
+        raise UsageRefusal(
+            f"{family.name} gives no probabilities, which {measure.name} needs here: use --model logistic, "
+            "or another --scoring."
+        )
+
+
+def weighted(family: Family, data: Prepared, wish: ClassWeight, note: Note) -> Any:
+    """The model, with balanced class weights where the user or very unequal classes ask for them."""
+    if wish is ClassWeight.NONE or not data.classifies:
+        if wish is ClassWeight.BALANCED:
+            raise UsageRefusal("--class-weight is for classes, and the target is a quantity.")
+        return family.make()
+    able = "class_weight" in family.parameters
+    if wish is ClassWeight.BALANCED and not able:
+        raise UsageRefusal(f"{family.name} takes no class weights: use another --model.")
+    if not able or (wish is ClassWeight.AUTO and not is_rare(data.y)):
+        return family.make()
+    if wish is ClassWeight.AUTO:
+        note("every class gets the same total weight (--class-weight none switches this off).")
+    return family.make(class_weight="balanced")
+
+
+# -- thresholds ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DecisionRule:
+    """A row is predicted as ``positive`` where its score is at least ``threshold``."""
+
+    positive: Any
+    threshold: float
+
+    def predict(self, model: BaseEstimator, X: TableLike) -> AnyArray:
+        classes = np.asarray(model.classes_)
+        k = int(np.flatnonzero(classes == self.positive)[0])
+        chosen: AnyArray = classes[np.where(scores(model, X, k) >= self.threshold, k, 1 - k)]
+        return chosen
+
+
+def scores(model: BaseEstimator, X: TableLike, k: int) -> FloatArray:
+    """Score of class ``k`` of two: a probability where the model has one, else a decision value."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X), dtype=np.float64)[:, k]
+    values = np.asarray(model.decision_function(X), dtype=np.float64)
+    return values if k == 1 else -values
+
+
+def check_two_classes(classes: list[Any], option: str) -> None:
+    """Refuse a threshold where there are not two classes."""
+    if len(classes) != 2:
+        raise UsageRefusal(f"{option} needs a target with two classes.")
+
+
+def parse_costs(text: str) -> tuple[float, float]:
+    """Costs of a false positive and a false negative, from text such as "fp=1,fn=5"."""
+    given = dict(part.partition("=")[::2] for part in text.replace(" ", "").split(","))
+    try:
+        fp, fn = float(given.pop("fp")), float(given.pop("fn"))
+    except (KeyError, ValueError):
+        fp = fn = -1.0
+    if given or min(fp, fn) < 0 or fp + fn == 0 or not np.isfinite(fp + fn):
+        raise UsageRefusal(f"--cost {text!r}: write fp=NUMBER,fn=NUMBER, such as fp=1,fn=5.")
+    return fp, fn
+
+
+def cheapest_rule(
+    model: BaseEstimator,
+    X: TableLike,
+    y: pd.Series,
+    positive: LabelLike | None,
+    costs: tuple[float, float],
+    *,
+    folds: int,
+    seed: int,
+) -> tuple[DecisionRule, float]:
+    """The threshold with the lowest cost per row on scores of held-out folds, and that cost.
+
+    ``model`` is fitted again on every fold. Between two neighbouring scores the threshold is their middle.
+    """
+    classes = sorted(y.unique().tolist())
+    k = classes.index(positive)
+    cv = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    method = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
+    found = np.asarray(cross_val_predict(model, X, y, cv=cv, method=method), dtype=np.float64)
+    score = found[:, k] if found.ndim == 2 else found if k == 1 else -found
+    is_positive = (y == positive).to_numpy()
+    order = np.argsort(-score, kind="stable")
+    values, hits = score[order], is_positive[order]
+    # the cost of predicting the first j rows of this order as positive, for j = 0 ... n
+    cost = costs[0] * np.r_[0, np.cumsum(~hits)] + costs[1] * np.r_[hits.sum(), hits.sum() - np.cumsum(hits)]
+    possible = np.r_[True, values[1:] < values[:-1], True]
+    j = int(np.where(possible, cost, np.inf).argmin())
+    step = 1.0 + abs(float(values[0])) + abs(float(values[-1]))
+    ends = np.r_[values[0] + step, values, values[-1] - step]
+    return DecisionRule(positive, float((ends[j] + ends[j + 1]) / 2)), float(cost[j] / len(y))

@@ -1,0 +1,151 @@
+"""How long a search will take, from samples of the rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, clone
+
+from maxmargin.base import work_clock
+from maxmargin.base.typing import IntArray
+from maxmargin.machines.large.mapped_rows import map_size
+from maxmargin.tuning import tune
+
+_FIRST, _FIRST_OF_FEW = 200, 1000  # rows of the first sample with all cells, and with some of them
+_STEP = 2.5  # by so much the next sample is larger
+_HELD_OUT = 10  # one row of so many is predicted, the others are fitted
+_STEEPER = 0.7  # solvers can need more steps on more rows: the power that is added at most
+_MARGIN = 1.25  # rather too long than too short
+
+
+@dataclass(frozen=True)
+class SampleSearch:
+    """A search that is tried on samples: one fold of it, with all cells or with some of them.
+
+    ``growth`` is the power of the number of rows with which the time grows at least.
+    """
+
+    model: BaseEstimator
+    X: pd.DataFrame
+    y: pd.Series
+    grid: dict[str, list[Any]] | None
+    growth: float = 1.0
+    scoring: Any = None
+    n_jobs: int | None = None
+
+    def seconds(self, folds: int, *, budget: float = 1.5, enough: float = np.inf) -> float:
+        """Seconds of the search on all rows, with the final fit.
+
+        Samples grow as long as ``budget`` seconds allow and it is not certain that the search takes longer
+        than ``enough``. The first call does not count, as it loads compiled code, and compilation does not.
+        """
+        n, n_cells = len(self.X), _n_cells(self.grid)
+        few = self.growth == 1.0
+        tried = self._few_cells() if few else self.grid
+        fold = n_cells / _n_cells(tried)  # the time of one fold, in those that are measured
+        times = fold * folds + 2.0 / _n_cells(tried) if self.grid else 1.0
+        sizes = [min(_FIRST_OF_FEW if few else _FIRST, n)]
+        self._time(sizes[0], tried)
+        began = work_clock.now()
+        call, spent = self._time(sizes[0], tried)
+        found = [spent]
+        while sizes[-1] < n:
+            size = min(round(_STEP * sizes[-1]), n)
+            left = budget - (work_clock.now() - began) - call
+            sure = len(sizes) > 2 and times * _extrapolated(sizes, found, n, self.growth) > enough
+            if sure or (len(sizes) > 1 and _extrapolated(sizes, found, size, self.growth) > left):
+                break
+            sizes.append(size)
+            found.append(self._time(size, tried)[1])
+        return _MARGIN * (call * fold + times * _extrapolated(sizes, found, n, self.growth))
+
+    def _few_cells(self) -> dict[str, list[Any]] | None:
+        """Cells that share no work: one in the middle, and one at the end, which is the slowest as a rule."""
+        if self.grid is None:
+            return None
+        return {
+            name: list(dict.fromkeys([values[len(values) // 2], values[-1]])) if k == 0 else values[-1:]
+            for k, (name, values) in enumerate(self.grid.items())
+        }
+
+    def _time(self, size: int, grid: dict[str, list[Any]] | None) -> tuple[float, float]:
+        """How long a call takes before its first fit, and how long the fits to a sample of this size take."""
+        rows = _sample(self.y, size)
+        X, y, model = self.X.iloc[rows], self.y.iloc[rows], self._as_for_all_rows()
+        held_out = np.arange(len(rows)) % _HELD_OUT == 0
+        split = [(np.flatnonzero(~held_out), np.flatnonzero(held_out))]
+        fits: list[float] = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # small samples have problems that the table has not
+            began = work_clock.now()
+            try:
+                if grid is None:
+                    model.fit(X, y)
+                else:
+                    options: dict[str, Any] = {"scoring": self.scoring, "n_jobs": self.n_jobs}
+                    options["callback"] = lambda progress: fits.append(progress.seconds)
+                    tune(model, X, y, grid, cv=split, refit=False, verbose=-1, **options)
+            except ValueError:  # such as a category that a sample lacks: its time counts all the same
+                pass
+            total = work_clock.now() - began
+            return (total - fits[-1], fits[-1]) if fits else (0.0, total)
+
+    def _as_for_all_rows(self) -> Any:
+        """The model with as many landmarks as it takes on all rows."""
+        model: Any = clone(self.model)
+        final = model.steps[-1][1] if hasattr(model, "steps") else model
+        if getattr(final, "n_components", None) == "auto":
+            size = map_size(len(self.X), self.X.shape[1], 8, "auto", None)
+            final.set_params(n_components=size.n_components)
+        return model
+
+
+def _n_cells(grid: dict[str, list[Any]] | None) -> int:
+    return 1 if grid is None else int(np.prod([len(values) for values in grid.values()]))
+
+
+def _extrapolated(sizes: list[int], spent: list[float], n: int, growth: float) -> float:
+    """The time of n rows, from the last two samples.
+
+    a + b n^growth, as every fit also costs what does not grow; where the times grow faster than that, the
+    power with which they grow.
+    """
+    if len(sizes) < 2:
+        return float(spent[-1] * (n / sizes[-1]) ** growth)
+    (small, large), (before, last) = sizes[-2:], spent[-2:]
+    power = np.log(max(last, 1e-9) / max(before, 1e-9)) / np.log(large / small)
+    if power >= growth:
+        return float(last * (n / large) ** min(power, growth + _STEEPER))
+    slope = max(0.0, last - before) / (float(large) ** growth - float(small) ** growth)
+    return float(last + slope * (float(n) ** growth - float(large) ** growth))
+
+
+def _sample(y: pd.Series, size: int) -> IntArray:
+    """Rows from every part of the target, those of a class together, in every class at least twenty or all.
+
+    Then every tenth row holds out rows of all classes.
+    """
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(y))
+    if y.nunique() > 50:
+        return order[:size]
+    codes = pd.factorize(y)[0][order]
+    place = pd.Series(codes).groupby(codes).cumcount().to_numpy()
+    kept = place < np.maximum(2 * _HELD_OUT, np.ceil(np.bincount(codes)[codes] * size / len(y)))
+    return order[kept][np.argsort(codes[kept], kind="stable")]
+
+
+def duration(seconds: float) -> str:
+    """A time in words, with as many digits as an estimate deserves."""
+    if seconds < 1.5:
+        return "a second"
+    if seconds < 90:
+        step = 1 if seconds < 10 else 5
+        return f"{int(step * np.ceil(seconds / step))} seconds"
+    if seconds < 5400:
+        return f"{int(np.ceil(seconds / 60))} minutes"
+    return f"{int(np.ceil(seconds / 3600))} hours"

@@ -1,0 +1,121 @@
+"""Compilation is announced on a terminal, is left out of times, and can be done ahead."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import maxmargin as mm
+from maxmargin.base import progress, work_clock
+from maxmargin.compute import compiling
+
+NEW_PROCESS = """
+import json, time
+import joblib
+import numpy as np
+import maxmargin as mm
+mm.tune, mm.LogisticRegression  # scikit-learn is imported now: it derives a class of its own
+joblib.Parallel = None  # six small fits are not worth processes, however long the first one compiled
+from maxmargin.compute.compiling import WATCH
+X = np.random.default_rng(0).normal(size=(40, 3))
+began = time.perf_counter()
+result = mm.tune(mm.LogisticRegression(), X, np.sign(X[:, 0]), {"C": [0.1, 1.0]}, cv=3, n_jobs=2)
+passed = time.perf_counter() - began
+print(json.dumps([WATCH.seconds, passed, result.seconds, float(result.table["seconds"].sum())]))
+"""
+
+
+def in_a_new_process(code: str, cache: str) -> list[float]:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, "NUMBA_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""  # no terminal: no notice
+    found: list[float] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_times_leave_compilation_out(tmp_path) -> None:
+    compiled, passed, whole, cells = in_a_new_process(NEW_PROCESS, str(tmp_path))
+    assert compiled > 0.5
+    assert whole <= passed - compiled + 1e-6
+    assert cells <= whole
+    again, *_ = in_a_new_process(NEW_PROCESS, str(tmp_path))
+    assert again == 0.0  # read from the disk
+
+
+class FakeEvent:
+    def __init__(self, module: str) -> None:
+        def function() -> None: ...
+
+        function.__module__ = module
+        self.data = {"dispatcher": type("Dispatcher", (), {"py_func": staticmethod(function)})()}
+
+
+@pytest.fixture
+def shown(monkeypatch) -> list[str]:
+    lines: list[str] = []
+    monkeypatch.setattr(progress, "on_terminal", lambda: True)
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)  # no rich
+    monkeypatch.setattr(progress, "show_line", lines.append)
+    monkeypatch.setattr(compiling, "_LONG", 1e-9)
+    return lines
+
+
+def compile_something(module: str) -> None:
+    watch = compiling.CompileWatch()
+    watch.on_start(FakeEvent(module))
+    watch.on_start(FakeEvent("numba.np.arrayobj"))
+    watch.on_end(FakeEvent("numba.np.arrayobj"))
+    watch.on_end(FakeEvent(module))
+
+
+def test_a_long_compilation_is_announced_once(shown) -> None:
+    compile_something("maxmargin.compute.dual.one_group")
+    assert shown == ["[compiling, once on this machine]"]
+
+
+def test_compilations_of_others_are_not_ours(shown) -> None:
+    before = work_clock.now()
+    compile_something("somebody.else")
+    assert shown == []
+    assert work_clock.now() > before
+
+
+def test_verbose_minus_one_silences_it(shown) -> None:
+    with progress.hushed(-1):
+        compile_something("maxmargin.compute.jit")
+    assert shown == []
+    with progress.hushed(0):
+        compile_something("maxmargin.compute.jit")
+    assert len(shown) == 1
+
+
+def test_the_clock_goes_on_after_a_failed_compilation(shown) -> None:
+    compile_something("maxmargin.compute.jit")
+    before = work_clock.now()
+    assert work_clock.now() >= before
+    assert work_clock.resume() == 0.0  # not paused any more
+
+
+def test_warmup_compiles_so_that_the_next_call_does_not() -> None:
+    mm.warmup(["linear_svc"], verbose=-1)
+    before = compiling.WATCH.seconds
+    X = np.random.default_rng(1).normal(size=(30, 5))
+    mm.LinearSVC().fit(X, np.sign(X[:, 0]))
+    assert compiling.WATCH.seconds == before
+    assert mm.warmup(["linear_svc"], verbose=-1) == {"linear_svc": 0.0}
+
+
+def test_warmup_refuses_unknown_entries_by_name() -> None:
+    with pytest.raises(ValueError, match=r"'trees'.*choose from svc, tuning"):
+        mm.warmup(["trees"])

@@ -1,0 +1,648 @@
+"""Ctrl-C at random moments of long calls.
+
+    python -m tests.interrupts --times 12                    # every workload and the command line
+    python -m tests.interrupts --times 3 --only "tune" "SFS"
+
+A workload runs in a process of its own; this one sends it SIGINT. After each interrupt the call must have
+raised KeyboardInterrupt and left its object as it was, or returned the part that is finished. At the end the
+workload runs once more without an interrupt, and must give what it gave at first. The process must then end
+by itself with nothing on standard error.
+
+The time is that from the signal to the end of the call. On a busy machine it says little, so the processor
+time of the process in between is printed beside it: a call that is late works (or waits for a worker).
+"""
+
+from __future__ import annotations
+
+import tests.conftest  # noqa: F401  # chooses Numba's cache folder, before anything imports Numba
+
+# isort: split
+import argparse
+import os
+import queue
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+SECONDS = 1.0
+_TICK = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+# -- workloads: each returns the call, and a check of what an interrupted call returned ----------------------
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A long call, how to compare a whole result with a whole one, and a finished part with a whole one.
+
+    ``part`` is None where an interrupted call must raise KeyboardInterrupt.
+    """
+
+    call: Callable[[], Any]
+    whole: Callable[[Any, Any], bool]
+    part: Callable[[Any, Any], bool] | None = None
+    kept: Callable[[], Any] = lambda: None  # state that an interrupted call must not change
+
+
+def _classes(n: int, p: int, **options: Any) -> tuple[Any, Any]:
+    from sklearn.datasets import make_classification
+
+    return make_classification(n, p, n_informative=p // 2, flip_y=0.2, random_state=0, **options)
+
+
+def _tuning(model: Any, grid: Any, X: Any, y: Any, **options: Any) -> Workload:
+    import numpy as np
+
+    import maxmargin as mm
+
+    def part(found: Any, full: Any) -> bool:
+        """Finished cells have the errors of the whole run, in its order."""
+        where = [full.params.index(cell) for cell in found.params]
+        same = np.allclose(found.folds, full.folds[where], equal_nan=True)
+        return bool(found.interrupted and len(where) and same and len(found.table) == len(where))
+
+    return Workload(
+        lambda: mm.tune(model, X, y, grid, **options),
+        lambda again, first: not again.interrupted and np.allclose(again.folds, first.folds, equal_nan=True),
+        part,
+    )
+
+
+def tune() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(700, 20)
+    return _tuning(mm.SVC(), {"gamma": [0.003, 0.01, 0.03, 0.1], "C": [1.0, 10.0]}, X, y, cv=5)
+
+
+def tune_with_a_scaler() -> Workload:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    import maxmargin as mm
+
+    X, y = _classes(600, 20)
+    grid = {"svc__gamma": [0.003, 0.01, 0.03, 0.1], "svc__C": [1.0, 10.0]}
+    return _tuning(make_pipeline(StandardScaler(), mm.SVC()), grid, X, y, cv=5)
+
+
+def tune_three_classes() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(1200, 20, n_classes=3)
+    return _tuning(mm.SVC(), {"gamma": [0.003, 0.03], "C": [1.0, 10.0, 100.0]}, X, y, cv=10)
+
+
+def tune_in_processes() -> Workload:
+    from sklearn.ensemble import RandomForestClassifier
+
+    X, y = _classes(400, 20)
+    forest = RandomForestClassifier(30, random_state=0, n_jobs=1)
+    return _tuning(forest, {"max_depth": [2, 4, 6, 8, 10, 12]}, X, y, cv=5, n_jobs=2)
+
+
+def _estimator(model: Any, X: Any, y: Any, answer: Callable[[Any], Any]) -> Workload:
+    """A fit that keeps the model it had where it is interrupted."""
+    import numpy as np
+
+    model.fit(X, y)
+
+    def state() -> Any:
+        return {name: id(value) for name, value in vars(model).items()}
+
+    return Workload(
+        lambda: answer(model.fit(X, y)),
+        lambda again, first: bool(np.allclose(again, first, rtol=1e-6, atol=1e-8)),
+        kept=state,
+    )
+
+
+def _selector(selector: Any, X: Any, y: Any) -> Workload:
+    """A search that returns the best subset so far."""
+    import numpy as np
+
+    def part(found: Any, full: Any) -> bool:
+        n = len(found.history_)
+        return bool(found.interrupted_ and n and (found.history_.value == full.history_.value[:n]).all())
+
+    def call() -> Any:
+        from sklearn.base import clone
+
+        return clone(selector).fit(X, y)
+
+    return Workload(call, lambda again, first: np.array_equal(again.support_, first.support_), part)
+
+
+def sfs() -> Workload:
+    import maxmargin as mm
+    from maxmargin.feature_selection import SFS
+
+    return _selector(SFS(mm.SVC(), 5, cv=5), *_classes(200, 14))
+
+
+def sfs_in_processes() -> Workload:
+    from sklearn.ensemble import RandomForestClassifier
+
+    from maxmargin.feature_selection import CrossValidatedError, Forward, SubsetSelector
+
+    forest = RandomForestClassifier(20, random_state=0)
+    criterion = CrossValidatedError(forest, cv=3, n_jobs=2)
+    return _selector(SubsetSelector(Forward(3), criterion), *_classes(200, 10))
+
+
+def rfe() -> Workload:
+    import maxmargin as mm
+    from maxmargin.feature_selection import RFE
+
+    return _estimator(RFE(mm.SVC(), 2), *_classes(250, 25), lambda s: s.support_)
+
+
+def rfe_on_wild_scales() -> Workload:
+    import numpy as np
+
+    import maxmargin as mm
+    from maxmargin.feature_selection import RFE
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 5)) * 10.0 ** np.array([-9, -3, 0, 5, 10.5])
+    return _estimator(
+        RFE(mm.SVC(C=1390, kernel="linear"), 1), X, rng.permutation(30) % 2, lambda s: s.support_
+    )
+
+
+def compare() -> Workload:
+    import maxmargin as mm
+    from maxmargin import feature_selection as fs
+
+    X, y = _classes(150, 8)
+
+    def part(found: Any, full: Any) -> bool:
+        names = list(found.methods.index)
+        return bool(
+            found.interrupted
+            and 0 < len(names) < len(full.methods)
+            and found.ranks.equals(full.ranks[names])
+            and found.chosen.equals(full.chosen[names])
+        )
+
+    return Workload(
+        lambda: fs.compare(X, y, n_features=4, cv=3, n_resamples=2, estimator=mm.SVC()),
+        lambda again, first: not again.interrupted and again.ranks.equals(first.ranks),
+        part,
+    )
+
+
+def report() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(400, 10)
+    model = mm.SVC().fit(X[::2], y[::2])
+    path = Path(tempfile.mkdtemp()) / "page.html"
+
+    def call() -> int:
+        return mm.report(model, X[1::2], y[1::2], path, training=(X[::2], y[::2])).stat().st_size
+
+    def kept() -> Any:
+        """Whether the page is whole (an interrupt at the very end finds the new one), and all files."""
+        whole = not path.exists() or path.read_text().rstrip().endswith("</html>")
+        return whole, [p.name for p in path.parent.iterdir()]
+
+    return Workload(call, lambda again, first: abs(again - first) < 0.01 * first, kept=kept)
+
+
+def large() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(6_000, 30)
+    return _estimator(
+        mm.LargeSVC(n_components=200, random_state=0), X, y, lambda m: m.decision_function(X[:50])
+    )
+
+
+def kernel_ridge_path() -> Workload:
+    import numpy as np
+
+    import maxmargin as mm
+
+    X, y = _classes(2000, 20)
+    return _estimator(mm.KernelRidge(alphas=np.logspace(-4, 2, 50)), X, y, lambda m: m.predict(X[:50]))
+
+
+def svc() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(9000, 40)
+    return _estimator(mm.SVC(C=10.0), X, y, lambda m: m.decision_function(X[:50]).round(2))
+
+
+def svr_with_a_linear_kernel() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(1500, 40)
+    return _estimator(
+        mm.SVR(kernel="linear", C=1000.0), X, y.astype(float), lambda m: m.predict(X[:50]).round(1)
+    )
+
+
+def svc_on_strings() -> Workload:
+    import numpy as np
+
+    import maxmargin as mm
+    from maxmargin import kernels as k
+
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("acgt "), size=120)) for _ in range(160)]
+    model = mm.SVC(kernel=k.Subsequence(4))
+    return _estimator(model, texts, np.arange(160) % 2, lambda m: m.decision_function(texts[:9]).round(3))
+
+
+def linear_machines() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(60_000, 60)
+
+    def call() -> Any:
+        machines = [mm.LinearSVC(), mm.LogisticRegression(C=1.0), mm.LinearSVC(penalty="l1", C=0.1)]
+        return [m.fit(X, y).coef_.round(2).tolist() for m in machines]
+
+    return Workload(call, lambda again, first: again == first)
+
+
+def online_machines() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(60_000, 60)
+
+    def call() -> Any:
+        machines: list[Any] = [mm.Pegasos(random_state=0, max_iter=40), mm.Perceptron(max_iter=40)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return [m.fit(X, y).coef_.tolist() for m in machines]
+
+    return Workload(call, lambda again, first: again == first)
+
+
+def least_squares() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(40_000, 300)
+
+    def call() -> Any:
+        return [m.fit(X, y).coef_.round(6).tolist() for m in (mm.LeastSquares(), mm.Ridge(alphas=[0.1, 1.0]))]
+
+    return Workload(call, lambda again, first: again == first)
+
+
+def cells() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(8000, 20)
+    return _estimator(
+        mm.CellSVC(cell_size=1000, random_state=0), X, y, lambda m: m.decision_function(X[:50]).round(2)
+    )
+
+
+def scorecard() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(20_000, 30)
+    return _estimator(mm.Scorecard(), X, y, lambda m: m.decision_function(X[:50]))
+
+
+def kernel_perceptron() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(4000, 20)
+    model = mm.KernelPerceptron(max_iter=20, random_state=0)
+    return _estimator(model, X, y, lambda m: m.decision_function(X[:50]))
+
+
+def leave_one_out() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(300, 10)
+    return _tuning(mm.SVC(), {"gamma": [0.01, 0.1, 1.0], "C": [1.0, 100.0]}, X, y, cv="loo")
+
+
+def predictions() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(6000, 60)
+    model = mm.SVC().fit(X, y)
+    return Workload(
+        lambda: [model.decision_function(X).sum() for _ in range(8)], lambda again, first: again == first
+    )
+
+
+WORKLOADS: dict[str, Callable[[], Workload]] = {
+    "tune": tune,
+    "tune with a scaler": tune_with_a_scaler,
+    "tune three classes": tune_three_classes,
+    "tune in processes": tune_in_processes,
+    "SFS": sfs,
+    "SFS in processes": sfs_in_processes,
+    "RFE": rfe,
+    "RFE on wild scales": rfe_on_wild_scales,
+    "compare": compare,
+    "report": report,
+    "LargeSVC": large,
+    "KernelRidge path": kernel_ridge_path,
+    "SVC": svc,
+    "SVR linear": svr_with_a_linear_kernel,
+    "strings": svc_on_strings,
+    "linear": linear_machines,
+    "online": online_machines,
+    "least squares": least_squares,
+    "cells": cells,
+    "scorecard": scorecard,
+    "kernel perceptron": kernel_perceptron,
+    "leave one out": leave_one_out,
+    "predictions": predictions,
+}
+COMMAND = "command line"
+
+
+# -- in the process of a workload ----------------------------------------------------------------------------
+
+
+def serve(name: str) -> None:
+    """Run the call whenever a line comes in, and say how it ended."""
+    warnings.simplefilter("ignore")  # of small data, and of interrupted searches
+    work = WORKLOADS[name]()
+    work.call()  # compiles
+    began = time.monotonic()
+    first = work.call()
+    length = time.monotonic() - began
+
+    def trial() -> str:
+        before = work.kept()
+        print("start", flush=True)
+        try:
+            found = work.call()
+        except KeyboardInterrupt:
+            print("end", time.monotonic(), flush=True)
+            return "raised" if (after := work.kept()) == before else f"changed: {before} became {after}"
+        print("end", time.monotonic(), flush=True)
+        if work.whole(found, first):
+            return "whole"
+        return "part" if work.part is not None and work.part(found, first) else "wrong part"
+
+    print("ready", length, flush=True)
+    while True:
+        try:
+            if not sys.stdin.readline():
+                break
+            said = trial()
+        except KeyboardInterrupt:  # it came between two calls
+            said = "whole"
+        print("result", said, flush=True)
+    print("result", "whole" if work.whole(work.call(), first) else "another answer afterwards", flush=True)
+
+
+# -- in the process that interrupts --------------------------------------------------------------------------
+
+
+@dataclass
+class Delays:
+    """What became of the interrupts of one workload."""
+
+    name: str
+    length: float = 0.0
+    seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def line(self) -> str:
+        parts = self.results.count("part")
+        text = f"{self.name:20} {self.length:6.1f} s  {len(self.results):3} interrupts, {parts:2} parts"
+        if self.seconds:
+            text += f"  latest {max(self.seconds):5.2f} s ({max(self.cpu):4.2f} s of processor time)"
+        return text + "".join(f"\n    {failure}" for failure in self.failures)
+
+
+def _cpu(pid: int) -> float:
+    """Processor time of a process so far, its threads included; zero where the system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICK
+
+
+class Served:
+    """The process of a workload."""
+
+    def __init__(self, name: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.interrupts", "--serve", name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._errors: list[str] = []
+        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line.strip())
+        self._lines.put("")
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        self._errors.extend(self.process.stderr)
+
+    def next(self, timeout: float = 300.0) -> str:
+        """The next line; nothing where the process ended."""
+        return self._lines.get(timeout=timeout)
+
+    def begin(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def finish(self) -> list[str]:
+        """What went wrong at the end."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        last = self.next()
+        code = self.process.wait(timeout=60)
+        time.sleep(0.1)
+        wrong = [] if last == "result whole" else [last or "it ended without a last result"]
+        wrong += [f"exit code {code}"] if code else []
+        return wrong + (["".join(self._errors)[-1500:]] if self._errors else [])
+
+
+def interrupt(name: str, times: int, seed: int, *, most_seconds: float = SECONDS) -> Delays:
+    """Interrupt one workload so many times."""
+    rng, found, served = random.Random(seed), Delays(name), Served(name)
+    ready, _, length = served.next().partition(" ")
+    if ready != "ready":
+        found.failures = [f"did not start: {''.join(served._errors)[-1500:]}"]
+        return found
+    found.length = float(length)
+    while len(found.results) < times:
+        served.begin()
+        if served.next() != "start":
+            break
+        began, wait = time.monotonic(), rng.uniform(0.0, found.length)
+        try:
+            line = served.next(timeout=wait)
+        except queue.Empty:
+            cpu, sent = _cpu(served.process.pid), time.monotonic()
+            os.killpg(served.process.pid, signal.SIGINT)  # as a terminal does: to its workers too
+            line = served.next()
+            spent = _cpu(served.process.pid) - cpu
+        else:
+            sent, spent = 0.0, 0.0
+        if not line:
+            break
+        ended = float(line.split()[1])
+        result = served.next().removeprefix("result ")
+        if result == "whole":  # it was ready before the signal
+            found.length = 0.9 * min(found.length, ended - began)
+            continue
+        found.results.append(result)
+        found.seconds.append(ended - sent)
+        found.cpu.append(spent)
+        if result not in ("raised", "part"):
+            found.failures.append(result)
+        if min(ended - sent, max(spent, 0.01)) > most_seconds:
+            found.failures.append(
+                f"{ended - sent:.2f} s ({spent:.2f} s of processor time) after {wait:.2f} s"
+            )
+    found.failures += served.finish()
+    return found
+
+
+# -- the command line: a new process for every interrupt -----------------------------------------------------
+
+
+def _csv(folder: Path) -> Path:
+    import pandas as pd
+
+    X, y = _classes(400, 8)
+    path = folder / "data.csv"
+    pd.DataFrame(X).add_prefix("x").assign(outcome=y).to_csv(path, index=False)
+    return path
+
+
+def check_files(folder: Path) -> str:
+    """What is wrong with the files that an interrupted command left; nothing if all are whole."""
+    import maxmargin as mm
+
+    for path in folder.iterdir():
+        if path.suffix == ".mm":
+            mm.load(path)
+        elif path.suffix == ".html" and not path.read_text().rstrip().endswith("</html>"):
+            return f"{path.name} is not whole"
+        elif path.suffix not in (".csv", ".mm", ".html"):
+            return f"{path.name} was left behind"
+    return ""
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """How a process ended that was sent Ctrl-C: seconds and processor time since then."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    seconds: float = 0.0
+    spent: float = 0.0
+
+
+def interrupt_once(command: list[str], wait: float, *, go: str = "") -> Interrupted:
+    """Run a command and interrupt it after a while; the while begins when it prints the line ``go``."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    if go and process.stdout.readline().strip() != go:
+        return Interrupted(process.wait(), *process.communicate())
+    try:
+        out, err = process.communicate(timeout=wait)
+        return Interrupted(process.returncode, out, err)
+    except subprocess.TimeoutExpired:
+        pass
+    cpu, sent = _cpu(process.pid), time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)
+    spent = 0.0
+    while process.poll() is None:  # the processor time is gone with the process
+        spent = max(spent, _cpu(process.pid) - cpu)
+        time.sleep(0.01)
+    seconds = time.monotonic() - sent
+    return Interrupted(process.returncode, *process.communicate(), seconds, spent)
+
+
+def _command(folder: Path) -> list[str]:
+    words = ["fit", str(folder / "data.csv"), "--target", "outcome", "--force"]
+    return [sys.executable, "-m", "maxmargin", *words]
+
+
+def interrupt_command(times: int, seed: int, *, most_seconds: float = SECONDS) -> Delays:
+    """Interrupt ``maxmargin fit`` so many times, anywhere between its start and its end."""
+    rng, found = random.Random(seed), Delays("command line")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _csv(folder)
+        start = time.monotonic()
+        done = interrupt_once(_command(folder), 600.0)
+        found.length = time.monotonic() - start
+        if done.returncode:
+            found.failures.append(f"exit code {done.returncode}: {done.stderr[-500:]}")
+        while not found.failures and len(found.results) < times:
+            for path in folder.glob("*.*m*"):
+                path.unlink()
+            done = interrupt_once(_command(folder), rng.uniform(0.05, found.length))
+            if done.returncode == 0:
+                found.length *= 0.9
+                continue
+            found.results.append("part" if list(folder.glob("*.mm")) else "raised")
+            found.seconds.append(done.seconds)
+            found.cpu.append(done.spent)
+            wrong = check_files(folder)
+            if done.returncode != 130 or "Traceback" in done.stderr or "leaked" in done.stderr:
+                wrong = wrong or f"exit code {done.returncode}: {done.stderr[-800:]}"
+            if min(done.seconds, max(done.spent, 0.01)) > most_seconds:
+                wrong = wrong or f"{done.seconds:.2f} s ({done.spent:.2f} s of processor time)"
+            found.failures += [wrong] if wrong else []
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--times", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="*", default=[*WORKLOADS, COMMAND])
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.serve:
+        serve(given.serve)
+        return 0
+    failed = False
+    for name in given.only:
+        work = interrupt_command if name == COMMAND else partial(interrupt, name)
+        found = work(given.times, given.seed)
+        print(found.line(), flush=True)
+        failed |= bool(found.failures)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

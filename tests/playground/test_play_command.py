@@ -1,0 +1,52 @@
+"""``maxmargin play --export``, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from maxmargin.cli.app import app
+from maxmargin.playground import lessons
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["play", *arguments])
+    return result.exit_code, result.output + result.stderr
+
+
+def test_a_lesson_is_written_once(tmp_path: Path) -> None:
+    lesson = tmp_path / "mine.json"
+    lesson.write_text(json.dumps(lessons.ready("01-separable")))
+    page = tmp_path / "lesson.html"
+    code, _ = run("--lesson", str(lesson), "--export", str(page), "--language", "es")
+    assert code == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith('<!doctype html>\n<html lang="es">')
+    assert "Separables, y el camino más ancho" in text
+    code, said = run("--lesson", "01-separable", "--export", str(page))
+    assert code == 2
+    assert "exists: --force overwrites it" in said
+    assert page.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["--export", "x.html"], 2, "--export needs --lesson"),
+        (["--lesson", "11-nothing"], 2, "there is no lesson '11-nothing'"),
+        (["--lesson", "missing.json"], 3, "cannot be read"),
+        (["missing.csv"], 3, "there is no such file"),
+        (["--port", "70000"], 2, "65535"),
+    ],
+)
+def test_refusals(
+    arguments: list[str], code: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found, said = run(*arguments)
+    assert found == code
+    assert sentence in " ".join(said.split())
+    assert list(tmp_path.iterdir()) == []

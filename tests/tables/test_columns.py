@@ -1,0 +1,100 @@
+"""Tables from files and from bytes; the kinds of their columns."""
+
+from __future__ import annotations
+
+import gzip
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from maxmargin.tables.column_kinds import ColumnKind, numbers, recognised
+from maxmargin.tables.columns import Schema, prepare
+from maxmargin.tables.reading import read_table
+from maxmargin.tables.refusals import Refusal, UsageRefusal
+from maxmargin.tables.wishes import ColumnWishes, Reading, Task
+
+
+def _parquet(table: pd.DataFrame) -> bytes:
+    raw = BytesIO()
+    table.to_parquet(raw)
+    return raw.getvalue()
+
+
+TABLE = pd.DataFrame({"x": [1.5, 2.5, -1.0], "home": ["own", "rent", "own"]})
+CSV = TABLE.to_csv(index=False).encode()
+ZIPPED = gzip.compress(CSV, mtime=0)  # no time stamp: test names are the same in all workers
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "notes"),
+    [
+        ("t.csv", CSV, 0),
+        ("t.csv", b"\xef\xbb\xbf" + CSV, 0),
+        ("t.csv", TABLE.to_csv(index=False, sep=";", decimal=",").encode(), 1),
+        ("t.csv", TABLE.to_csv().encode(), 1),
+        ("t.tsv", TABLE.to_csv(index=False, sep="\t").encode(), 0),
+        ("t.csv.gz", ZIPPED, 0),
+        ("t.parquet", _parquet(TABLE), 0),
+    ],
+)
+def test_bytes_and_files_are_the_same_table(tmp_path: Path, name: str, content: bytes, notes: int) -> None:
+    said: list[str] = []
+    from_bytes = read_table(Path(name), Reading(), said.append, content=content)
+    assert len(said) == notes
+    (tmp_path / name).write_bytes(content)
+    from_file = read_table(tmp_path / name, Reading(), said.append)
+    pd.testing.assert_frame_equal(from_bytes, from_file)
+    pd.testing.assert_frame_equal(from_bytes, TABLE, check_dtype=False)
+
+
+def test_the_target_of_a_libsvm_file_is_known() -> None:
+    table = read_table(Path("t.libsvm"), Reading(), print, content=b"1 1:0.5\n-1 2:2\n1 1:1\n-1 2:3\n")
+    data = prepare(table, Path("t.libsvm"), ColumnWishes(), Task.AUTO, print)
+    assert data.y.tolist() == [1, -1, 1, -1]
+    assert data.numbers == ["x1", "x2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("t.csv", b""), ("t.csv.gz", ZIPPED[:-9]), ("t.csv.gz", b"no"), ("t.parquet", b"PAR1PAR1")],
+)
+def test_broken_content_is_refused(name: str, content: bytes) -> None:
+    with pytest.raises(Refusal, match=name):
+        read_table(Path(name), Reading(), print, content=content)
+
+
+def test_a_schema_makes_the_same_columns_again() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "price": [f"${v:,.2f}" for v in rng.uniform(900, 2000, 40)],
+            "day": pd.date_range("2024-01-01", periods=40, freq="9D").strftime("%d/%m/%Y"),
+            "y": rng.choice(["a", "b"], 40),
+        }
+    )
+    data = prepare(table, Path("t.csv"), ColumnWishes(target="y"), Task.AUTO, print)
+    assert Schema.of(data.schema.as_dict()) == data.schema
+    assert list(data.X) == ["price", "day (days)", "day (weekday)"]
+
+
+def test_a_table_without_a_named_target_is_refused() -> None:
+    with pytest.raises(UsageRefusal, match="--target"):
+        prepare(TABLE, Path("t.csv"), ColumnWishes(), Task.AUTO, print)
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["$1,234.50", "$2", "($3.5)"], [1234.5, 2.0, -3.5]),
+        (["1.234,50 €", "2 €", "-3,5 €"], [1234.5, 2.0, -3.5]),
+        (["12 %", "7.5%", "-1 %"], [12.0, 7.5, -1.0]),
+    ],
+)
+def test_money_and_percent(texts: list[str], values: list[float]) -> None:
+    column = pd.Series(texts, name="x")
+    found = recognised(column)
+    assert found.kind is ColumnKind.NUMBER
+    assert numbers(column, found.decimal).tolist() == values

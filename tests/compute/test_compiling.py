@@ -53,6 +53,24 @@ def test_times_leave_compilation_out(tmp_path) -> None:
     assert again == 0.0  # read from the disk
 
 
+ONLY_READ = """
+import json, sys
+import numpy as np
+import maxmargin as mm
+mm.warmup(["svc", "strings"], verbose=-1)
+from maxmargin.compute.compiling import WATCH
+print(json.dumps([WATCH.seconds, "numba.typed.typeddict" in sys.modules]))
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_reading_compiled_code_does_not_import_the_compiler() -> None:
+    """Numba would import its libraries for types that we do not use, before it reads a function."""
+    cache = os.environ["NUMBA_CACHE_DIR"]
+    in_a_new_process(ONLY_READ, cache)
+    assert in_a_new_process(ONLY_READ, cache) == [0.0, False]
+
+
 class FakeEvent:
     def __init__(self, module: str) -> None:
         def function() -> None: ...

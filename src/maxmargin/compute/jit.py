@@ -21,6 +21,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core.runtime import rtsys
 from numba.extending import register_jitable
 
 from maxmargin.compute.compiling import start_watch
@@ -125,11 +126,11 @@ def _guarded(function: Any) -> Any:
     later one wins), so a signature is compared with the one that was asked for.
     """
     files = function._cache
-    load, save = files.load_overload, files.save_overload
+    save = files.save_overload
 
     def load_if_right(signature: Any, context: Any) -> Any:
         try:
-            found = load(signature, context)
+            found = _read(files, signature, context)
             if found is None or tuple(found.signature.args) == tuple(signature):
                 return found
         except Exception as broken:  # unpickling a damaged file can raise anything
@@ -146,6 +147,17 @@ def _guarded(function: Any) -> Any:
 
     files.load_overload, files.save_overload = load_if_right, save_if_possible
     return function
+
+
+def _read(files: Any, signature: Any, context: Any) -> Any:
+    """Compiled code from the disk, or None.
+
+    Numba's own function first imports everything that compiling needs. That takes 0.3 s, longer than most
+    first fits, and machine code only needs the runtime: Numba imports the rest when it does compile.
+    """
+    rtsys.initialize(context)
+    with files._guard_against_spurious_io_errors():
+        return files._load_overload(signature, context)
 
 
 def _say_once(folder: str, reason: str) -> None:

@@ -150,17 +150,21 @@ def test_a_step_on_a_small_matrix_uses_one_blas_thread(monkeypatch) -> None:
 
 
 def test_long_solves_of_few_variables_take_all_of_them_at_once(monkeypatch) -> None:
-    _, _, placed = _regression(C=1e3, epsilon=0.01)
-    sizes, solve = [], gram_problem.one_group.solve_on_gram
+    rng = np.random.default_rng(0)
+    X, rows = rng.normal(size=(300, 4)), np.arange(300)
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0, 1.0, -1.0)
+    problem = mm.SVC(C=1e4).formulation().build(None, rows, y, np.ones(300))
+    placed = PlacedProblem(problem, (X @ X.T).astype(np.float32), rows, np.array([[0, 300]]))
+    blocks, solve = [], gram_problem.one_group.solve_on_gram
 
     def watched(K, signed, segments, t, v, block, *limits):
-        sizes.append((block, len(t)))
+        blocks.append(block)
         return solve(K, signed, segments, t, v, block, *limits)
 
     monkeypatch.setattr(gram_problem.one_group, "solve_on_gram", watched)
-    _solved(placed, _watch(1e-3))
-    assert sizes[0][0] < sizes[0][1]
-    assert any(block == n > 64 for block, n in sizes)
+    _solved(placed, replace(_watch(1e-3), shrinking=False))
+    assert blocks[0] == 64
+    assert max(blocks) == 300
 
 
 def test_the_variables_that_move_are_solved_on_a_matrix_of_their_own(monkeypatch) -> None:

@@ -164,7 +164,7 @@ def test_information_value_is_the_divergence_both_ways():
 
 def test_distributions_that_are_none():
     assert kl_divergence([1, 1], [1, 0]) == np.inf
-    for p, q in (([0, 0], [1, 1]), ([-1, 2], [1, 1]), ([1, 1], [1]), ([1], [np.nan])):
+    for p, q in (([0, 0], [1, 1]), ([-1, 2], [1, 1]), ([1, 1], [1]), ([1], [np.nan]), (["a", "b"], [1, 1])):
         with pytest.raises(ValueError, match=r"must hold|categories"):
             kl_divergence(p, q)
     with pytest.raises(ValueError, match="must be above 1"):

@@ -11,11 +11,16 @@ _NAME = re.compile(r"mm((?:\.\w+)+)")
 
 
 def link_names(app: Any, doctree: nodes.document, docname: str) -> None:
-    """Wrap every literal that begins with a documented name in a link, also `mm.SVC(solver="smo")`."""
+    """Wrap every literal that begins with a documented name in a link, also `mm.SVC(solver="smo")`.
+
+    A name without a page of its own, such as the attribute `mm.SVC.slack_`, links to its class.
+    """
     documented = app.env.get_domain("py").objects
     for literal in list(doctree.findall(nodes.literal)):
         match = _NAME.match(literal.astext())
-        entry = documented.get(f"maxmargin{match[1]}") if match else None
+        name, entry = f"maxmargin{match[1]}" if match else "", None
+        while entry is None and "." in name:
+            entry, name = documented.get(name), name.rpartition(".")[0]
         if entry is None or isinstance(literal.parent, nodes.reference) or entry.docname == docname:
             continue
         target = f"{app.builder.get_relative_uri(docname, entry.docname)}#{entry.node_id}"

@@ -172,7 +172,7 @@ def save(figure: Any, options: argparse.Namespace, name: str) -> None:
 
 _STYLE = (
     "body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
-    "table{border-collapse:collapse;font-size:14px}td,th{padding:.2em .7em;text-align:right}"
+    "table{border-collapse:collapse;font-size:14px;margin:1em 0}td,th{padding:.2em .7em;text-align:right}"
     "th:first-child{text-align:left}tr:nth-child(even){background:#f4f4f4}img{max-width:100%}"
     ".same,.differs{border-left:.4em solid #0a7d3c;padding-left:.6em}.differs{border-color:#b35c00}"
 )

@@ -142,8 +142,9 @@ def grids(X: np.ndarray, y: np.ndarray, options: argparse.Namespace) -> None:
     )
     folds = e1071_folds(len(X), SEED)
     rows = {}
-    for kernel, grid in steps(GRIDS.items(), "grids"):
-        found = mm.tune(make_pipeline(StandardScaler(), mm.SVC()), X, y, grid, cv=folds, refit=False)
+    for kernel, grid in GRIDS.items():
+        model = make_pipeline(StandardScaler(), mm.SVC())
+        found = mm.tune(model, X, y, grid, cv=folds, refit=False, verbose=1)
         best = {k.removeprefix("svc__"): v for k, v in found.best_params.items()}
         rows[kernel] = {
             "published error": TEXT_ERRORS[kernel],
@@ -155,11 +156,14 @@ def grids(X: np.ndarray, y: np.ndarray, options: argparse.Namespace) -> None:
         if kernel == "radial" and draws(options):
             save(found.display(), options, "spambase_radial")
     side_by_side(rows, "kernel")
-    radial = rows["radial"]
+    same = [name for name, row in rows.items() if abs(row["our best"] - TEXT_ERRORS[name]) < 5e-6]
+    radial, sigmoid = rows["radial"], rows["sigmoid"]
     verdict(
-        abs(radial["our best"] - TEXT_ERRORS["radial"]) < 5e-6,
-        f"the best radial cell of this file is {radial['at']} ({radial['our best']:.5f}); e1071 finds"
-        " gamma=0.001, C=100 (0.06708) too",
+        len(same) == len(rows),
+        f"only the best cell of {' and '.join(same) or 'no kernel'} has the published error. The best"
+        f" radial cell of this file is {radial['at']} ({radial['our best']:.5f}); e1071 finds gamma=0.001,"
+        f" C=100 (0.06708) too. The sigmoid has stationary points that depend on the path:"
+        f" {sigmoid['our best']:.5f} at {sigmoid['at']}",
     )
 
 

@@ -111,12 +111,11 @@ def classifiers(options: argparse.Namespace) -> None:
     )
     side_by_side(
         {
-            "mistakes": {"perceptron": int(two.n_mistakes_[0])},
-            "bound (R/gamma)^2, theorem 3.1": {"perceptron": float(two.bound_[0])},
-            "distance of last iterate and average": {"perceptron": float(np.linalg.norm(last - mean))},
+            "mistakes": {"perceptron": f"{two.n_mistakes_[0]}"},
+            "bound (R/gamma)^2, theorem 3.1": {"perceptron": f"{two.bound_[0]:.0f}"},
+            "distance of last iterate and average": {"perceptron": f"{np.linalg.norm(last - mean):.4f}"},
         },
         "",
-        digits=2,
     )
     if draws(options):
         models = {"1 without bias": one, "2 perceptron": two, "3 averaged": three}
@@ -135,8 +134,8 @@ def _compare(pairs: dict[str, tuple[np.ndarray, np.ndarray]]) -> bool:
     rows = {}
     for name, (printed, ours) in pairs.items():
         rows[name] = {
-            "as printed": np.array2string(printed, precision=4, suppress_small=True),
-            "ours": np.array2string(np.asarray(ours), precision=4, suppress_small=True),
+            "as printed": np.array2string(printed, precision=5, suppress_small=True),
+            "ours": np.array2string(np.asarray(ours), precision=5, suppress_small=True),
             "difference": f"{np.abs(printed - ours).max():.0e}",
         }
     side_by_side(rows, "algorithm")

@@ -20,8 +20,9 @@ from maxmargin.kernels import Polynomial, polynomial_map
 
 
 def separable() -> tuple[np.ndarray, np.ndarray]:
-    X, y = make_blobs(30, centers=[(-1.6, -1.0), (1.6, 1.0)], cluster_std=0.75, random_state=5)
-    return X, 2 * y - 1
+    """Two groups, and three far rows on the right side, which turn the line of least squares."""
+    X, y = make_blobs(30, centers=[(-1.6, -1.0), (1.6, 1.0)], cluster_std=0.75, random_state=3)
+    return np.vstack([X, [(6.0, 4.0), (7.0, 5.0), (6.5, 3.5)]]), np.append(2 * y - 1, [1, 1, 1])
 
 
 def lines(options: argparse.Namespace) -> None:
@@ -48,8 +49,10 @@ def lines(options: argparse.Namespace) -> None:
         bool(
             rows["hard margin"]["margin"] >= widest - 1e-6
             and rows["logistic"]["angle to hard margin, degrees"] < 1
+            and rows["least squares"]["errors"] == 1
         ),
-        "the perceptron depends on its start; hard margin and logistic regression agree",
+        "the perceptron depends on its start, least squares misclassifies one row, hard margin and logistic"
+        " regression agree",
     )
     if draws(options):
         save(
@@ -77,7 +80,7 @@ def duality() -> None:
             "w1": {"slides": w[0], "ours": hard.coef_[0, 0]},
             "w2": {"slides": w[1], "ours": hard.coef_[0, 1]},
             "b, mean over support vectors": {"slides": b, "ours": hard.intercept_[0]},
-            "primal and dual value": {"slides": proof.primal, "ours": proof.dual},
+            "optimal value: primal, dual": {"slides": w @ w / 2, "ours": proof.dual},
         },
         "",
         digits=6,

@@ -268,8 +268,9 @@ def one_column(parts: list[Split], options: argparse.Namespace) -> None:
         inside &= bool(
             ((values.min(axis=0) - 1e-3 <= text[name]) & (text[name] <= values.max(axis=0) + 1e-3)).all()
         )
-        rows[f"{name}, published"] = dict(zip(COLUMNS, text[name], strict=True))
-        rows[f"{name}, ours, mean"] = dict(zip(COLUMNS, values.mean(axis=0), strict=True))
+        for who, figures in (("published", text[name]), ("ours, mean", values.mean(axis=0))):
+            shown = [f"{v:.{0 if k < 2 else 3}f}" for k, v in enumerate(figures)]
+            rows[f"{name}, {who}"] = dict(zip(COLUMNS, shown, strict=True))
     side_by_side(rows, "model")
     verdict(inside, "within the range of our splits")
     if draws(options):

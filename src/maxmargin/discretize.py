@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.parameters import as_numbers
 from maxmargin.base.tables import checked_labels, fitted_table, row_weights
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray, TableLike, TargetLike, WeightLike
@@ -128,7 +129,7 @@ def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike, *, base: float = 2.0) -> f
 
 
 def _distribution(name: str, weights: npt.ArrayLike) -> FloatArray:
-    values = np.asarray(weights, dtype=np.float64)
+    values = as_numbers(weights)
     if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
         raise ValueError(f"{name} must hold finite numbers >= 0 of shape (n,), not all zero.")
     return values / values.sum()

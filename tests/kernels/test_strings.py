@@ -358,3 +358,5 @@ def test_features_of_the_worked_example():
     assert words.feature("to be", ["to be or not to be"]).tolist() == [0.5**2 + 0.5**6 + 0.5**2]
     with pytest.raises(ValueError, match="u is empty"):
         kernel.feature("", ["SVM"])
+    with pytest.raises(TypeError, match="u must be a string, not 3"):
+        kernel.feature(3, ["SVM"])

@@ -349,5 +349,5 @@ def test_risks_against_their_definitions(case):
 
 
 def test_a_risk_without_a_name_is_refused():
-    with pytest.raises(ValueError, match="loss"):
+    with pytest.raises(ValueError, match="zero_one"):
         mm.empirical_risk([0, 1], [0.0, 1.0], loss="squared")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.model_selection import KFold
+from threadpoolctl import threadpool_info
 
 import maxmargin as mm
 from maxmargin.compute.dual.block_solver import Signed
@@ -132,6 +133,38 @@ def test_a_step_keeps_the_constraints_and_lowers_the_objective() -> None:
     assert ((t >= signed.lo) & (t <= signed.hi)).all()
     assert t.sum() == pytest.approx(0.0, abs=1e-9)
     assert_allclose(v, problem.sums_of(t), atol=1e-9)
+
+
+def test_a_step_on_a_small_matrix_uses_one_blas_thread(monkeypatch) -> None:
+    problem, t, v = _box(120)
+    threads = []
+
+    def watched(*given):
+        threads.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return FreeSystem(*given)
+
+    monkeypatch.setattr(gram_problem, "FreeSystem", watched)
+    assert problem._newton_step(t, v, 1e-3, None)[1]
+    assert threads
+    assert set(threads) == {1}
+
+
+def test_long_solves_of_few_variables_take_all_of_them_at_once(monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    X, rows = rng.normal(size=(300, 4)), np.arange(300)
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0, 1.0, -1.0)
+    problem = mm.SVC(C=1e4).formulation().build(None, rows, y, np.ones(300))
+    placed = PlacedProblem(problem, (X @ X.T).astype(np.float32), rows, np.array([[0, 300]]))
+    blocks, solve = [], gram_problem.one_group.solve_on_gram
+
+    def watched(K, signed, segments, t, v, block, *limits):
+        blocks.append(block)
+        return solve(K, signed, segments, t, v, block, *limits)
+
+    monkeypatch.setattr(gram_problem.one_group, "solve_on_gram", watched)
+    _solved(placed, replace(_watch(1e-3), shrinking=False))
+    assert blocks[0] == 64
+    assert max(blocks) == 300
 
 
 def test_the_variables_that_move_are_solved_on_a_matrix_of_their_own(monkeypatch) -> None:

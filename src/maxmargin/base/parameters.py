@@ -26,12 +26,17 @@ def check_positive(name: str, value: object, *, infinite: bool = False) -> None:
         raise ValueError(f"{name}={value!r} must be finite.")
 
 
+def as_numbers(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The values as an array of floats; empty if one is not a number."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
 def check_positives(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """A list of finite numbers > 0 as an array."""
-    try:
-        given = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        given = np.empty(0)
+    given = as_numbers(values)
     if given.ndim != 1 or len(given) == 0 or not (np.isfinite(given) & (given > 0)).all():
         raise ValueError(f"{name}={values!r} must be a list of finite numbers > 0.")
     return given

@@ -32,6 +32,18 @@ class Criterion(BaseEstimator):
     ----------
     maximize : True when larger values are better (filters), False for errors.
     monotone : True when another column never makes J worse, which `BranchAndBound` needs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.feature_selection import Criterion, Exhaustive, SubsetSelector
+    >>> class Spread(Criterion):  # the sum of the columns' variances, less one for each column
+    ...     def prepare(self, X, y):
+    ...         variance = np.var(X, axis=0)
+    ...         return lambda subsets: [sum(variance[j] - 1 for j in subset) for subset in subsets]
+    >>> X, y = np.array([[0.0, 1, 0], [4, 1, 5], [8, 2, 10]]), [0, 0, 1]
+    >>> SubsetSelector(Exhaustive(), Spread()).fit(X, y).selected_
+    ['x0', 'x2']
     """
 
     maximize: bool = True

@@ -20,7 +20,19 @@ BATCH = 4096  # subsets generated at once
 
 
 class Search(BaseEstimator):
-    """Proposes subsets. A subclass implements `run`, which evaluates subsets and returns the chosen one."""
+    """Proposes subsets. A subclass implements `run`, which evaluates subsets and returns the chosen one.
+
+    Examples
+    --------
+    >>> from maxmargin.feature_selection import CFSMerit, Search, SubsetSelector
+    >>> class Singles(Search):  # the best single column
+    ...     def run(self, evaluations, rng):
+    ...         evaluations.losses([(j,) for j in range(evaluations.n_features)])
+    ...         return evaluations.best
+    >>> X, y = [[1, 0], [2, 1], [1, 5], [2, 6], [1, 7], [2, 8]], [0, 0, 0, 1, 1, 1]
+    >>> SubsetSelector(Singles(), CFSMerit()).fit(X, y).selected_
+    ['x1']
+    """
 
     def check(self, criterion: Criterion) -> None:
         """Refuse a criterion that the search cannot work with."""

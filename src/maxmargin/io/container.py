@@ -49,7 +49,19 @@ class ModelFileError(ValueError):
 
 
 class NotStorableError(TypeError):
-    """A model holds something that a model file cannot hold."""
+    """A model holds something that a model file cannot hold.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> kernel = mm.kernels.Function(lambda A, B: A @ B.T)  # a lambda has no name to load it by
+    >>> model = mm.SVC(kernel=kernel).fit([[0.0], [1.0]], [0, 1])
+    >>> try:
+    ...     mm.io.save(model, "model.mm")
+    ... except mm.io.NotStorableError:
+    ...     print("not saved")
+    not saved
+    """
 
 
 def require(holds: Any, reason: str) -> None:

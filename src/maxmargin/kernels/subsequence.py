@@ -205,6 +205,8 @@ class Subsequence(StringKernel):
         >>> Subsequence(decay=0.5).feature("SM", ["SVM", "SVA", "SM"]).tolist()  # decay^3, none, decay^2
         [0.125, 0.0, 0.25]
         """
+        if not isinstance(u, str):
+            raise TypeError(f"feature: u must be a string, not {u!r}.")
         codes, starts, _ = encode([u, *text_column(X, self.features)], self.tokens, None)
         wanted, *strings = [codes[i:j] for i, j in pairwise(starts)]
         return np.array([self._weighted_occurrences(wanted, string) for string in strings])

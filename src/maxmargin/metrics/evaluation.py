@@ -24,7 +24,16 @@ from maxmargin.metrics.ranking import KsResult, RocCurve, calibration_of, gains_
 
 @dataclass(frozen=True, kw_only=True)
 class RankingEvaluation:
-    """How well a score separates the positive class, whatever the threshold."""
+    """How well a score separates the positive class, whatever the threshold.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = [[0.0], [1.0], [2.0], [1.5], [3.0], [4.0]], [0, 0, 0, 1, 1, 1]
+    >>> ranking = mm.evaluate(mm.SVC(kernel="linear").fit(X, y), X, y).ranking
+    >>> round(ranking.auc.value, 4), round(ranking.gini, 4)  # Gini = 2 AUC - 1
+    (0.8889, 0.7778)
+    """
 
     target: BinaryTarget
     score: FloatArray

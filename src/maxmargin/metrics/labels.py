@@ -64,7 +64,17 @@ class BinaryTarget:
 
 
 class Measure(float):
-    """A number that knows its positive class: ``.positive``, ``.negative``, and in its text."""
+    """A number that knows its positive class: ``.positive``, ``.negative``, and in its text.
+
+    Examples
+    --------
+    >>> from maxmargin.metrics import gini
+    >>> value = gini(["ham", "spam", "ham", "spam"], [0.1, 0.4, 0.5, 0.9], positive="spam")
+    >>> print(value)
+    0.5000 (spam against ham)
+    >>> value + 1, value.positive
+    (1.5, 'spam')
+    """
 
     positive: str
     negative: str

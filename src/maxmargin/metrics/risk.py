@@ -7,12 +7,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from maxmargin.base.parameters import check_choice
 from maxmargin.base.typing import LabelLike, TargetLike, WeightLike
 from maxmargin.metrics.labels import Measure, scored_target
 from maxmargin.problems.losses import by_name, zero_one
 
 MarginLoss = Literal["zero_one", "hinge", "squared_hinge", "logistic", "perceptron"]
-_SURROGATES = ("hinge", "squared_hinge", "logistic", "perceptron")
+_LOSSES = ("zero_one", "hinge", "squared_hinge", "logistic", "perceptron")
 
 
 def empirical_risk(
@@ -42,8 +43,9 @@ def empirical_risk(
     >>> print(empirical_risk([1, 1, 1, 0], f), empirical_risk([1, 1, 1, 0], f, loss="hinge"))
     0.2500 (1 against 0) 0.5000 (1 against 0)
     """
+    check_choice("loss", loss, _LOSSES)
     target, f = scored_target(y, score, positive=positive, sample_weight=sample_weight)
     sign = np.where(target.is_positive, 1.0, -1.0)
-    by_row = zero_one(f, sign) if loss == "zero_one" else by_name(loss, _SURROGATES).value(f, sign)
+    by_row = zero_one(f, sign) if loss == "zero_one" else by_name(loss, _LOSSES).value(f, sign)
     risk = float(np.average(by_row, weights=target.weights))
     return Measure(risk, positive=target.positive, negative=target.negative)

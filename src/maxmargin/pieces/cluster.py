@@ -99,6 +99,15 @@ class DaskPieces(Pieces):
     ``blocks`` are delayed `Piece` objects; ``home`` is the cluster that keeps them, if any. A block
     that is lost with its worker is recomputed from its graph, and the summation tree does not depend
     on the workers: the result is the same to the last bit.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import maxmargin as mm
+    >>> X, y = da.arange(12, chunks=4).reshape(6, 2), da.from_array([0, 0, 0, 1, 1, 1], chunks=2)
+    >>> pieces = mm.pieces.from_dask(X, y)
+    >>> type(pieces).__name__, list(pieces.map(lambda piece: len(piece.y)))
+    ('DaskPieces', [2, 2, 2])
     """
 
     blocks: tuple[Any, ...]

@@ -85,6 +85,14 @@ class LocalPieces(Pieces):
 
     ``loaders`` is called for every pass and returns one function per piece that reads it. With ``streaming``
     the pieces are read one after another while the loaders are created.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> pieces = mm.pieces.from_array(np.arange(12.0).reshape(6, 2), [0, 0, 0, 1, 1, 1], rows=2)
+    >>> type(pieces).__name__, list(pieces.map(lambda piece: len(piece.y)))
+    ('LocalPieces', [2, 2, 2])
     """
 
     loaders: Callable[[], Iterator[Loader]]

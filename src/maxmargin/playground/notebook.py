@@ -27,6 +27,14 @@ def play(model: Any = None, X: TableLike | None = None, y: TargetLike | None = N
     Returns
     -------
     A widget; needs ``pip install 'maxmargin[widget]'``.
+
+    Examples
+    --------
+    In a notebook:
+
+    >>> import maxmargin as mm
+    >>> X, y = [[0.0, 0.0], [1.0, 2.0], [3.0, 3.0]], [0, 0, 1]
+    >>> widget = mm.play(mm.SVC(C=10), X, y)  # doctest: +SKIP
     """
     try:
         import anywidget

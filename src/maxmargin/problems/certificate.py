@@ -61,10 +61,9 @@ class Certificate:
         if not self.convex:
             lines.append("not convex: a stationary point, no duality gap exists")
         elif not isnan(self.gap):
-            lines.append(
-                f"primal {self.primal:.10g}, dual {self.dual:.10g}, gap {self.gap:.3g} "
-                f"({self.relative_gap:.2g} relative)"
-            )
+            relative = f" ({self.relative_gap:.2g} relative)" if self.dual else ""
+            values = f"primal {self.primal:.10g}, dual {self.dual + 0.0:.10g}"
+            lines.append(f"{values}, gap {self.gap:.3g}{relative}")
         if self.backward_error is not None:
             lines.append(f"backward error {self.backward_error:.2g}")
         several = f"the worst of {self.n_machines} machines: " if self.n_machines > 1 else ""

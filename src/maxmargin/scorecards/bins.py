@@ -21,6 +21,14 @@ class Bins:
     """Bins of a variable, numbered: regular ones from 0, then one per special value, then missing.
 
     A category not seen in fit has number -1.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> age, default = [[20], [25], [40], [45], [60], [70]], [1, 1, 0, 0, 0, 0]
+    >>> bins = mm.scorecards.Binning(max_bins=2).fit(age, default).bins_[0]
+    >>> bins.n_regular, bins.labels()
+    (2, ['(-inf, 32.5]', '(32.5, inf)', 'missing'])
     """
 
     name: str

@@ -27,7 +27,15 @@ BASE = "(base)"
 
 
 class ScorecardWarning(UserWarning):
-    """A property of a scorecard that needs attention."""
+    """A property of a scorecard that needs attention.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import maxmargin as mm
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", mm.scorecards.ScorecardWarning)  # fit without its remarks
+    """
 
 
 @dataclass(eq=False, repr=False)

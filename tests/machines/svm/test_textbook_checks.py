@@ -96,6 +96,8 @@ def test_multipliers_that_cannot_be_read_are_refused():
         mm.certify(model, X, y, alpha=[0.0])
     with pytest.raises(ValueError, match="30 finite numbers"):
         mm.certify(model, X, y, alpha=np.full(30, np.nan))
+    with pytest.raises(ValueError, match="30 finite numbers"):
+        mm.certify(model, X, y, alpha=["one"] * 30)
     with pytest.raises(TypeError, match="divided by rho"):
         mm.certify(mm.NuSVC(nu=0.5).fit(X, y), X, y, alpha=np.zeros(30))
     with pytest.raises(TypeError, match="not Pegasos"):
@@ -111,6 +113,12 @@ def test_multipliers_that_cannot_be_read_are_refused():
     alpha[0] = 0.1
     with pytest.raises(ValueError, match="weight zero"):
         mm.certify(weighted, X, y, weight, alpha=alpha)
+
+
+def test_a_dual_value_of_zero_has_no_relative_gap():
+    X, y = two_classes()
+    found = mm.certify(mm.SVC().fit(X, y), X, y, alpha=np.zeros(30))
+    assert str(found).endswith("primal 30, dual 0, gap 30")
 
 
 def test_one_sided_and_two_sided_regression():
@@ -164,6 +172,8 @@ def test_budgets_that_no_cost_meets_are_refused():
         mm.slack_budget(mm.SVC(kernel="linear"), X, y, 30.0)
     with pytest.raises(ValueError, match="budget"):
         mm.slack_budget(mm.SVC(kernel="linear"), X, y, 0.0)
+    with pytest.raises(ValueError, match="two classes, and y has 3"):
+        mm.slack_budget(mm.SVC(kernel="linear"), X, np.arange(30) % 3, 5.0)
     for model in (mm.SVC(loss="squared_hinge"), mm.HardMarginSVC(), mm.NuSVC()):
         with pytest.raises(TypeError, match="SVC with loss='hinge'"):
             mm.slack_budget(model, X, y, 1.0)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.base.parameters import as_numbers
 from maxmargin.base.progress import SolverProgress
 from maxmargin.base.typing import FloatArray, TableLike, TargetLike, WeightLike
 from maxmargin.machines.svm.base import KernelMachine, two_sided
@@ -76,10 +77,11 @@ def _certify_given(model: Any, X: Any, y: Any, sample_weight: Any, alpha: npt.Ar
         raise ValueError(
             f"alpha is for one problem, and these labels need {len(problems)}: take two classes."
         )
-    given = np.asarray(alpha, dtype=np.float64)
+    given = as_numbers(alpha)
     problem, rows, n = problems[0], model.machines_[0].rows, model.shape_fit_[0]
     if given.shape != (n,) or not np.isfinite(given).all():
-        raise ValueError(f"alpha must hold {n} finite numbers, one for each row; its shape is {given.shape}.")
+        shape = np.shape(alpha)
+        raise ValueError(f"alpha must hold {n} finite numbers, one for each row; its shape is {shape}.")
     if np.delete(given, rows).any():
         raise ValueError("alpha must be 0 for rows of weight zero, which are not in the problem.")
     a = two_sided(given[rows]) if len(problem) == 2 * len(rows) else given[rows]

@@ -61,6 +61,8 @@ class _Search:
     def bracket(self) -> tuple[float, float]:
         """Two values of C, with slacks above and below the budget."""
         low = self.fitted(1.0)
+        if len(low.classes_) > 2:
+            raise ValueError(f"a budget for the slacks is for two classes, and y has {len(low.classes_)}.")
         counts = np.bincount(low.class_codes_)
         most = 2 * counts.min() if self.model.fit_intercept else counts.sum()  # the slacks of w = 0
         if self.budget >= most:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from maxmargin.base.threads import blas_threads_for
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual import block_solver, one_group
 from maxmargin.compute.dual.block_solver import Signed
@@ -24,7 +25,8 @@ from maxmargin.solvers.dual.gram.interior_point import MOST_POINTS, interior_poi
 from maxmargin.solvers.stopping import Budget, Referee
 
 _STEPS_AT_ONCE = 4_000
-_LARGEST_BLOCK = 768  # longer solves take a quarter of their free variables at once
+_LARGEST_BLOCK = 768  # longer solves take a quarter of their free variables at once ...
+_WHOLE = 1024  # ... or all variables, up to so many: their matrix stays in the cache
 _SHARE = 0.6  # share of the points up to which they get their own matrix
 _PATIENCE = 30  # pairwise steps per free variable that take as long as Newton steps
 _WINDOW = 4  # chunks of steps over which the pace is measured
@@ -130,7 +132,7 @@ class GramProblem:
                 return self._ended(Ending(status, steps - before, violation), seen, t, v)
             pace.note(violation, int(np.count_nonzero(now_free != free)))
             if steps - before > 2 * _STEPS_AT_ONCE:
-                block = max(self.block, min(n_free // 4, _LARGEST_BLOCK))
+                block = len(t) if len(t) <= _WHOLE else max(self.block, min(n_free // 4, _LARGEST_BLOCK))
             taken = steps - before
             is_small = len(self.signed.point) <= 2 * MOST_POINTS
             if is_small and taken > patience:
@@ -247,12 +249,13 @@ class GramProblem:
         Returns the system for the next step and whether anything moved.
         """
         free = free_variables(t, self.gradient(t, v), self.signed, tol)
-        if system is not None and self._move(t, v, tol, system, free):
-            return system, True
-        if not len(free):
-            return None, False
-        system = FreeSystem(self.K, self.signed, self.n_groups, free)
-        return system, self._move(t, v, tol, system, free)
+        with blas_threads_for(len(free)):
+            if system is not None and self._move(t, v, tol, system, free):
+                return system, True
+            if not len(free):
+                return None, False
+            system = FreeSystem(self.K, self.signed, self.n_groups, free)
+            return system, self._move(t, v, tol, system, free)
 
     def _move(self, t: FloatArray, v: FloatArray, tol: float, system: FreeSystem, free: IntArray) -> bool:
         """Move towards the solution of the system as far as the objective decreases; False if it does not."""

@@ -30,6 +30,7 @@ extensions = [
     "plain_docstrings",
     "offline_math",
     "linked_names",
+    "open_lessons",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3

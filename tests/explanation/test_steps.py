@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_moons
 
 import maxmargin as mm
@@ -67,6 +68,56 @@ def test_the_last_state_is_the_model(moons: Any, name: str, solver: str) -> None
     assert last.gap == pytest.approx(model.certificate_.gap, abs=1e-6 * (1 + abs(last.dual)))
     if hasattr(model, "point_kinds_"):
         np.testing.assert_array_equal(last.kinds, model.point_kinds_)
+
+
+def degenerate(case: str, moons: Any) -> tuple[Any, Any, dict[str, Any]]:
+    """Rows, classes and settings of fits that end early, on a corner or in rounding."""
+    X, y = moons[0][:30], moons[1][:30]
+    return {
+        "max_iter": (X, y, {"max_iter": 2}),
+        "one row per class": (np.array([[0.0, 0.0], [1.0, 2.0]]), np.array([0, 1]), {}),
+        "one row against many": (
+            X[np.append(np.flatnonzero(y == 0), np.argmax(y))],
+            np.sort(np.append(y[y == 0], 1)),
+            {},
+        ),
+        "duplicates": (np.repeat(X[:6], 4, axis=0), np.repeat(y[:6], 4), {}),
+        "contradictions": (np.repeat(X[:6], 4, axis=0), np.tile([0, 1], 12), {}),
+        "the same row": (np.zeros((6, 2)), np.array([0, 1] * 3), {}),
+        "huge C": (X, y, {"C": 1e8, "max_iter": 400}),
+        "far from the origin": (X + 1e4, y, {"max_iter": 400}),
+    }[case]
+
+
+@pytest.mark.parametrize("solver", DUAL)
+@pytest.mark.parametrize(
+    "case",
+    ["max_iter", "one row per class", "one row against many", "duplicates", "contradictions", "the same row",
+     "huge C", "far from the origin"],
+)  # fmt: skip
+def test_the_last_state_of_a_degenerate_fit(moons: Any, case: str, solver: str) -> None:
+    X, y, settings = degenerate(case, moons)
+    at = grid()[:40] + X.mean(axis=0)
+    for name in ("svc", "linear", "svr", "one_class", "svdd"):
+        model = clone(MACHINES[name]).set_params(solver=solver, trace=True)
+        known = {key: value for key, value in settings.items() if key in model.get_params()}
+        z = target(model, X, y)
+        model.set_params(**known).fit(X, z)
+        fitted, last = model.machines_[0], mm.steps(model, X, z)[-1]
+        for found, wanted in (
+            (mm.replay(model.trace_)[0], fitted.alpha),
+            (last.machine.alpha, fitted.alpha),
+            (last.f, fitted.decisions),
+            (last.kinds, model.kinds_of(fitted)),
+            (last.intercept, model.intercept_[0]),
+            (last.violation, fitted.certificate.kkt),
+        ):
+            np.testing.assert_array_equal(found, wanted, err_msg=name)
+        f = decisions(model, at)
+        largest = np.abs(model.kernel_.diagonal(model.kernel_.prepare(np.vstack([at, X])))).max()
+        rounding = 1e-12 * np.abs(fitted.beta).sum() * largest
+        limit = 1e-9 * (1 + np.abs(f).max()) + rounding
+        np.testing.assert_allclose(last.decisions(at), f, rtol=0, atol=limit, err_msg=name)
 
 
 @pytest.mark.parametrize("solver", ["subgradient", "pegasos"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,8 @@ def test_a_lesson_is_written_once(tmp_path: Path) -> None:
         (["--lesson", "missing.json"], 3, "cannot be read"),
         (["missing.csv"], 3, "there is no such file"),
         (["--port", "70000"], 2, "65535"),
+        (["--target", "y"], 2, "--target names a column of a table"),
+        (["x.csv", "--lesson", "05-smo", "--export", "x.html"], 2, "leave DATA out"),
     ],
 )
 def test_refusals(
@@ -50,3 +54,20 @@ def test_refusals(
     assert found == code
     assert sentence in " ".join(said.split())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_in_use() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, said = run("--no-browser", "--port", str(port))
+    assert code == 2
+    assert f"port {port} cannot be used" in " ".join(said.split())
+    assert "--port 0 picks a free one" in " ".join(said.split())
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "websockets.asyncio.server", None)
+    monkeypatch.delitem(sys.modules, "maxmargin.playground.server", raising=False)
+    code, said = run("--no-browser")
+    assert code == 2
+    assert "maxmargin play needs websockets: pip install 'maxmargin[play]'" in " ".join(said.split())

@@ -9,9 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -138,11 +140,39 @@ def test_a_flood_closes_and_dead_pages_are_forgotten(running: Running) -> None:
     raw.send(b"GET / HTTP/1.1\r\nHost: 127.0.0.1")
     raw.close()
     assert hello(running)["do"] == "ready"
+    assert forgotten(running)
+
+
+def test_a_killed_connection_in_the_middle_of_a_fit(running: Running) -> None:
+    rng = np.random.default_rng(0)
+    points = [[float(a), float(b), k % 2] for k, (a, b) in enumerate(rng.normal(size=(300, 2)))]
+    page = talk(running)
+    settings = {"machine": "SVC", "kernel": "linear", "C": 1e6}
+    for _ in range(3):
+        page.send(json.dumps({"do": "fit", "points": points, "view": VIEW, "settings": settings}))
+    page.socket.shutdown(socket.SHUT_RDWR)  # no farewell
+    assert hello(running)["do"] == "ready"
+    assert forgotten(running)
+
+
+def test_a_page_appears_while_the_worker_is_busy(running: Running) -> None:
+    """The words of the page do not wait for a fit of another page, or for compiled code."""
+    free = threading.Event()
+    busy = running.server._worker.submit(free.wait, 60)
+    try:
+        assert hello(running)["do"] == "ready"
+        assert not busy.done()
+    finally:
+        free.set()
+
+
+def forgotten(running: Running) -> bool:
+    """True when the server has no session left."""
     for _ in range(100):
         if not running.server._sessions:
-            break
+            return True
         time.sleep(0.1)
-    assert running.server._sessions == []
+    return False
 
 
 def test_two_pages_at_once_do_not_mix(running: Running) -> None:

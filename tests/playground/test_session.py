@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import shutil
 import struct
@@ -242,7 +243,9 @@ SHARED = Session()
 def test_ready_lessons() -> None:
     names = [one["name"] for one in lessons.listed()]
     assert len(names) == 10
+    docs = (Path(__file__).parents[2] / "docs" / "play.md").read_text(encoding="utf-8")
     for name in names:
+        assert f"lessons/{name}.html" in docs
         lesson = lessons.ready(name)
         for part in ("title", "text"):
             assert set(lesson[part]) == {"en", "es"}
@@ -319,6 +322,31 @@ def test_tables_with_hostile_headers(tmp_path: Path) -> None:
     assert ended.header["do"] == "error" or ended.header["interrupted"]
 
 
+def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is taken away comes down as bytes: the server writes nothing, not even for a moment."""
+    rng = np.random.default_rng(0)
+    rows = [f"{a:.3f},{b:.3f},{'no' if a + b < 0 else 'yes'}" for a, b in rng.normal(size=(80, 2))]
+    session = Session()
+    ask(session, do="table", name="x.csv", content="\n".join(["a,b,y", *rows]), target="y")
+    ask(session, do="tune", grid={"C": [1.0], "gamma": [0.1]}, folds=3)
+    ask(session, do="model", params={"C": 1.0, "gamma": 0.1})
+    opened = os.open
+    ask(session, do="file", what="report")  # matplotlib may look for its fonts the first time
+
+    def guarded(path: Any, flags: int, *more: Any, **options: Any) -> int:
+        assert not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT), path
+        return opened(path, flags, *more, **options)
+
+    monkeypatch.setattr(os, "open", guarded)
+    monkeypatch.setattr("tempfile.mkdtemp", None)
+    model, report = (ask(session, do="file", what=what) for what in ("model", "report"))
+    assert model.header["name"] == "x.mm"
+    assert model.body.startswith(b"maxmargin-model")
+    assert report.body.startswith(b"<!doctype html>")
+    monkeypatch.undo()
+    assert ask(session, do="file", what="report", language="es").body.count(b'lang="es"') == 1
+
+
 def test_the_words() -> None:
     folder = resources.files("maxmargin.playground")
     english, spanish = (
@@ -335,6 +363,55 @@ def test_the_words() -> None:
         code = re.sub(r"/\*\*.*?\*/|//.*", "", file.read_text())
         if file.name.endswith(".js"):
             assert re.findall(r"""["'`][A-Za-z]+ [a-z]{2,}[ .!?"'`]""", code) == [], file.name
+
+
+def test_contrast() -> None:
+    """Text has a contrast of at least 4.5 (WCAG 2.2, 1.4.3), in the light and in the dark."""
+    css = (resources.files("maxmargin.playground") / "page" / "page.css").read_text()
+    light, dark = (dict(re.findall(r"--(\w+): (#\w{6})", part)) for part in css.split("@media", 2)[:2])
+    for colours in (light, light | dark):
+        pairs = [(name, "paper") for name in ("ink", "quiet", "blue", "orange", "good", "bad")]
+        pairs += [
+            ("ink", "ground"),
+            ("quiet", "ground"),
+            ("ink", "tint"),
+            ("paper", "blue"),
+            ("paper", "bad"),
+        ]
+        for front, back in pairs:
+            assert contrast(colours[front], colours[back]) >= 4.5, (front, back)
+        assert contrast("#ffffff", colours["brand"]) >= 4.5
+    for brush in re.findall(r"\.mm-class-\d \{ background: (#\w{6})", css):
+        assert contrast("#ffffff", brush) >= 4.5, brush
+
+
+def contrast(a: str, b: str) -> float:
+    """The contrast of two colours, 1 to 21."""
+
+    def light(colour: str) -> float:
+        parts = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+        return float(
+            [0.2126, 0.7152, 0.0722]
+            @ np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        )
+
+    high, low = sorted((light(a), light(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_limits_of_tables_and_grids(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session()
+    wide = "\n".join([",".join(f"c{k}" for k in range(501)), *[",".join(["1"] * 501)] * 3])
+    assert "500 columns" in ask(session, do="table", name="a.csv", content=wide).header["sentence"]
+    rows = [f"{k % 7},{k % 5},{'ab'[k % 2]}" for k in range(40)]
+    content = "\n".join(["u,v,y", *rows])
+    monkeypatch.setattr("maxmargin.playground.tuning_tab.MAX_ROWS", 39)
+    assert "rows" in ask(session, do="table", name="a.csv", content=content).header["sentence"]
+    monkeypatch.undo()
+    assert ask(session, do="table", name="a.csv", content=content).header["do"] == "table"
+    many = {"C": [float(k) for k in range(1, 22)], "gamma": [float(k) for k in range(1, 21)]}
+    assert "400 cells" in ask(session, do="tune", grid=many).header["sentence"]
+    assert "from 2 to 20" in ask(session, do="tune", folds=21).header["sentence"]
 
 
 def test_the_files_of_the_page() -> None:

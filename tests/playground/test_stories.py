@@ -94,6 +94,38 @@ def test_s1_draw_drag_and_delete(open_page: Open, width: int) -> None:
     picture(page, f"plane-{width}")
 
 
+def test_a_moved_point_is_drawn_without_a_fit(open_page: Open) -> None:
+    """While a fit takes long the point follows the hand, and the boundary comes later."""
+    page = ready(open_page())
+    settle(page)
+    pixel = (
+        "(([x, y]) => Array.from(mmPage.canvas.getContext('2d').getImageData(x, y, 1, 1).data.slice(0, 3)))"
+    )
+    spot = page.evaluate("[mmPage.plane.px(3.5), mmPage.plane.py(-2.5)].map(Math.round)")
+    before = page.evaluate(pixel, spot)
+    page.evaluate("mmPage.talk.wish = () => {}; mmPage.plane.on.move(0, [3.5, -2.5], performance.now())")
+    page.wait_for_function(f"([spot, old]) => `${{{pixel}(spot)}}` !== `${{old}}`", arg=[spot, before])
+
+
+def test_the_token_leaves_the_address(open_page: Open, running: Running) -> None:
+    page = ready(open_page())
+    assert page.url == f"http://127.0.0.1:{running.server.port}/"
+    page.reload()
+    ready(page)
+    assert running.server.token not in page.url
+
+
+def test_reduced_motion_takes_single_steps(open_page: Open) -> None:
+    page = ready(open_page(reduced_motion="reduce"))
+    page.click("#mm-tab-steps")
+    page.click("#mm-watch")
+    page.wait_for_selector("#mm-step")
+    settle(page)
+    page.click("#mm-play")
+    settle(page, "mmPage.state.shown.k === 1")
+    assert page.evaluate("[mmPage.steps.k, Boolean(mmPage.steps.timer)]") == [1, False]
+
+
 def test_the_picture_is_the_library_s(open_page: Open) -> None:
     page = ready(open_page())
     state = page.evaluate("({points: mmPage.state.points, view: mmPage.state.view})")
@@ -312,6 +344,26 @@ def test_s7_a_lesson_in_one_file(browser: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(np.diff(values, 2, axis=0), 0.0, atol=1e-4)
     np.testing.assert_allclose(np.diff(values, 2, axis=1), 0.0, atol=1e-4)
     picture(page, "recorded")
+    page.close()
+    assert errors == []
+
+
+def test_s8_two_solvers_in_one_file(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "lesson.html"
+    path.write_text(lesson_page(lessons.ready("06-three-solvers")), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, offline=True)
+    errors: list[str] = []
+    listen(page, errors)
+    page.goto(path.as_uri())
+    page.wait_for_selector(".mm-race")
+    settle(page, "mmPage.steps.other")
+    page.click("#mm-last")
+    settle(page, "mmPage.steps.mirror.shown?.kkt < 0.01 && mmPage.state.shown.kkt < 0.01")
+    assert page.is_visible(".mm-second")
+    assert page.is_hidden("#mm-watch")
+    steps = [int(cell) for cell in page.locator(".mm-race tbody tr:first-child td").all_inner_texts()]
+    assert steps[0] > 120 > steps[1]  # of the fits, not of the recording
+    picture(page, "recorded-two-solvers")
     page.close()
     assert errors == []
 

@@ -100,7 +100,7 @@ def numbers_or_csr(estimator: object, X: TableLike, *, reset: bool = True, learn
 
     Overflow of squares is checked if the estimator ``learns`` from X; by default if ``reset`` is True.
     """
-    if _is_plain(X):
+    if is_plain(X):
         known_columns(estimator, X, reset=reset)
         return X
     table = fitted_table(
@@ -111,7 +111,7 @@ def numbers_or_csr(estimator: object, X: TableLike, *, reset: bool = True, learn
     return table
 
 
-def _is_plain(X: Any) -> bool:
+def is_plain(X: Any) -> bool:
     """True if the full check, which takes as long as a small fit, would return X unchanged."""
     if type(X) is not np.ndarray or X.ndim != 2 or not X.size or not X.flags.c_contiguous:
         return False
@@ -170,6 +170,8 @@ def dates_refused(place: str) -> TypeError:
 
 def _dates(X: Any) -> list[int]:
     """The columns of dates."""
+    if isinstance(X, np.ndarray) and X.dtype.kind != "O":  # of one kind: a frame would take longer than a fit
+        return [0] if X.dtype.kind in "mM" else []
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
     kinds = [dtype.kind for dtype in frame.dtypes]
     return [j for j, kind in enumerate(kinds) if kind in "mM"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -155,18 +155,14 @@ class DualSteps(Steps):
         state[self._variables[k]] = self._after[k]
 
     def _step(self, k: int) -> Step:
-        problem, line, a = self.problem, self.trace.iloc[k], self._state(k)
-        v = problem.Q.times(a) if self._K is None else self._K @ problem.Q.weights(a)
-        g = problem.signed_gradient(a, v[problem.Q.row])
-        multipliers = np.asarray(line["multipliers"])
-        if np.isnan(multipliers).any():
-            multipliers = problem.multipliers(g, a)
-        primal, dual = problem.values(a, v, multipliers)
-        kkt = problem.violation(g, a)
-        machine = self._machine(a, g, multipliers, Certificate.between(primal, dual, kkt=kkt), k)
+        line, a = self.trace.iloc[k], self._state(k)
+        machine = self._machine(k, a, np.asarray(line["multipliers"]))
+        if k == len(self) - 1 and np.array_equal(a, self.fitted.solution.x):  # the model, to the last digit
+            whole = not isnan(self.fitted.certificate.dual)
+            machine = self.fitted if whole else replace(self.fitted, certificate=machine.certificate)
         f, slack = self._on_rows(machine)
         n = len(machine.rows)
-        first = bool(len(line["rows"]) == len(problem))  # the start, or a new start
+        first = bool(len(line["rows"]) == len(self.problem))  # the start, or a new start
         return Step(
             number=int(line["step"]),
             chosen=_NO_ROWS if first and not k else np.unique(line["rows"]),
@@ -176,31 +172,33 @@ class DualSteps(Steps):
             slack=slack,
             kinds=self.model.kinds_of(machine),
             intercept=machine.intercept,
-            primal=primal if problem.convex else nan,
-            dual=dual,
-            violation=kkt,
+            primal=machine.certificate.primal if self.problem.convex else nan,
+            dual=machine.certificate.dual,
+            violation=machine.certificate.kkt,
             machine=machine,
             owner=self,
             state=machine.beta,
         )
 
-    def _machine(
-        self, a: FloatArray, g: FloatArray, multipliers: FloatArray, certificate: Certificate, k: int
-    ) -> FittedProblem:
+    def _machine(self, k: int, a: FloatArray, multipliers: FloatArray) -> FittedProblem:
         """The machine with these multipliers; its decisions are NaN while a nu machine has no margin."""
-        last = k == len(self) - 1
-        status = self.fitted.solution.status if last else Status.INTERRUPTED
+        problem = self.problem
+        v = problem.Q.times(a) if self._K is None else self._K @ problem.Q.weights(a)
+        g = problem.signed_gradient(a, v[problem.Q.row])
+        if np.isnan(multipliers).any():
+            multipliers = problem.multipliers(g, a)
+        certificate = Certificate.between(*problem.values(a, v, multipliers), kkt=problem.violation(g, a))
         solution = Solution(
-            x=a, multipliers=multipliers, status=status, n_iter=k, seconds=nan, gradient=g
+            x=a, multipliers=multipliers, status=Status.INTERRUPTED, n_iter=k, seconds=nan, gradient=g
         )  # seconds were not recorded
         rows, target = self.fitted.rows, self.fitted.signs
         try:
-            return read_machine(self.form, self.problem, solution, certificate, rows, target)
+            return read_machine(self.form, problem, solution, certificate, rows, target)
         except ValueError:
             unknown = np.full(len(rows), nan)
             return replace(
-                self.fitted, alpha=a, beta=self.problem.Q.weights(a), intercept=nan, decisions=unknown,
-                bounded=a >= self.problem.C, upper=self.problem.C, violations=np.full(len(a), nan),
+                self.fitted, alpha=a, beta=problem.Q.weights(a), intercept=nan, decisions=unknown,
+                bounded=a >= problem.C, upper=problem.C, violations=np.full(len(a), nan),
                 solution=solution, certificate=certificate, scale=1.0,
             )  # fmt: skip
 

@@ -15,13 +15,11 @@ import os
 import re
 from collections.abc import Sequence
 from math import prod
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from maxmargin.base.typing import AnyArray
-from maxmargin.base.whole_files import whole_file
 
 MAGIC = b"maxmargin-model"
 FORMAT = 2
@@ -85,8 +83,8 @@ def printable(text: Any) -> str:
 # -- writing -------------------------------------------------------------------------------------------------
 
 
-def write_container(path: str | os.PathLike[str], header: dict[str, Any], arrays: Sequence[AnyArray]) -> Path:
-    """Write a header, to which the list of arrays is added, and the arrays."""
+def container_parts(header: dict[str, Any], arrays: Sequence[AnyArray]) -> list[Any]:
+    """A header, to which the list of arrays is added, and the arrays, as pieces of bytes."""
     stored = [_described(array) for array in arrays]
     text = json.dumps({**header, "arrays": [entry for entry, _ in stored]}, separators=(",", ":")).encode()
     _check_header(text)
@@ -95,10 +93,7 @@ def write_container(path: str | os.PathLike[str], header: dict[str, Any], arrays
     for part in parts:
         digest.update(part)
     line = b"%s %d %d %s\n" % (MAGIC, FORMAT, sum(map(len, parts)), digest.hexdigest().encode())
-    with whole_file(path, "wb") as file:
-        for part in [line, *parts]:
-            file.write(part)
-    return Path(path)
+    return [line, *parts]
 
 
 def _described(array: AnyArray) -> tuple[list[Any], AnyArray]:

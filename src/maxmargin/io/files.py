@@ -21,13 +21,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import maxmargin
+from maxmargin.base.whole_files import whole_file
 from maxmargin.io.container import (
     NotStorableError,
+    container_parts,
     printable,
     read_container,
     require,
     unreadable,
-    write_container,
 )
 from maxmargin.io.decoding import Decoder
 from maxmargin.io.encoding import Encoder
@@ -78,6 +79,19 @@ def save(
     ...     mm.load(path).predict([[0.4]]).tolist()
     ['low']
     """
+    parts = _parts_of(model, notes)
+    with whole_file(path, "wb") as file:
+        for part in parts:
+            file.write(part)
+    return Path(path)
+
+
+def model_bytes(model: BaseEstimator, *, notes: Mapping[str, Any] | None = None) -> bytes:
+    """What `save` would write."""
+    return b"".join(_parts_of(model, notes))
+
+
+def _parts_of(model: BaseEstimator, notes: Mapping[str, Any] | None) -> list[Any]:
     if isinstance(model, type):
         raise NotStorableError(
             f"{model.__name__} is a class: save a fitted model, {model.__name__}().fit(...)."
@@ -91,7 +105,7 @@ def save(
     except Exception as broken:  # what save writes load must read, so the same checks decide
         raise NotStorableError(f"the model cannot be saved: {broken}") from broken
     about = json.loads(json.dumps({**_describe(model), **_circumstances(notes)}, default=_plain))
-    return write_container(path, {"about": about, "nodes": found.nodes}, found.arrays)
+    return container_parts({"about": about, "nodes": found.nodes}, found.arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from maxmargin.base.tables import checked_table
+from maxmargin.base.tables import checked_table, is_plain
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import ColumnsLike, FloatArray, IntArray, TableLike
 from maxmargin.compute.kernel_values.tiles import fill_by_tiles, fill_expensive
@@ -236,6 +236,8 @@ def validated_columns(X: TableLike, features: ColumnsLike | None) -> Any:
     """The chosen columns of a table, array or sparse matrix as finite floats (float32 is kept)."""
     if features is not None:
         X = choose_columns(X, features)
+    if is_plain(X):
+        return X
     return checked_table(X, accept_sparse="csr", dtype=[np.float64, np.float32])
 
 

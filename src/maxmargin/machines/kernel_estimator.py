@@ -111,6 +111,8 @@ def take_rows(X: TableLike, chosen: IntArray) -> Any:
     """Some rows of a table of any kind."""
     if sp.issparse(X):
         return sp.csr_array(X)[chosen]
+    if type(X) is np.ndarray:
+        return X[chosen]
     return _safe_indexing(X if hasattr(X, "__getitem__") else np.asarray(X), chosen)
 
 

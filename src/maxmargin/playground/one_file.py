@@ -46,7 +46,7 @@ def joined_modules(last: str) -> str:
 
 def lesson_page(lesson: Message, language: str = "en") -> str:
     """A lesson as one HTML page with its recorded states."""
-    recording = {name: _coded(value) for name, value in recorded(lesson, language).items()}
+    recording = _coded(recorded(lesson, language))
     script = joined_modules("recorded") + (
         '\nwindow.mmPage = playRecording(document.getElementById("page"), '
         'JSON.parse(document.getElementById("recording").textContent)).page;\n'
@@ -63,37 +63,49 @@ def lesson_page(lesson: Message, language: str = "en") -> str:
 
 
 def recorded(lesson: Message, language: str) -> dict[str, Any]:
-    """The replies that the page would have asked for: the fit, the curves and up to 120 states."""
-    hidden = sorted({*lesson["hidden"], "data", "machine", "solver", "lessons", "export"})
+    """The replies that the page would have asked for: the fit, and what it watches."""
+    fixed = {"data", "machine", "lessons", "export"} | (set() if lesson.get("rival") else {"solver"})
+    hidden = sorted({*lesson["hidden"], *fixed})  # the panel of the solver also compares two
     session = Session(lesson={**lesson, "hidden": hidden, "watch": True}, language=language)
     view = {**(lesson.get("view") or _around(lesson["points"])), **_GRID}
     request = {"points": lesson["points"], "settings": lesson["settings"], "view": view}
-
-    def ask(do: str, **more: Any) -> Reply:
-        reply = session.handle({"do": do, **more}, lambda reply: None)
-        if reply.header["do"] == "error":
-            raise MessageError(reply.header["sentence"])
-        return reply
-
-    ready = ask("hello")
+    ready = _asked(session, "hello")
     ready.header["recorded"] = True
     ready.header["lesson"]["view"] = {name: view[name] for name in ("x0", "x1", "y0", "y1")}
-    found = {"ready": ready, "fitted": ask("fit", **request, patient=True)}
-    watched = ask("watch", **request)
+    fitted = _asked(session, "fit", **request, patient=True)
+    found = {"ready": ready, "fitted": fitted, **_states(session, request)}
+    if lesson.get("rival"):
+        request["settings"] = {**lesson["settings"], "solver": lesson["rival"]}
+        found["rival"] = _states(session, request, slot=1)
+    return found
+
+
+def _asked(session: Session, do: str, **more: Any) -> Reply:
+    reply = session.handle({"do": do, **more}, lambda reply: None)
+    if reply.header["do"] == "error":
+        raise MessageError(reply.header["sentence"])
+    return reply
+
+
+def _states(session: Session, request: Message, slot: int = 0) -> dict[str, Any]:
+    """A solver's curves and up to 120 of its states."""
+    watched = _asked(session, "watch", **request, slot=slot)
     n = watched.header["steps"]
     chosen = np.unique(np.linspace(0, n - 1, min(_MOST_STATES, n)).round().astype(int)).tolist()
-    states = [ask("step", k=k, view=view) for k in chosen]
-    watched.header["steps"] = len(states)
+    states = [_asked(session, "step", k=k, view=request["view"], slot=slot) for k in chosen]
+    watched.header |= {"steps": len(states), "all_steps": n}
     names = ("primal", "dual", "gap", "loss")
     curves = {name: np.array([state.header.get(name) or 0.0 for state in states]) for name in names}
     watched.arrays = {name: values for name, values in curves.items() if values.any()}
     watched.arrays["at"] = np.arange(len(states))
-    return {**found, "watched": watched, "steps": states}
+    return {"watched": watched, "steps": states}
 
 
-def _coded(value: Reply | list[Reply]) -> Any:
+def _coded(value: Any) -> Any:
     if isinstance(value, list):
         return [_coded(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _coded(one) for name, one in value.items()}
     return base64.b64encode(packed(value)).decode()
 
 

@@ -181,7 +181,11 @@ class PageServer:
             except TimeoutError:
                 session.forget_idle()
                 continue
-            answer = await asyncio.wrap_future(self._worker.submit(_answered, session, message, say))
+            job = _answered, session, message, say
+            if message.get("do") == "hello":  # the page appears while the worker still loads compiled code
+                answer = await asyncio.to_thread(*job)
+            else:
+                answer = await asyncio.wrap_future(self._worker.submit(*job))
             with contextlib.suppress(ConnectionClosed):
                 await connection.send(answer)
 

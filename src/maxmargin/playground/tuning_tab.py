@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,14 @@ from sklearn.model_selection import train_test_split
 
 import maxmargin as mm
 from maxmargin.base.typing import AnyArray
+from maxmargin.io.files import model_bytes
 from maxmargin.playground import messages
 from maxmargin.playground.exports import file_reply
 from maxmargin.playground.messages import MAX_CLASSES, MAX_POINTS, Message, MessageError
 from maxmargin.playground.wire import Reply
+from maxmargin.reports.page import page_text
 from maxmargin.reports.sections.reproduce_section import model_lines
+from maxmargin.reports.study import ReportOptions, make_study
 from maxmargin.tables.columns import Prepared, prepare
 from maxmargin.tables.measures_and_rules import tuning_measure
 from maxmargin.tables.models import chosen_family, pipeline
@@ -207,16 +209,12 @@ class TableTab:
         X, X_test, y, y_test = self.parts
         if what == "lines":
             return file_reply("model.py", "text/x-python", self._lines().encode())
-        with TemporaryDirectory() as folder:  # the library writes whole files; nothing stays
-            if what == "model":
-                path = mm.save(self.model, Path(folder) / f"{self.source.stem}.mm")
-                return file_reply(path.name, "application/octet-stream", path.read_bytes())
-            language = messages.choice(message, "language", ("en", "es"), "en")
-            path = mm.report(
-                self.model, X_test, y_test, Path(folder) / "report.html", training=(X, y), language=language,
-                target=self.data.schema.target,
-            )  # fmt: skip
-            return file_reply("report.html", "text/html", path.read_bytes())
+        if what == "model":
+            return file_reply(f"{self.source.stem}.mm", "application/octet-stream", model_bytes(self.model))
+        language = messages.choice(message, "language", ("en", "es"), "en")
+        options = ReportOptions(language=language, target=self.data.schema.target)
+        page = page_text(make_study(self.model, X_test, y_test, (X, y), options))
+        return file_reply("report.html", "text/html", page.encode())
 
     def _lines(self) -> str:
         table = f"pd.read_csv({self.source.name!r})"

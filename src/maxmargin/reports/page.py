@@ -77,14 +77,15 @@ def report(
 
 def write_page(study: Study, path: Path, *, overwrite: bool = True) -> Path:
     """Write the page about a study."""
-    page = _render(study)
+    page = page_text(study)
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path, overwrite=overwrite) as file:
         file.write(page)
     return path
 
 
-def _render(study: Study) -> str:
+def page_text(study: Study) -> str:
+    """The page about a study, as HTML."""
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as missing:

@@ -20,6 +20,10 @@ from maxmargin.tables.refusals import Refusal, UsageRefusal
 def run(options: PlayOptions, screen: Screen) -> ExitCode:
     """Serve the page until Ctrl-C, or write a lesson."""
     check_outputs(options.export, force=options.files.force)
+    if options.target is not None and options.data is None:
+        raise UsageRefusal("--target names a column of a table: maxmargin play DATA --target COLUMN.")
+    if options.data is not None and options.export is not None:
+        raise UsageRefusal("--export writes a lesson, and a lesson has no table: leave DATA out.")
     lesson = None if options.lesson is None else _lesson(options.lesson)
     if options.export is not None:
         if lesson is None:

@@ -1,6 +1,6 @@
 // The page: its state, its panels, and what happens when something changes.
 import { Talk } from "./wire.js";
-import { el, figure, known, language, retell, say, useWords } from "./words.js";
+import { el, figure, known, language, retell, say, useWords, write } from "./words.js";
 import { dataset, DATASETS, viewOf } from "./datasets.js";
 import { COLOURS, Plane } from "./plane.js";
 import { isOnline, settingsPanel, usedSettings } from "./controls.js";
@@ -11,6 +11,7 @@ import { TablePanel } from "./tabletab.js";
 
 const GRID = { nx: 80, ny: 60 };
 const REST = 300; // milliseconds after which the hand rests
+const SOON = 40; // milliseconds within which a fit is expected: it draws the moved point with its boundary
 
 /** @param {HTMLElement} root @param {any} host sends messages; its `hear` is set here */
 export function mount(root, host) {
@@ -215,7 +216,7 @@ export class Page {
   /** The points changed: what was watched is no longer true. */
   edited(since = performance.now()) {
     this.steps.drop();
-    this.plane.draw();
+    this.late ??= setTimeout(() => { this.late = undefined; this.plane.draw(); }, SOON);
     this.since ??= since;
     this.restart();
   }
@@ -283,6 +284,8 @@ export class Page {
     reply.largest = reply.data.alpha ? Math.max(...reply.data.alpha.filter(Number.isFinite), 1e-300) : 1;
     if (reply.pairs === undefined) { reply.pairs = state.shown?.pairs; reply.pair = state.shown?.pair; }
     state.shown = reply;
+    clearTimeout(this.late);
+    this.late = undefined;
     this.plane.draw();
     this.tellCertificate();
   }
@@ -306,7 +309,7 @@ export class Page {
   tellCertificate() {
     const shown = this.state.shown;
     const watching = Boolean(this.steps?.watched);
-    if (!shown) { this.certificate.replaceChildren(); return; }
+    if (!shown) { this.certificate.replaceChildren(); this.certificate.dataset.key = ""; return; }
     const done = shown.kkt !== undefined && shown.kkt !== null && shown.kkt <= (shown.tol ?? 1e-3) * 1.000001;
     const facts = [["primal", shown.primal], ["dual", shown.dual], ["gap", shown.gap], ["kkt", shown.kkt], ["b", shown.b]];
     if (shown.margin) facts.push(["margin", shown.margin]);
@@ -314,10 +317,17 @@ export class Page {
     if (typeof shown.epsilon === "number") facts.push(["epsilon", shown.epsilon]);
     if (typeof shown.mistakes === "number") facts.push(["mistakes", shown.mistakes]);
     if (typeof this.steps?.watched?.bound === "number") facts.push(["bound", this.steps.watched.bound]);
-    const badge = isOnline(this.state.settings) ? null
-      : el("span", { class: `mm-badge ${done ? "kept" : "broken"}`, text: done ? "optimal" : watching ? "on_the_way" : "not_optimal" });
-    this.certificate.replaceChildren(el("dl", { class: "mm-facts" }, facts.filter(([, v]) => typeof v === "number")
-      .map(([name, value]) => el("div", {}, el("dt", { text: `fact_${name}` }), el("dd", { id: `mm-fact-${name}` }, figure(value))))), ...(badge ? [badge] : []));
+    const named = facts.filter(([, v]) => typeof v === "number"), key = named.map(([name]) => name).join();
+    if (this.certificate.dataset.key !== key) { // else its numbers are written over
+      this.certificate.dataset.key = key;
+      this.certificate.replaceChildren(el("dl", { class: "mm-facts" }, named.map(([name]) => el("div", {}, el("dt", { text: `fact_${name}` }), el("dd", { id: `mm-fact-${name}` })))),
+        el("span", { class: "mm-badge" }));
+    }
+    const values = this.certificate.querySelectorAll("dd"), badge = this.certificate.lastChild;
+    named.forEach(([, value], k) => write(values[k], figure(value)));
+    badge.hidden = isOnline(this.state.settings);
+    badge.className = `mm-badge ${done ? "kept" : "broken"}`;
+    write(badge, say(done ? "optimal" : watching ? "on_the_way" : "not_optimal"));
     const list = shown.pairs ?? [];
     this.pairs.hidden = !list.length;
     if (this.pairs.options.length !== list.length || this.pairs.dataset.told !== language())

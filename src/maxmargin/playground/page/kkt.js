@@ -1,6 +1,6 @@
 // The conditions of every row: the text twin of the picture.
 import { KIND_NAMES } from "./plane.js";
-import { el, figure, say } from "./words.js";
+import { el, figure, say, write } from "./words.js";
 
 const MOST = 200;
 export const BROKEN = 1e-3;
@@ -45,11 +45,6 @@ export function conditionTable(place, shown, state, select) {
   }
   write(place.mmSummary, say(full ? "conditions_summary" : "mistakes_summary", { broken, n: d.row.length }));
   write(place.mmMore, d.row.length > n ? say("more_rows", { n: d.row.length - n }) : "");
-}
-
-/** Text that is there already is not laid out again. */
-function write(node, text) {
-  if (node.textContent !== text) node.textContent = text;
 }
 
 /** One row in words. @returns {Node[]} */

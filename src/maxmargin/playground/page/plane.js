@@ -4,6 +4,7 @@ import { contours, hull } from "./contour.js";
 export const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 const TINTS = [[86, 180, 233], [230, 159, 0], [0, 158, 115], [204, 121, 167]];
 export const KIND_NAMES = ["outside", "inactive", "free", "inside", "bounded", "misclassified"];
+const GREY = [128, 128, 128];
 const GLOW = "#f0a500";
 
 export class Plane {
@@ -23,6 +24,7 @@ export class Plane {
     canvas.addEventListener("contextmenu", event => { event.preventDefault(); this.erase(event); });
     canvas.addEventListener("keydown", event => this.key(event));
     new ResizeObserver(() => this.fit()).observe(canvas);
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.fit());
   }
 
   fit() {
@@ -33,6 +35,11 @@ export class Plane {
       this.canvas.height = height;
     }
     this.ratio = ratio;
+    const style = getComputedStyle(this.canvas); // here, not in every frame: it lays the page out
+    this.ink = style.getPropertyValue("--ink").trim() || "#10202f";
+    this.paper = style.getPropertyValue("--paper").trim() || "#ffffff";
+    this.marks.clear();
+    this.grounded = null;
     this.draw();
   }
 
@@ -125,13 +132,8 @@ export class Plane {
   }
 
   paint() {
-    const { canvas } = this, pen = canvas.getContext("2d", { alpha: false }), shown = this.state.shown;
-    const style = getComputedStyle(canvas);
-    this.ink = style.getPropertyValue("--ink").trim() || "#10202f";
-    this.paper = style.getPropertyValue("--paper").trim() || "#ffffff";
-    const look = `${this.ink} ${this.paper} ${this.ratio}`;
-    if (look !== this.look) { this.marks.clear(); this.look = look; }
-    const now = [shown, this.state.view, canvas.width, canvas.height, this.ink, this.paper];
+    const { canvas } = this, pen = pencil(canvas), shown = this.state.shown;
+    const now = [shown, this.state.view];
     if (!this.grounded || now.some((value, k) => value !== this.grounded[k])) {
       this.grounded = now;
       this.paintGround(shown);
@@ -144,34 +146,34 @@ export class Plane {
 
   paintGround(shown) {
     const { ground, canvas } = this;
-    ground.width = canvas.width;
-    ground.height = canvas.height;
-    const pen = ground.getContext("2d", { alpha: false });
-    pen.fillStyle = this.paper;
-    pen.fillRect(0, 0, ground.width, ground.height);
-    if (shown?.data.f) {
-      if (this.state.regression) this.tube(pen, shown);
-      else this.field(pen, shown);
+    if (ground.width !== canvas.width) ground.width = canvas.width;
+    if (ground.height !== canvas.height) ground.height = canvas.height;
+    const pen = pencil(ground);
+    if (shown?.data.f && !this.state.regression) this.field(pen, shown);
+    else {
+      pen.fillStyle = this.paper;
+      pen.fillRect(0, 0, ground.width, ground.height);
+      if (shown?.data.f) this.tube(pen, shown);
     }
     this.axes(pen);
   }
 
   field(pen, shown) {
     const { nx, ny } = shown.view, f = shown.data.f, region = shown.data.region;
-    const image = new ImageData(nx, ny);
-    const sides = this.sides(shown);
+    const image = new ImageData(nx, ny), out = image.data;
+    const sides = this.sides(shown), paper = [1, 3, 5].map(k => parseInt(this.paper.slice(k, k + 2), 16));
     for (let j = 0; j < ny; j++) {
       for (let i = 0; i < nx; i++) {
         const k = j * nx + i, o = 4 * ((ny - 1 - j) * nx + i), v = f[k];
         const code = region ? region[k] : v >= 0 ? sides[1] : sides[0];
-        const [r, g, b] = code < 0 ? [128, 128, 128] : TINTS[code % 4];
-        image.data[o] = r; image.data[o + 1] = g; image.data[o + 2] = b;
-        const strength = region ? 70 : code < 0 ? 26 : 34 + 74 * Math.min(1, Math.abs(v));
-        image.data[o + 3] = Number.isNaN(v) ? 0 : strength;
+        const tint = code < 0 ? GREY : TINTS[code % 4];
+        const strength = Number.isNaN(v) ? 0 : (region ? 70 : code < 0 ? 26 : 34 + 74 * Math.min(1, Math.abs(v))) / 255;
+        for (let c = 0; c < 3; c++) out[o + c] = paper[c] + strength * (tint[c] - paper[c]);
+        out[o + 3] = 255; // mixed here: a picture without transparency is stretched in half the time
       }
     }
     this.brush.width = nx; this.brush.height = ny;
-    this.brush.getContext("2d").putImageData(image, 0, 0);
+    pencil(this.brush).putImageData(image, 0, 0);
     const w = this.canvas.width / (nx - 1), h = this.canvas.height / (ny - 1);
     pen.imageSmoothingEnabled = true;
     pen.drawImage(this.brush, -w / 2, -h / 2, this.canvas.width + w, this.canvas.height + h);
@@ -331,7 +333,7 @@ export class Plane {
     const free = kind === "free", wrong = kind === "misclassified", key = `${code} ${r} ${ring} ${free} ${wrong}`;
     const known = this.marks.get(key);
     if (known) return known;
-    const made = document.createElement("canvas"), pen = made.getContext("2d");
+    const made = document.createElement("canvas"), pen = made.getContext("2d", { willReadFrequently: true });
     made.width = made.height = 2 * Math.ceil((r + 7) * this.ratio);
     pen.translate(made.width / 2, made.height / 2);
     pen.scale(this.ratio, this.ratio);
@@ -359,6 +361,9 @@ export class Plane {
     return made;
   }
 }
+
+/** Pictures of a few hundred small marks are drawn faster in memory than by a graphics card. */
+const pencil = canvas => canvas.getContext("2d", { alpha: false, willReadFrequently: true });
 
 /** w of a linear f, from three corners of its grid. */
 function slope(shown) {

@@ -2,14 +2,15 @@
 import { mount } from "./app.js";
 import { unpack } from "./wire.js";
 
-/** @param {HTMLElement} root @param {{ready: string, fitted: string, watched: string, steps: string[]}} recording */
+/** @param {HTMLElement} root @param {any} recording replies as text: ready, fitted, watched and steps, and those of a rival */
 export function playRecording(root, recording) {
   const decode = text => unpack(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
   const answer = message => {
     if (message.do === "hello") return decode(recording.ready);
     if (message.do === "fit") return decode(recording.fitted);
-    if (message.do === "watch" && recording.watched && !message.slot) return decode(recording.watched);
-    if (message.do === "step") return { ...decode(recording.steps[message.k]), k: message.k };
+    const solver = message.slot ? recording.rival : recording;
+    if (message.do === "watch" && solver) return decode(solver.watched);
+    if (message.do === "step") return { ...decode(solver.steps[message.k]), k: message.k };
     return { do: "error", sentence: "", key: "recording", arrays: [], data: {} };
   };
   const host = {

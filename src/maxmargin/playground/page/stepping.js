@@ -169,7 +169,7 @@ export class StepPanel {
     const columns = [[this.solver.value, this.watched, gap[0]], [this.rival.value, this.other, gap[1]]];
     const line = (name, pick) => el("tr", {}, el("th", { scope: "row", text: name }), columns.map(column => el("td", {}, pick(column))));
     this.race.replaceChildren(el("table", { class: "mm-kkt mm-race" }, el("thead", {}, el("tr", {}, el("td"), columns.map(([solver]) =>
-      el("th", { scope: "col", text: `solver_${solver}` })))), el("tbody", {}, line("race_steps", c => `${c[1].steps - 1}`),
+      el("th", { scope: "col", text: `solver_${solver}` })))), el("tbody", {}, line("race_steps", c => `${(c[1].all_steps ?? c[1].steps) - 1}`),
       line("race_values", c => `${c[1].kernel_values ?? "–"}`), line("race_gap", c => figure(c[1].gap, 2)), line("race_now", c => figure(c[2], 2)))));
   }
 }

@@ -49,6 +49,11 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** Text that is there already is not laid out again. */
+export function write(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
 /** Say everything below root again, after the language changed. */
 export function retell(root) {
   for (const node of root.querySelectorAll("[data-say]")) node.textContent = say(node.dataset.say);

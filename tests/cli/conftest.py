@@ -1,4 +1,4 @@
-"""Tables and a command line in a process of its own."""
+"""Tables and the command line, in this process or in one of its own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,49 @@ import pytest
 Run = Callable[..., Any]
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run ``maxmargin`` in a folder of its own; the finished process."""
+@dataclass(frozen=True)
+class Done:
+    """A finished command; what it said on its way, such as "[tuning] 3 s", is no part of ``stderr``."""
 
-    def process(*words: Any, code: int = 0) -> subprocess.CompletedProcess[str]:
+    stdout: str
+    said: str
+
+    @property
+    def stderr(self) -> str:
+        return "".join(line for line in self.said.splitlines(keepends=True) if not line.startswith("["))
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run ``maxmargin`` in this process, in a folder of its own."""
+    from typer.testing import CliRunner
+
+    from maxmargin.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*words: Any, code: int = 0) -> Done:
+        done = CliRunner().invoke(app, list(map(str, words)))
+        said = f"{done.stdout}\n{done.stderr}\n{done.exception!r}"
+        assert done.exit_code == code, said
+        assert "Traceback" not in said
+        return Done(done.stdout, done.stderr)
+
+    return invoke
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Run:
+    """Run ``maxmargin`` in a process and a folder of its own."""
+
+    def start(*words: Any, code: int = 0) -> Done:
         command = [sys.executable, "-m", "maxmargin", *map(str, words)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, cwd=tmp_path)
         assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
-        return done
+        return Done(done.stdout, done.stderr)
 
-    return process
+    return start
 
 
 @pytest.fixture

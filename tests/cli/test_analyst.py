@@ -192,7 +192,8 @@ def test_a_long_search_becomes_smaller_and_says_so(monkeypatch: pytest.MonkeyPat
     plan, screen = _planned(400, 0.0, monkeypatch)
     assert plan.family.name == "large-svc"
     assert plan.validation.folds == 3
-    assert "--exact" in screen.notes[-1]
+    assert "--exact" in screen.notes[0]
+    assert "takes the place of svm" in screen.notes[1]
     assert screen.answer["estimate"]["model"] == "large-svc"
 
 
@@ -218,9 +219,9 @@ def test_estimates_grow_with_rows_and_folds() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(20_000, 2)))
     y = pd.Series(rng.normal(size=20_000))
-    found = SampleSearch(Slow(), X, y, None).seconds(3, budget=0.2)
+    found = SampleSearch(Slow(), X, y, None).timed(budget=0.2).seconds(3)
     assert 0.15 < found < 2.0  # 0.2 s of sleep, and what the machine adds
-    twice = SampleSearch(Slow(), X, y, {"alpha": [1.0, 2.0]}).seconds(10, budget=0.2)
+    twice = SampleSearch(Slow(), X, y, {"alpha": [1.0, 2.0]}).timed(budget=0.2).seconds(10)
     assert twice > 3.0  # 20 fits to nine tenths of the rows
 
 
@@ -231,8 +232,10 @@ def test_what_a_call_costs_is_not_taken_for_work_on_rows(monkeypatch: pytest.Mon
     search = SampleSearch(mm.SVC(), table, table["x"], {"C": [1.0, 2.0]}, growth=2.0)
     # ten folds, and a fit of one of the two cells, which may be the slower one
     expected = 0.5 + 11 * 0.1 * 4**2
-    assert search.seconds(10, budget=0.0) == pytest.approx(1.25 * expected)
-    assert search.seconds(10, budget=100.0) == pytest.approx(1.25 * expected)
+    assert search.timed(budget=0.0).seconds(10) == pytest.approx(1.25 * expected)
+    assert search.timed(budget=100.0).seconds(10) == pytest.approx(1.25 * expected)
+    # parameters chosen on 2000 rows: the folds take a quarter, the last fit what it took
+    assert search.timed(budget=100.0).seconds(10, 2000) == pytest.approx(1.25 * (0.5 + (10 * 4 + 16) * 0.1))
 
 
 def test_durations_in_words() -> None:
@@ -264,7 +267,7 @@ def test_the_terminal_speaks_spanish(rare: Path, run: Any) -> None:
 
 
 def test_measures_of_several_classes_are_translated() -> None:
-    from maxmargin.cli.work import _measure_name
+    from maxmargin.cli.finishing import _measure_name
 
     assert _measure_name(Screen(language="es"), "recall of failure") == "sensibilidad de failure"
     assert _measure_name(Screen(), "recall of failure") == "recall of failure"

@@ -102,6 +102,24 @@ def test_the_threshold_is_kept_in_the_model_file(rare: Path, ask: Any, run: Any)
     assert other.sum(axis=1)[1] == (score >= 0.9).sum()
 
 
+def test_evaluate_takes_weights(rare: Path, ask: Any, run: Any) -> None:
+    fit = ["fit", rare, "-t", "policy", "--positive", "yes", "--model", "logistic", "--grid", "C=1"]
+    model = ask(*fit, "--folds", "3", "--no-report")["model"]
+    table = pd.read_csv(rare)
+    weights = np.where(table["policy"] == "yes", 2.0, 1.0)
+    table.assign(w=weights).to_csv("weighted.csv", index=False)
+    pd.concat([table, table[table["policy"] == "yes"]]).to_csv("twice.csv", index=False)
+    found = ask("evaluate", model, "weighted.csv", "--weights", "w")
+    twice = ask("evaluate", model, "twice.csv")
+    assert found["confusion"]["counts"] == twice["confusion"]["counts"]  # weight 2 is a row twice
+    assert found["evaluation"]["AUC"]["value"] == pytest.approx(twice["evaluation"]["AUC"]["value"])
+    assert found["evaluation"]["accuracy"]["low"] is None
+    table.assign(w=[-1.0, *weights[1:]]).to_csv("wrong.csv", index=False)
+    assert (
+        "the weight in row 1 of 'w'" in run("evaluate", model, "wrong.csv", "--weights", "w", code=3).stderr
+    )
+
+
 def test_the_cheapest_threshold(rare: Path, ask: Any) -> None:
     fit = ["fit", rare, "-t", "policy", "--positive", "yes", "--model", "logistic", "--grid", "C=1"]
     cheap = ask(*fit, "--folds", "4", "--cost", "fp=1,fn=20", "--no-report")["threshold"]["value"]

@@ -379,6 +379,24 @@ def test_no_name_or_number_is_broken(width, tuned, cancer, tmp_path):
     assert seen.broken_words == []
 
 
+def test_no_seam_is_put_inside_a_number():
+    from maxmargin.reports.line_breaks import with_breaks
+
+    assert with_breaks("median 5.5e-05, 1E+20") == "median 5.5e-05, 1E+20"
+    assert with_breaks("residence_since") == "residence_\u200bsince"
+    assert with_breaks("a-b 2e-x") == "a-\u200bb 2e-x"
+
+
+def test_a_gap_that_meets_the_tolerance_is_not_set_against_the_other_measure(cancer, tmp_path):
+    """LargeSVC's tol is a relative gap: "up to 0.058 (required: 0.0001)" beside "Yes" misleads."""
+    model = make_pipeline(StandardScaler(), mm.LargeSVC(C=10.0, n_components=40, random_state=0))
+    model.fit(*cancer[0])
+    assert model[-1].certificate_.kkt > model.get_params()["largesvc__tol"]
+    page = Page(mm.report(model, *cancer[1], tmp_path / "report.html", held_out=True))
+    assert "Yes. This was checked" in page.text
+    assert "(required" not in page.text
+
+
 @needs_chromium
 def test_the_browser_test_can_fail(tmp_path):
     bad = tmp_path / "bad.html"

@@ -24,6 +24,11 @@ def on_terminal() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
+def bar_is_shown() -> bool:
+    """True while a live bar is on screen."""
+    return bool(_bars)
+
+
 def show_line(text: str) -> None:
     """One line about an iteration or a pass."""
     print(text, file=sys.stderr, flush=True)

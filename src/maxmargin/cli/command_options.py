@@ -175,6 +175,9 @@ class EvaluateOptions(CommandOptions):
     reading: o.ReadingOptions = group(o.ReadingOptions)
     positive: str | None = o.positive_option()
     threshold: float | None = option(MODEL, "--threshold SCORE", "Predict the positive class from here on.")
+    weights: str | None = option(
+        DATA, "--weights COLUMN", "Weights of the rows; figures have no intervals then."
+    )
     seed: int = o.seed_option()
     report: Path | None = written("--report", "Report.")
     files: o.FileOptions = group(o.FileOptions)
@@ -218,6 +221,7 @@ class CompareOptions(CommandOptions):
     only: list[str] = option(MODEL, "--only NAME", "Model to run (can be repeated); all by default.", [])
     categories: Encoding = o.categories_option()
     class_weight: ClassWeight = o.weight_option()
+    exact: bool = o.exact_option()
     validation: o.FoldOptions = group(o.FoldOptions, folds=5)
     output: Path | None = written("--output -o", "Table as CSV.")
     files: o.FileOptions = group(o.FileOptions)

@@ -72,6 +72,15 @@ weight_option = partial(
     ClassWeight.AUTO,
 )
 
+exact_option = partial(
+    option,
+    SEARCH,
+    "--exact",
+    "Keep the model and its whole grid, however long it takes; without it a search of more than about a "
+    "minute becomes smaller.",
+    False,
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions(Reading):
@@ -166,13 +175,7 @@ class SearchOptions:
     grid: list[str] = option(
         SEARCH, "--grid NAME=VALUES", "Values to try, such as C=0.1,1,10 (can be repeated).", []
     )
-    exact: bool = option(
-        SEARCH,
-        "--exact",
-        "Keep the model and its whole grid, however long it takes; without it a search of more than about a "
-        "minute becomes smaller.",
-        False,
-    )
+    exact: bool = exact_option()
     validation: FoldOptions = group(FoldOptions)
 
 

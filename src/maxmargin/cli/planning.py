@@ -1,4 +1,4 @@
-"""What a search will try: the whole grid where it takes about a minute, else less, and says so."""
+"""The search of a command: the whole grid where it takes about a minute, else less, and says so."""
 
 from __future__ import annotations
 
@@ -8,33 +8,55 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import maxmargin as mm
 from maxmargin.cli.options import FoldOptions, ModelOptions, SearchOptions
-from maxmargin.cli.screen import Screen
-from maxmargin.cli.work import folds_for
+from maxmargin.cli.screen import Screen, shown
+from maxmargin.cli.work import folds_for, plain_names
 from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import TuningMeasure, check_scores, weighted
 from maxmargin.tables.models import Family, chosen_family, grid_of, pipeline, with_kernel
-from maxmargin.tables.time_estimate import SampleSearch, duration
+from maxmargin.tables.time_estimate import SampleSearch, SampleTimes, duration, sample_rows
 
 _PATIENCE = 60.0  # seconds beyond which less is tried
+_BUDGET, _SHORT = 0.7, 0.3  # seconds for an estimate, and for each of several
+_SAMPLES = (50_000, 20_000, 10_000, 5_000, 2_000)  # rows on which parameters can be chosen
 _FEW_ROWS = 300  # tables so small take seconds: no estimate
 _FEW_FOLDS = 5
 
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """A model, the cells of its grid (None: nothing to try) and the folds."""
+    """A model, the cells of its grid (None: nothing to try), the folds, and on how many rows they are tried.
+
+    ``rows`` is None where all rows are: else parameters are chosen on a sample, and fitted to all rows.
+    """
 
     family: Family
     estimator: Any
     cells: dict[str, list[Any]] | None
     validation: FoldOptions
+    rows: int | None = None
+
+    def sample(self, X: pd.DataFrame, y: pd.Series) -> tuple[pd.DataFrame, pd.Series]:
+        """The rows on which the cells are tried."""
+        if self.rows is None:
+            return X, y
+        rows = sample_rows(y, self.rows)
+        return X.iloc[rows], y.iloc[rows]
 
     @property
     def fits(self) -> int:
         """Number of fits of the search."""
         cells = 1 if self.cells is None else int(np.prod([len(values) for values in self.cells.values()]))
         return cells * (1 if self.cells is None else self.validation.folds)
+
+
+@dataclass(frozen=True)
+class TimedPlan:
+    """A plan, and its seconds."""
+
+    plan: SearchPlan
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -57,16 +79,34 @@ class Planner:
         if len(X) <= _FEW_ROWS:
             return whole
         with self.screen.working("estimating the time"):
-            seconds = self._seconds(whole, X, y)
-            chosen, less = whole, ""
-            if seconds > _PATIENCE and not self.search.exact and not self.search.grid:
-                chosen, seconds, less = self._smaller(whole, seconds, X, y)
-        if less:
-            self.screen.note(f"{less} (--exact tries the whole grid of {whole.family.name}).")
-        seconds += rest
-        self.screen.line("time", f"about {duration(seconds)} for {chosen.fits} fits on up to {len(X)} rows")
-        self.screen.tell(estimate={"seconds": seconds, "fits": chosen.fits, "model": chosen.family.name})
-        return chosen
+            found = TimedPlan(whole, self._times(whole, X, y).seconds(whole.validation.folds))
+            if found.seconds > _PATIENCE and not self.search.exact and not self.search.grid:
+                self._say_too_long(found.seconds)
+                found = self._smaller(found, X, y)
+        say_time(found.seconds + rest, found.plan.fits, found.plan.rows or len(X), self.screen)
+        self.screen.answer["estimate"]["model"] = found.plan.family.name
+        return found.plan
+
+    def repeated(self, X: pd.DataFrame, y: pd.Series, times: int) -> TimedPlan:
+        """The small grid, searched so many times for a comparison, and the seconds of all of them.
+
+        Where a model takes more than about a minute, its search becomes smaller.
+        """
+        plan = self._of(self.model.model, y, small=True)
+        if len(X) <= _FEW_ROWS:
+            return TimedPlan(plan, 0.0)
+        seconds = self._times(plan, X, y, budget=_SHORT).seconds(plan.validation.folds)
+        if times * seconds <= _PATIENCE or self.search.exact:
+            return TimedPlan(plan, times * seconds)
+        self._say_too_long(times * seconds)
+        found = self._other(plan, X, y, _PATIENCE / times)
+        return replace(found, seconds=times * found.seconds)
+
+    def _say_too_long(self, seconds: float) -> None:
+        self.screen.note(
+            f"the whole grid of {self.model.model} would take about {duration(seconds)}: less is tried "
+            "(--exact insists on it)."
+        )
 
     def _of(self, name: str, y: pd.Series, *, small: bool = False) -> SearchPlan:
         """The plan for one model, with its whole grid or the small one."""
@@ -82,31 +122,106 @@ class Planner:
         validation = replace(self.search.validation, folds=folds)
         return SearchPlan(family, estimator, grid_of(family, self.search.grid, small=small), validation)
 
-    def _seconds(self, plan: SearchPlan, X: pd.DataFrame, y: pd.Series) -> float:
-        search = SampleSearch(
+    def _search(self, plan: SearchPlan, X: pd.DataFrame, y: pd.Series) -> SampleSearch:
+        growth, jobs = plan.family.growth, plan.validation.jobs
+        return SampleSearch(plan.estimator, X, y, plan.cells, growth, self.measure.scoring, jobs)
+
+    def _times(
+        self, plan: SearchPlan, X: pd.DataFrame, y: pd.Series, *, budget: float = _BUDGET
+    ) -> SampleTimes:
+        folds = plan.validation.folds
+        return self._search(plan, X, y).timed(budget=budget, enough=5 * _PATIENCE, folds=folds)
+
+    def _smaller(self, whole: TimedPlan, X: pd.DataFrame, y: pd.Series) -> TimedPlan:
+        """The small grid, or else another model or a sample."""
+        small = self._of(self.model.model, y, small=True)
+        less = whole.seconds * small.fits / whole.plan.fits
+        if less > _PATIENCE:
+            return self._other(small, X, y, _PATIENCE)
+        self.screen.note(f"a coarser grid with {small.validation.folds} folds takes its place.")
+        return TimedPlan(small, less)
+
+    def _other(self, plan: SearchPlan, X: pd.DataFrame, y: pd.Series, patience: float) -> TimedPlan:
+        """The model for many rows where there is one; its parameters from a sample where that takes long."""
+        large = plan.family.large
+        if large is not None and self.model.kernel is None:
+            large = "linear-svm" if self.data.texts else large  # words need no kernel
+            self.screen.note(f"{large}, which is made for many rows, takes the place of {plan.family.name}.")
+            plan = self._of(large, y, small=True)
+            plan = replace(plan, validation=replace(plan.validation, folds=min(3, plan.validation.folds)))
+        times, folds = self._times(plan, X, y, budget=min(_BUDGET, patience)), plan.validation.folds
+        sizes = [size for size in _SAMPLES if size < len(X)]
+        if times.seconds(folds) <= patience or not sizes or plan.cells is None:
+            return TimedPlan(plan, times.seconds(folds))
+        rows = next((size for size in sizes if times.seconds(folds, size) <= patience), sizes[-1])
+        self.screen.note(
+            f"parameters of {plan.family.name} are chosen on {rows} of the rows, and the model is fitted to "
+            "all of them."
+        )
+        estimator = self._search(plan, X, y).as_for_all_rows()
+        return TimedPlan(replace(plan, rows=rows, estimator=estimator), times.seconds(folds, rows))
+
+
+def say_time(seconds: float, fits: int, rows: int, screen: Screen) -> None:
+    """How long the command will take."""
+    screen.line("time", f"about {duration(seconds)} for {fits} fits on up to {rows} rows")
+    screen.tell(estimate={"seconds": seconds, "fits": fits, "rows": rows})
+
+
+# -- the search itself ---------------------------------------------------------------------------------------
+
+
+def search(
+    plan: SearchPlan, X: pd.DataFrame, y: pd.Series, measure: TuningMeasure, screen: Screen, *, refit: bool
+) -> Any:
+    """`mm.tune` on the rows of the plan with its progress bar; after Ctrl-C the finished cells.
+
+    ``refit`` also fits the best cell, but not to a sample.
+    """
+    options = plan.validation
+    X, y = plan.sample(X, y)
+    with screen.heart.during(screen.say("tuning")):
+        found = mm.tune(
             plan.estimator,
             X,
             y,
             plan.cells,
-            growth=plan.family.growth,
-            scoring=self.measure.scoring,
-            n_jobs=plan.validation.jobs,
+            cv=options.folds,
+            scoring=measure.scoring,
+            random_state=options.seed,
+            n_jobs=options.jobs,
+            refit=refit and plan.rows is None,
+            verbose=-1 if screen.as_json else 0,
+            callback=lambda progress: screen.heart.reached(progress.n_done, progress.n_total),
         )
-        return search.seconds(plan.validation.folds, budget=1.2, enough=5 * _PATIENCE)
-
-    def _smaller(
-        self, whole: SearchPlan, seconds: float, X: pd.DataFrame, y: pd.Series
-    ) -> tuple[SearchPlan, float, str]:
-        """Less work: the small grid, or the model for many rows; its seconds, and why."""
-        why = f"the whole grid would take about {duration(seconds)}"
-        small = self._of(self.model.model, y, small=True)
-        less = seconds * small.fits / whole.fits
-        large = "linear-svm" if self.data.texts else whole.family.large  # words need no kernel
-        if less <= _PATIENCE or large is None or self.model.kernel is not None:
-            if small.fits == whole.fits:
-                return whole, seconds, ""
-            return small, less, f"{why}: a coarser grid with {small.validation.folds} folds is tried"
-        plan = self._of(large, y, small=True)
-        plan = replace(plan, validation=replace(plan.validation, folds=min(3, plan.validation.folds)))
-        machine = type(plan.family.make()).__name__
-        return plan, self._seconds(plan, X, y), f"{why}: {machine}, which is made for this, takes its place"
+    found = replace(found, measure=measure.name)
+    best = ", ".join(
+        f"{name}={screen.shown(value)}" for name, value in plain_names(found.best_params).items()
+    )
+    screen.line(
+        "tuning",
+        f"{len(found.table)} cells x {found.folds.shape[1]} folds in {float(found.seconds):.1f} s "
+        f"({found.path})",
+    )
+    screen.line(
+        "best",
+        f"{best}; {measure.name} {shown(float(found.best_error))} (± "
+        f"{shown(float(found.table['dispersion'].iloc[found.best_index]), 2)} over folds)",
+    )
+    if found.interrupted:
+        screen.note("interrupted: the best of the finished cells is used.")
+    edges = list(plain_names(dict.fromkeys(found.edges())))
+    screen.tell(
+        tuning={
+            "best": plain_names(found.best_params),
+            "error": found.best_error,
+            "measure": measure.name,
+            "cells": len(found.table),
+            "folds": found.folds.shape[1],
+            "rows": len(X),
+            "path": found.path,
+            "interrupted": found.interrupted,
+            "edges": edges,
+        }
+    )
+    return found

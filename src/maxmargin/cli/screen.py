@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from rich.table import Table
 from maxmargin.base import work_clock
 from maxmargin.base.progress import ProgressReport, on_terminal
 from maxmargin.base.visible_text import visible
+from maxmargin.cli.heartbeat import Heartbeat
 from maxmargin.cli.translation import Translator
 from maxmargin.tables.refusals import Refusal, UsageRefusal
 
@@ -48,6 +49,7 @@ class Screen:
     def __init__(self, command: str = "", *, as_json: bool = False, language: str = "en") -> None:
         self.as_json = as_json
         self.say = Translator(language)
+        self.heart = Heartbeat(command, self.say)
         self.answer: dict[str, Any] = {"command": command}
         self.notes: list[str] = []
         width = None if sys.stdout.isatty() else 100
@@ -65,6 +67,7 @@ class Screen:
             grid.add_column(overflow="fold")
             grid.add_row(escape(self.say(label)), escape(visible(self.say(text))))
             self._out.print(grid)
+            self.heart.heard()
 
     def table(
         self, columns: Sequence[str], rows: list[list[Any]], title: str = "", *, mark: int = -1
@@ -89,6 +92,7 @@ class Screen:
             self._out.print(f"[bold]{escape(visible(self.say(title)))}[/bold]")
         self._out.print(table)
         self._out.print()
+        self.heart.heard()
 
     def shown(self, value: Any) -> str:
         """A value as text: four significant digits, nothing for NaN."""
@@ -98,6 +102,7 @@ class Screen:
         """A sentence without a label."""
         if not self.as_json:
             self._out.print(escape(visible(self.say(text))), soft_wrap=True)
+            self.heart.heard()
 
     def note(self, text: str) -> None:
         """Something the reader should know; printed once."""
@@ -107,6 +112,7 @@ class Screen:
         self.notes.append(text)
         if not self.as_json:
             self._err.print(f"[yellow]{self.say('note')}[/yellow] {escape(text)}")
+            self.heart.heard()
 
     def fail(self, text: str, code: ExitCode) -> None:
         """The one line of a failure."""
@@ -136,14 +142,20 @@ class Screen:
 
     @contextmanager
     def working(self, what: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
-        """Progress on a terminal; call what is given with a note after every one of ``total`` steps."""
-        what = self.say(what)
-        if total is None and on_terminal():
-            with self._err.status(escape(what)):
-                yield lambda note: None
-            return
-        with ProgressReport(what, total) as progress:
-            yield lambda note: progress.advance(1, lambda: note)
+        """Progress on a terminal, else a line every other second.
+
+        Call what is given with a note after every one of ``total`` steps.
+        """
+        what, live = self.say(what), on_terminal()
+        with self.heart.during(what, total, live=live):
+            if not live:
+                yield lambda note: self.heart.step()
+            elif total is None:
+                with self._err.status(escape(what)):
+                    yield lambda note: None
+            else:
+                with ProgressReport(what, total) as progress:
+                    yield lambda note: progress.advance(1, lambda: note)
 
 
 @contextmanager
@@ -155,7 +167,8 @@ def running(screen: Screen) -> Iterator[None]:
         warnings.filterwarnings("ignore", category=FutureWarning)
         warnings.showwarning = lambda message, *_, **__: screen.note(str(message))
         try:
-            yield
+            with nullcontext() if screen.as_json else screen.heart.beating():
+                yield
         except BaseException as error:
             code = _failure(screen, error)
             if code is None:

@@ -18,6 +18,7 @@ from maxmargin.base.table_columns import feature_names
 from maxmargin.base.typing import AnyArray, TableLike, TargetLike
 from maxmargin.feature_selection.base import Selector
 from maxmargin.metrics import Evaluation, evaluate
+from maxmargin.reports.blocks import Caution
 from maxmargin.reports.words import Words, words_in
 from maxmargin.tables.coefficients import CoefficientSummary, coefficient_summary
 from maxmargin.tuning import TuneResult
@@ -191,6 +192,7 @@ class Study:
     n_repeats: int
     command: str | None
     model_file: str | None
+    weights: AnyArray | None = None  # of the evaluated rows
 
     def say(self, key: str, **values: Any) -> str:
         return self.words.say(key, **values)
@@ -229,7 +231,13 @@ class Study:
         X, y = self.evaluated.X, self.evaluated.y
         assert y is not None  # a classifier has a target
         return evaluate(
-            self.subject.model, X, y, positive=self.positive, names=self.class_names, threshold=self.threshold
+            self.subject.model,
+            X,
+            y,
+            positive=self.positive,
+            names=self.class_names,
+            threshold=self.threshold,
+            sample_weight=self.weights,
         )
 
     @property
@@ -251,6 +259,13 @@ class Study:
         if rows is None or rows.frame is None or rows.y is None:
             return None
         return coefficient_summary(self.subject.final, rows.frame, rows.y)
+
+    @cached_property
+    def cautions(self) -> list[Caution]:
+        """What the reader must know before trusting the figures, the serious cautions first."""
+        from maxmargin.reports.sections.cautions_section import found_cautions  # which uses Study
+
+        return found_cautions(self)
 
     @cached_property
     def importance(self) -> pd.DataFrame | None:

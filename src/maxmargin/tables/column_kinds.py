@@ -266,8 +266,11 @@ def decimal_mark(column: pd.Series, decimal: str) -> str | None:
     """
     texts = column.dropna().astype(str)
     other = "," if decimal == "." else "."
+    if texts.empty:
+        return decimal
+    counts = texts.value_counts(sort=False)
     shares = {
-        mark: float(texts.map(lambda t, m=mark: bool(_PATTERNS[m].fullmatch(t))).mean())
+        mark: sum(int(n) for t, n in counts.items() if _PATTERNS[mark].fullmatch(t)) / len(texts)
         for mark in (decimal, other)
     }
     mark = max(shares, key=lambda m: (shares[m], m == decimal))

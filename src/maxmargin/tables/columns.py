@@ -227,7 +227,8 @@ def _guessed_task(values: pd.Series | None) -> Task:
 
 
 def _labels(column: pd.Series) -> pd.Series:
-    return pd.Series(np.array([str(value) for value in column]), name=column.name)
+    codes, values = pd.factorize(column)
+    return pd.Series(np.array([str(value) for value in values])[codes], name=column.name)
 
 
 def _whole_labels(values: pd.Series) -> pd.Series:

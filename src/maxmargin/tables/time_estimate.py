@@ -15,11 +15,54 @@ from maxmargin.base.typing import IntArray
 from maxmargin.machines.large.mapped_rows import map_size
 from maxmargin.tuning import tune
 
-_FIRST, _FIRST_OF_FEW = 200, 1000  # rows of the first sample with all cells, and with some of them
+_FIRST, _FIRST_OF_FEW = 200, 2000  # rows of the first sample with all cells, and with some of them
 _STEP = 2.5  # by so much the next sample is larger
 _HELD_OUT = 10  # one row of so many is predicted, the others are fitted
-_STEEPER = 0.7  # solvers can need more steps on more rows: the power that is added at most
+_STEEPER = 0.35  # solvers can need more steps on more rows: the share of the power that is added at most
 _MARGIN = 1.25  # rather too long than too short
+_FAR = 20.0  # so many times too long needs no second sample
+
+
+@dataclass(frozen=True)
+class SampleTimes:
+    """How long ``n_tried`` of the ``n_cells`` cells took on one fold of samples, for a table of ``n`` rows.
+
+    ``call`` is what a call takes before its first fit; ``growth`` as in `SampleSearch`. Without cells
+    (``n_cells`` is 0) one fit was timed.
+    """
+
+    n: int
+    sizes: list[int]
+    spent: list[float]
+    call: float
+    growth: float
+    n_cells: int
+    n_tried: int
+
+    def seconds(self, folds: int, rows: int | None = None) -> float:
+        """Seconds of a search on so many rows (all by default), with the final fit on all rows."""
+        if not self.n_cells:
+            return _MARGIN * self.one_fold(self.n)
+        ratio = self.n_cells / self.n_tried
+        final = 2.0 / self.n_tried * self.one_fold(self.n)  # the chosen cell may be slower than others
+        search = ratio * (self.call + folds * self.one_fold(min(self.n, rows or self.n)))
+        return _MARGIN * (search + final)
+
+    def one_fold(self, n: int) -> float:
+        """The time of n rows, from the last two samples.
+
+        a + b n^growth, as every fit also costs what does not grow; where the times grow faster than that, the
+        power with which they grow.
+        """
+        sizes, spent, growth = self.sizes, self.spent, self.growth
+        if len(sizes) < 2:
+            return float(spent[-1] * (n / sizes[-1]) ** growth)
+        (small, large), (before, last) = sizes[-2:], spent[-2:]
+        power = np.log(max(last, 1e-9) / max(before, 1e-9)) / np.log(large / small)
+        if power >= growth:
+            return float(last * (n / large) ** min(power, (1.0 + _STEEPER) * growth))
+        slope = max(0.0, last - before) / (float(large) ** growth - float(small) ** growth)
+        return float(last + slope * (float(n) ** growth - float(large) ** growth))
 
 
 @dataclass(frozen=True)
@@ -37,31 +80,32 @@ class SampleSearch:
     scoring: Any = None
     n_jobs: int | None = None
 
-    def seconds(self, folds: int, *, budget: float = 1.5, enough: float = np.inf) -> float:
-        """Seconds of the search on all rows, with the final fit.
+    def timed(self, *, budget: float = 1.5, enough: float = np.inf, folds: int = 1) -> SampleTimes:
+        """What samples took.
 
-        Samples grow as long as ``budget`` seconds allow and it is not certain that the search takes longer
-        than ``enough``. The first call does not count, as it loads compiled code, and compilation does not.
+        They grow as long as ``budget`` seconds allow and it is not certain that the search with ``folds``
+        folds takes longer than ``enough``. The first call does not count, as it loads compiled code, and
+        compilation does not.
         """
-        n, n_cells = len(self.X), _n_cells(self.grid)
+        n = len(self.X)
         few = self.growth == 1.0
         tried = self._few_cells() if few else self.grid
-        fold = n_cells / _n_cells(tried)  # the time of one fold, in those that are measured
-        times = fold * folds + 2.0 / _n_cells(tried) if self.grid else 1.0
         sizes = [min(_FIRST_OF_FEW if few else _FIRST, n)]
-        self._time(sizes[0], tried)
+        self._time(min(_FIRST, n), self._few_cells())
         began = work_clock.now()
         call, spent = self._time(sizes[0], tried)
-        found = [spent]
+        known = SampleTimes(n, sizes, [spent], call, self.growth, _n_cells(self.grid), _n_cells(tried))
         while sizes[-1] < n:
             size = min(round(_STEP * sizes[-1]), n)
             left = budget - (work_clock.now() - began) - call
-            sure = len(sizes) > 2 and times * _extrapolated(sizes, found, n, self.growth) > enough
-            if sure or (len(sizes) > 1 and _extrapolated(sizes, found, size, self.growth) > left):
+            so_far = known.seconds(folds) / _MARGIN
+            sure = so_far > (enough if len(sizes) > 2 else _FAR * enough)
+            if sure or (len(sizes) > 1 and known.one_fold(size) > left):
                 break
+            spent = self._time(size, tried)[1]
             sizes.append(size)
-            found.append(self._time(size, tried)[1])
-        return _MARGIN * (call * fold + times * _extrapolated(sizes, found, n, self.growth))
+            known.spent.append(spent)
+        return known
 
     def _few_cells(self) -> dict[str, list[Any]] | None:
         """Cells that share no work: one in the middle, and one at the end, which is the slowest as a rule."""
@@ -74,8 +118,8 @@ class SampleSearch:
 
     def _time(self, size: int, grid: dict[str, list[Any]] | None) -> tuple[float, float]:
         """How long a call takes before its first fit, and how long the fits to a sample of this size take."""
-        rows = _sample(self.y, size)
-        X, y, model = self.X.iloc[rows], self.y.iloc[rows], self._as_for_all_rows()
+        rows = sample_rows(self.y, size)
+        X, y, model = self.X.iloc[rows], self.y.iloc[rows], self.as_for_all_rows()
         held_out = np.arange(len(rows)) % _HELD_OUT == 0
         split = [(np.flatnonzero(~held_out), np.flatnonzero(held_out))]
         fits: list[float] = []
@@ -94,7 +138,7 @@ class SampleSearch:
             total = work_clock.now() - began
             return (total - fits[-1], fits[-1]) if fits else (0.0, total)
 
-    def _as_for_all_rows(self) -> Any:
+    def as_for_all_rows(self) -> Any:
         """The model with as many landmarks as it takes on all rows."""
         model: Any = clone(self.model)
         final = model.steps[-1][1] if hasattr(model, "steps") else model
@@ -105,26 +149,10 @@ class SampleSearch:
 
 
 def _n_cells(grid: dict[str, list[Any]] | None) -> int:
-    return 1 if grid is None else int(np.prod([len(values) for values in grid.values()]))
+    return 0 if grid is None else int(np.prod([len(values) for values in grid.values()]))
 
 
-def _extrapolated(sizes: list[int], spent: list[float], n: int, growth: float) -> float:
-    """The time of n rows, from the last two samples.
-
-    a + b n^growth, as every fit also costs what does not grow; where the times grow faster than that, the
-    power with which they grow.
-    """
-    if len(sizes) < 2:
-        return float(spent[-1] * (n / sizes[-1]) ** growth)
-    (small, large), (before, last) = sizes[-2:], spent[-2:]
-    power = np.log(max(last, 1e-9) / max(before, 1e-9)) / np.log(large / small)
-    if power >= growth:
-        return float(last * (n / large) ** min(power, growth + _STEEPER))
-    slope = max(0.0, last - before) / (float(large) ** growth - float(small) ** growth)
-    return float(last + slope * (float(n) ** growth - float(large) ** growth))
-
-
-def _sample(y: pd.Series, size: int) -> IntArray:
+def sample_rows(y: pd.Series, size: int) -> IntArray:
     """Rows from every part of the target, those of a class together, in every class at least twenty or all.
 
     Then every tenth row holds out rows of all classes.

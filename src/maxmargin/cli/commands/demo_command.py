@@ -10,11 +10,13 @@ from sklearn.datasets import load_breast_cancer
 from maxmargin.cli.command_options import DemoOptions, Method
 from maxmargin.cli.commands.fit_command import fitted_model
 from maxmargin.cli.commands.select_command import SelectionWish, selected
+from maxmargin.cli.finishing import Finish
 from maxmargin.cli.options import FileOptions, FoldOptions, TableOptions
 from maxmargin.cli.outputs import Outputs
+from maxmargin.cli.planning import SearchPlan
 from maxmargin.cli.screen import ExitCode, Screen
 from maxmargin.cli.table_input import prepared
-from maxmargin.cli.work import Finish, say_model, split
+from maxmargin.cli.work import say_model, split
 from maxmargin.tables.measures_and_rules import TuningMeasure
 from maxmargin.tables.models import chosen_family, grid_of, pipeline
 from maxmargin.tables.wishes import Encoding, Task
@@ -33,7 +35,8 @@ def run(options: DemoOptions, screen: Screen) -> ExitCode:
     family = chosen_family(data, "svm")
     validation = FoldOptions(seed=options.seed)
     estimator = pipeline(data, family.make(), Encoding.ONEHOT)
-    subject = fitted_model(estimator, parts, grid_of(family), TuningMeasure("error"), validation, screen)
+    plan = SearchPlan(family, estimator, grid_of(family), validation)
+    subject = fitted_model(plan, parts, TuningMeasure("error"), screen)
     fitted = subject.best_estimator
     say_model(fitted, screen)
     finish = Finish(data, parts, "malignant", options.seed)

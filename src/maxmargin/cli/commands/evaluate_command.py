@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from maxmargin.base.typing import AnyArray
 from maxmargin.cli.command_options import EvaluateOptions
+from maxmargin.cli.finishing import say_cautions, say_evaluation, write_report
 from maxmargin.cli.outputs import Outputs, check_outputs, command_line
 from maxmargin.cli.saved_model import SavedModel
 from maxmargin.cli.screen import Screen
-from maxmargin.cli.work import say_cautions, say_evaluation, write_report
 from maxmargin.reports.study import ReportOptions, make_study
-from maxmargin.tables.columns import target_for
+from maxmargin.tables.columns import known_column, target_for
 from maxmargin.tables.models import match_class
-from maxmargin.tables.refusals import UsageRefusal
+from maxmargin.tables.refusals import Refusal, UsageRefusal
 
 
 def run(options: EvaluateOptions, screen: Screen) -> None:
@@ -39,10 +44,28 @@ def run(options: EvaluateOptions, screen: Screen) -> None:
         "model_file": options.model.name,
     }
     study = make_study(saved.model, rows, y, None, report_options)
+    if options.weights is not None:
+        study = replace(study, weights=_weights(options, saved, table))
     say_evaluation(study, screen, "these rows")
     say_cautions(study, screen)
     if options.report is not None:
         write_report(study, options.report, Outputs(options.files, screen))
+
+
+def _weights(options: EvaluateOptions, saved: SavedModel, table: pd.DataFrame) -> AnyArray:
+    """The weights of the rows, from their column."""
+    if not saved.classes or options.report is not None:
+        raise UsageRefusal("--weights is for classes, and not for --report, which counts rows.")
+    assert options.weights is not None
+    known_column(options.weights, table, options.data)
+    column = pd.to_numeric(table[options.weights], errors="coerce").to_numpy(dtype=float)
+    if not (np.isfinite(column) & (column >= 0)).all():
+        row = int(np.argmin(np.isfinite(column) & (column >= 0))) + 1
+        raise Refusal(
+            f"{options.data}: the weight in row {row} of {options.weights!r} is missing or negative: weights "
+            "must be numbers from 0 on."
+        )
+    return column
 
 
 def _decision(options: EvaluateOptions, saved: SavedModel) -> tuple[Any, float | None]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from maxmargin.cli.command_options import FitOptions
 from maxmargin.cli.options import FoldOptions
 from maxmargin.cli.outputs import Outputs, check_outputs, default_path
-from maxmargin.cli.planning import Planner
+from maxmargin.cli.planning import Planner, SearchPlan, search
 from maxmargin.cli.screen import ExitCode, Screen
 from maxmargin.cli.table_input import prepared
-from maxmargin.cli.work import Finish, Split, say_model, search, split
+from maxmargin.cli.work import Split, say_model, split
 from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import (
     DecisionRule,
@@ -43,7 +43,7 @@ def run(options: FitOptions, screen: Screen) -> ExitCode:
     planner = Planner(data, options.model, options.search, measure, positive, screen)
     plan = planner.plan(parts.X, parts.y, rest=_AFTER + (0.0 if options.no_report else _REPORT))
     validation = plan.validation
-    subject = fitted_model(plan.estimator, parts, plan.cells, measure, validation, screen)
+    subject = fitted_model(plan, parts, measure, screen)
     fitted = getattr(subject, "best_estimator", subject)
     say_model(fitted, screen)
     rule = _decision(options, data, parts, fitted, positive, validation, screen)
@@ -51,27 +51,23 @@ def run(options: FitOptions, screen: Screen) -> ExitCode:
     if interrupted and report_path is not None:
         screen.note("interrupted: no report is written; maxmargin evaluate makes one.")
         report_path = None
+    from maxmargin.cli.finishing import Finish  # loads what draws the report: not before the estimate
+
     finish = Finish(data, parts, positive, validation.seed, rule)
     finish.write(fitted, subject, model_path, report_path, Outputs(options.files, screen))
     return ExitCode.INTERRUPTED if interrupted else ExitCode.DONE
 
 
-def fitted_model(
-    estimator: BaseEstimator,
-    parts: Split,
-    cells: Any,
-    measure: TuningMeasure,
-    options: FoldOptions,
-    screen: Screen,
-) -> Any:
+def fitted_model(plan: SearchPlan, parts: Split, measure: TuningMeasure, screen: Screen) -> Any:
     """The tuning result with its refitted model, or the model if there is nothing to tune."""
-    if cells is None:
+    if plan.cells is None:
         with screen.working("fitting"):
-            return clone(estimator).fit(parts.X, parts.y)
-    found = search(estimator, parts.X, parts.y, cells, measure, options, screen)
+            return clone(plan.estimator).fit(parts.X, parts.y)
+    found = search(plan, parts.X, parts.y, measure, screen, refit=True)
     if found.best_estimator is not None:
         return found
-    best = clone(estimator).set_params(**found.best_params).fit(parts.X, parts.y)
+    with screen.working("fitting"):
+        best = clone(plan.estimator).set_params(**found.best_params).fit(parts.X, parts.y)
     return replace(found, best_estimator=best)
 
 

@@ -45,6 +45,7 @@ def _serve(
     def started(address: str) -> None:
         screen.line("page", address)
         screen.note("the page answers on this computer only; Ctrl-C ends it.")
+        screen.heart.rest()
         if not options.no_browser:
             webbrowser.open(address)
 

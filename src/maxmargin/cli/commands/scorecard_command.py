@@ -7,10 +7,11 @@ from typing import Any
 
 import maxmargin as mm
 from maxmargin.cli.command_options import ScorecardOptions
+from maxmargin.cli.finishing import Finish
 from maxmargin.cli.outputs import Outputs, check_outputs, default_path
 from maxmargin.cli.screen import Screen
 from maxmargin.cli.table_input import prepared
-from maxmargin.cli.work import Finish, split
+from maxmargin.cli.work import split
 from maxmargin.tables.models import positive_of
 from maxmargin.tables.refusals import Refusal
 from maxmargin.tables.wishes import Task

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from maxmargin.cli.command_options import TuneOptions
 from maxmargin.cli.outputs import Outputs, check_outputs
-from maxmargin.cli.planning import Planner
+from maxmargin.cli.planning import Planner, search
 from maxmargin.cli.screen import ExitCode, Screen
 from maxmargin.cli.table_input import prepared
-from maxmargin.cli.work import check_enough, plain_names, say_edges, search
+from maxmargin.cli.work import check_enough, plain_names, say_edges
 from maxmargin.tables.measures_and_rules import tuning_measure
 from maxmargin.tables.models import positive_of
 from maxmargin.tables.refusals import UsageRefusal
@@ -23,7 +23,7 @@ def run(options: TuneOptions, screen: Screen) -> ExitCode:
     plan = Planner(data, options.model, options.search, measure, positive, screen).plan(data.X, data.y)
     if plan.cells is None:
         raise UsageRefusal(f"{plan.family.name} has nothing to tune: give --grid NAME=VALUES, or use fit.")
-    found = search(plan.estimator, data.X, data.y, plan.cells, measure, plan.validation, screen)
+    found = search(plan, data.X, data.y, measure, screen, refit=False)
     say_edges(found, screen)
     table = found.table.rename(columns=lambda name: next(iter(plain_names({str(name): None}))))
     best = table.sort_values("error", kind="stable").head(options.top)

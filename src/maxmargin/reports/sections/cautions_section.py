@@ -29,7 +29,7 @@ _FEWEST = 20  # rows below which one variable separates the classes by chance
 
 def cautions(study: Study) -> Section:
     """All warnings, the serious ones first."""
-    found, title = found_cautions(study), study.say("cautions.title")
+    found, title = study.cautions, study.say("cautions.title")
     block = Cautions(found) if found else Text(study.say("cautions.none"))
     return Section("cautions", title, [block])
 
@@ -78,8 +78,18 @@ def _keys(rows: StudyRows) -> list[int]:
     table = rows.frame.reset_index(drop=True)
     if rows.y is not None:
         table = table.assign(**{"\0target": rows.y})
-    keys: list[int] = pd.util.hash_pandas_object(table.astype(str), index=False).tolist()
+    table = pd.concat([_comparable(table.iloc[:, j]) for j in range(table.shape[1])], axis=1)
+    keys: list[int] = pd.util.hash_pandas_object(table, index=False).tolist()
     return keys
+
+
+def _is_number(column: pd.Series[Any]) -> bool:
+    return column.dtype.kind in "iuf" and not isinstance(column.dtype, pd.CategoricalDtype)
+
+
+def _comparable(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Numbers as float64 (0.0 for -0.0), all else as text: whole numbers may be floats in another table."""
+    return column.astype(np.float64) + 0.0 if _is_number(column) else column.astype(str)
 
 
 def _mismatch(study: Study) -> Caution | None:
@@ -165,11 +175,7 @@ def numeric_columns(rows: StudyRows, holds: Any) -> list[str]:
     if rows.frame is None:
         return []
     columns = ((str(name), rows.frame.iloc[:, j]) for j, name in enumerate(rows.frame.columns))
-    return [
-        name
-        for name, values in columns
-        if values.dtype.kind in "iuf" and not isinstance(values.dtype, pd.CategoricalDtype) and holds(values)
-    ]
+    return [name for name, values in columns if _is_number(values) and holds(values)]
 
 
 def counts_rows(values: pd.Series[Any]) -> bool:
@@ -195,7 +201,8 @@ def _constant(study: Study) -> Caution | None:
     frame = study.known.frame
     if frame is None or study.takes_kernel_values:
         return None
-    names = [str(name) for j, name in enumerate(frame.columns) if frame.iloc[:, j].astype(str).nunique() < 2]
+    columns = ((str(name), _comparable(frame.iloc[:, j])) for j, name in enumerate(frame.columns))
+    names = [name for name, values in columns if values.nunique(dropna=False) < 2]
     return _caution(study, False, "constant", names=_listed(names)) if names else None
 
 

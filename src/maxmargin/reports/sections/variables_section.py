@@ -22,7 +22,7 @@ _SHOWN = 15
 _PREDICTIONS = 400_000  # rows predicted in all, at most about
 _KERNEL_VALUES = 500_000_000  # likewise, where each row is compared with all support vectors
 _FEWEST_ROWS = 100
-_ELIMINATED_ROWS = 3000
+_ELIMINATED = 30_000_000  # rows squared times columns, at most about: every column costs a round
 _SHARED_COLUMNS = 80
 _REFITTED_COLUMNS = 40  # every round needs a fit
 
@@ -105,7 +105,8 @@ def elimination_ranks(study: Study) -> dict[str, int] | None:
         return dict(zip(study.variables, subject.selector.ranking_.tolist(), strict=True))
     if rows is None or subject.task != "classification" or study.takes_kernel_values:
         return None
-    sample = rows.sample(_ELIMINATED_ROWS, study.seed)
+    n_rows = max(_FEWEST_ROWS, int(np.sqrt(_ELIMINATED / max(1, len(study.variables)))))
+    sample = rows.sample(n_rows, study.seed)
     if not _eliminable(study, sample.X):
         return None
     with warnings.catch_warnings():

@@ -1,0 +1,178 @@
+"""The end of a run: coefficients, evaluation on held-out rows, cautions, the model file and the report.
+
+Imported after the search: it loads what draws the report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.cli.outputs import Outputs, command_line
+from maxmargin.cli.screen import Screen, shown
+from maxmargin.cli.work import Split
+from maxmargin.machines.linear.logistic_summary import LogisticSummary
+from maxmargin.metrics import Evaluation
+from maxmargin.reports.page import write_page
+from maxmargin.reports.sections.evaluation_section import regression_measures
+from maxmargin.reports.study import ReportOptions, Study, make_study
+from maxmargin.tables.coefficients import estimate_names
+from maxmargin.tables.columns import Prepared
+from maxmargin.tables.measures_and_rules import DecisionRule
+
+_SHOWN_COEFFICIENTS = 40
+_COEFFICIENT_HEADS = {
+    "coef": "estimate",
+    "std_err": "std. error",
+    "p_value": "p",
+    "odds_ratio": "odds ratio",
+    "odds_low": "odds low",
+    "odds_high": "odds high",
+}
+
+
+def say_coefficients(study: Study, screen: Screen) -> None:
+    """The coefficient table of a logistic regression or least squares."""
+    with screen.working("computing standard errors"):
+        found = study.coefficients
+    if found is None:
+        return
+    table = found.table.rename(columns=_COEFFICIENT_HEADS)
+    names = estimate_names(found)
+    values = table.drop(columns=["low", "high"], errors="ignore") if "odds ratio" in table else table
+    rows = [[name, *map(float, row)] for name, row in zip(names, values.to_numpy(), strict=True)]
+    screen.table(
+        ["variable", *map(str, values.columns)],
+        rows[:_SHOWN_COEFFICIENTS],
+        "coefficients without a penalty, in the units of the table",
+    )
+    if len(rows) > _SHOWN_COEFFICIENTS:
+        screen.note(f"{len(rows) - _SHOWN_COEFFICIENTS} more coefficients are in the report and in --json.")
+    fit = f"log-likelihood {found.log_likelihood:.6g}, AIC {found.aic:.6g}"
+    if isinstance(found, LogisticSummary):
+        screen.line("fit", f"{fit}; log odds of {found.odds}")
+        for note in found.notes:
+            screen.note(note)
+    else:
+        screen.line("fit", f"{fit}; R2 {found.r2:.4g}, residual deviation {found.sigma:.4g}")
+    screen.tell(
+        coefficients=dict(zip(names, found.table.to_dict("records"), strict=True)),
+        fit={"log_likelihood": found.log_likelihood, "aic": found.aic},
+    )
+
+
+# -- evaluation ----------------------------------------------------------------------------------------------
+
+_MEASURES = ("value", "low", "high")
+
+
+def say_evaluation(study: Study, screen: Screen, where: str) -> None:
+    """Measures with intervals, the baseline, and the confusion table."""
+    if study.subject.task == "regression":
+        _say_regression(study, screen, where)
+        return
+    with screen.working("evaluating"):
+        result: Evaluation = study.evaluation
+    table = result.table()
+    rows: list[list[Any]] = [
+        [str(name), *map(float, row)] for name, row in zip(table.index, table.to_numpy(), strict=True)
+    ]
+    screen.table(
+        ["measure", *_MEASURES],
+        [[_measure_name(screen, row[0]), *row[1:]] for row in rows],
+        f"{screen.say(where)} (intervals of {round(100 * result.confidence)} %)",
+    )
+    name, share = study.baseline
+    screen.line("baseline", f"accuracy {share:.4g} by always predicting {name!r}, the largest class")
+    counts = result.confusion.frame()
+    kind = int if study.weights is None else float
+    body = [
+        [str(name), *(kind(v) for v in row)]
+        for name, row in zip(counts.index, counts.to_numpy(), strict=True)
+    ]
+    screen.table(["predicted \\ true", *map(str, counts.columns)], body)
+    screen.tell(
+        evaluation={name: dict(zip(_MEASURES, values, strict=True)) for name, *values in rows},
+        baseline={"class": name, "accuracy": share},
+        confusion={"labels": [str(c) for c in counts.columns], "counts": counts.to_numpy()},
+    )
+
+
+def _measure_name(screen: Screen, name: str) -> str:
+    """A measure, translated: a known one, or "recall of CLASS"."""
+    head, of, rest = name.partition(" of ")
+    return f"{screen.say((head + of).rstrip())} {rest}" if of else screen.say(name)
+
+
+def _say_regression(study: Study, screen: Screen, where: str) -> None:
+    truth = np.asarray(study.evaluated.y, dtype=float)
+    predicted = np.asarray(study.subject.model.predict(study.evaluated.X))
+    found = regression_measures(truth, predicted, seed=study.seed)
+    rows = [[_measure_name(screen, name), *values] for name, values in found.items()]
+    screen.table(["measure", *_MEASURES], rows, f"{screen.say(where)} (intervals of 95 %)")
+    spread = float(np.std(truth))
+    screen.line("baseline", f"root mean square error {shown(spread)} by always predicting the mean")
+    screen.tell(
+        evaluation={name: dict(zip(_MEASURES, values, strict=True)) for name, values in found.items()},
+        baseline={"root mean square error": spread},
+    )
+
+
+def say_cautions(study: Study, screen: Screen) -> None:
+    """What the reader must know before trusting the figures."""
+    with screen.working("looking for problems"):
+        found = study.cautions
+    for caution in found:
+        screen.line("caution", f"{caution.what} {caution.remedy}")
+    screen.tell(
+        cautions=[{"kind": c.key, "serious": c.serious, "what": c.what, "remedy": c.remedy} for c in found]
+    )
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The end of a run: evaluate on the held-out rows, warn, save the model and write the report."""
+
+    data: Prepared
+    parts: Split
+    positive: Any
+    seed: int
+    rule: DecisionRule | None = None
+
+    def study(self, subject: Any, model_file: Path, outputs: Outputs) -> Study:
+        """What is evaluated; ``subject`` is the model or its tuning."""
+        options: ReportOptions = {
+            "language": outputs.screen.say.language,
+            "target": self.data.schema.target,
+            "positive": self.positive if self.rule is None else self.rule.positive,
+            "threshold": None if self.rule is None else self.rule.threshold,
+            "random_state": self.seed,
+            "command": command_line(),
+            "model_file": f"{model_file.name} ({outputs.run})",
+        }
+        return make_study(
+            subject, self.parts.X_test, self.parts.y_test, (self.parts.X, self.parts.y), options
+        )
+
+    def write(self, model: Any, subject: Any, path: Path, report: Path | None, outputs: Outputs) -> None:
+        """Print the evaluation, and write the model file and the report."""
+        screen = outputs.screen
+        study = self.study(subject, path, outputs)
+        say_coefficients(study, screen)
+        say_evaluation(study, screen, "held-out rows")
+        say_cautions(study, screen)
+        outputs.model(model, self.data, path, report=report, rule=self.rule)
+        screen.tell(report=report)
+        if report is not None:
+            write_report(study, report, outputs)
+
+
+def write_report(study: Study, path: Path, outputs: Outputs) -> None:
+    """The report on a study."""
+    with outputs.screen.working("writing the report"):
+        write_page(study, path, overwrite=outputs.files.force)
+    outputs.screen.line("report", str(path))
+    outputs.screen.tell(report=path)

@@ -1,0 +1,94 @@
+"""A sign of life: a line on standard error whenever a command has been silent for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event, Thread
+from time import monotonic
+
+from maxmargin.base.progress import bar_is_shown, show_line
+
+_SILENCE = 1.2  # seconds
+_LOOK = 0.1  # seconds between two looks at the clock
+
+
+@dataclass
+class _Work:
+    """What is being done, how much of it is finished, and whether a live display shows it already."""
+
+    what: str
+    total: int | None = None
+    live: bool = False
+    done: int = 0
+    began: float = field(default_factory=monotonic)
+
+    def line(self) -> str:
+        seconds = monotonic() - self.began
+        if not self.total:
+            return f"[{self.what}] {seconds:.0f} s"
+        line = f"[{self.what}] {self.done}/{self.total} in {seconds:.0f} s"
+        if self.done in (0, self.total):
+            return line
+        return f"{line}, about {seconds * (self.total - self.done) / self.done:.0f} s left"
+
+
+class Heartbeat:
+    """Prints what is being done when nothing was printed for a while.
+
+    ``command`` is named where nothing better is known; ``say`` translates.
+    """
+
+    def __init__(self, command: str, say: Callable[[str], str]) -> None:
+        self._say = say
+        self._work = _Work(command)
+        self._last = monotonic()
+        self._end = Event()
+
+    @contextmanager
+    def beating(self) -> Iterator[None]:
+        """Watch the clock during this block."""
+        thread = Thread(target=self._watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._end.set()
+            thread.join()
+
+    def _watch(self) -> None:
+        while not self._end.wait(_LOOK):
+            if self._work.live or bar_is_shown():
+                self.heard()
+            elif monotonic() - self._last >= _SILENCE:
+                show_line(self._say(self._work.line()))
+                self.heard()
+
+    def heard(self) -> None:
+        """Something was printed."""
+        self._last = monotonic()
+
+    def rest(self) -> None:
+        """No sign of life from here on: the command waits for its user."""
+        self._end.set()
+
+    @contextmanager
+    def during(self, what: str, total: int | None = None, *, live: bool = False) -> Iterator[None]:
+        """Name the work of this block; ``live`` if a display shows it."""
+        before, self._work = self._work, _Work(what, total, live)
+        self.heard()
+        try:
+            yield
+        finally:
+            self._work = before
+            self.heard()
+
+    def reached(self, done: int, total: int | None = None) -> None:
+        """So much of the present work is finished."""
+        self._work.done = done
+        self._work.total = total or self._work.total
+
+    def step(self) -> None:
+        """One more piece of the present work is finished."""
+        self._work.done += 1

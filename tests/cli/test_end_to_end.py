@@ -1,0 +1,118 @@
+"""What a new user types, in processes of their own: a test for every thing that went wrong once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("typer")
+
+import maxmargin as mm
+
+QUICK = ["--grid", "C=1,10", "--grid", "gamma=0.1", "--folds", "3", "--no-report"]
+
+
+@pytest.fixture
+def clients(tmp_path: Path) -> Path:
+    """Identifiers, money, percent, dates, remarks and zeros that mean missing; 10 % of the rows are late."""
+    rng = np.random.default_rng(4)
+    n = 400
+    share, days = rng.random(n), rng.integers(0, 2000, n)
+    late = share + 0.1 * rng.normal(size=n) > np.quantile(share, 0.9)
+    table = pd.DataFrame(
+        {
+            "client": 5000 + np.arange(n),
+            "income": [f"${v:,.2f}" for v in rng.lognormal(10, 0.5, n)],
+            "used": [f"{100 * v:.1f} %" for v in share],
+            "opened": (pd.Timestamp("2015-01-01") + pd.to_timedelta(days, unit="D")).strftime("%d/%m/%Y"),
+            "glucose": np.where(rng.random(n) < 0.08, 0.0, rng.normal(120, 15, n).round(1)),
+            "remark": [" ".join(rng.choice(["late", "thanks", "call", "paid", "angry"], 5)) for _ in late],
+            "late": np.where(late, "yes", "no"),
+        }
+    )
+    table.to_csv(tmp_path / "clients.csv", index=False)
+    return tmp_path / "clients.csv"
+
+
+def test_columns_rare_classes_cautions_and_identifiers(clients: Path, process: Any) -> None:
+    """Points 2, 3, 4 and 9: one table with all of it, its terminal, and its predictions."""
+    done = process("fit", clients, "-t", "late", "--positive", "yes", *QUICK)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "left out client: an identifier" in said
+    assert "opened: dates (day/month/year)" in said
+    assert "class yes is rare" in said
+    assert "chosen by the balanced error" in said
+    assert "same total weight" in said
+    assert re.search(r"baseline accuracy 0\.9\d* by always predicting 'no'", said)
+    assert "zero may stand for a missing value: glucose" in said
+    found = float(re.search(r"sensitivity +(0\.\d+|1) ", said)[1])  # type: ignore[index]  # else it fails
+    assert found > 0.6
+    assert re.search(r"time +about \S+ seconds? for 6 fits on up to 300 rows", said) is None  # too few rows
+    lines = process("predict", "clients.svm.mm", clients).stdout.splitlines()
+    assert lines[0] == "client,predicted late"
+    assert lines[1].startswith("5000,")
+
+
+def test_nothing_is_overwritten(clients: Path, process: Any) -> None:
+    """Point 1."""
+    words = ["-t", "late", "--drop", "remark"]
+    process("fit", clients, *words, *QUICK)
+    before = clients.with_name("clients.svm.mm").read_bytes()
+    process("scorecard", clients, *words, "--positive", "yes")
+    assert clients.with_name("clients.scorecard.mm").exists()
+    assert clients.with_name("clients.svm.mm").read_bytes() == before
+    refused = process("fit", clients, *words, *QUICK, code=2)
+    assert refused.stderr.startswith("maxmargin: error: ")
+    assert "exists: --force overwrites it" in refused.stderr
+    assert clients.with_name("clients.svm.mm").read_bytes() == before
+
+
+def test_the_time_comes_before_the_work(tmp_path: Path, process: Any) -> None:
+    """Point 5: the estimate is printed, in words and in JSON."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(800, 3)), columns=list("abc"))
+    X.assign(y=np.where(X["a"] * X["b"] > 0, "yes", "no")).to_csv(tmp_path / "t.csv", index=False)
+    found = process("fit", "t.csv", "-t", "y", *QUICK).stdout
+    assert re.search(r"time +about (a second|\d+ seconds) for 6 fits on up to 600 rows", found)
+    assert found.index("time ") < found.index("tuning ")
+
+
+def test_coefficients_rankers_and_machines(clients: Path, process: Any) -> None:
+    """Points 6 and 7."""
+    words = [clients, "-t", "late", "--drop", "remark", "--folds", "3"]
+    fitted = process("fit", *words, "--model", "logistic", "--grid", "C=1", "--no-report").stdout
+    assert re.search(r"variable +estimate +std. error +z +p +odds ratio", fitted)
+    assert "AIC" in fitted
+    chosen = process("select", *words, "--method", "relief", "--keep", 1, "--json")
+    assert json.loads(chosen.stdout)["selected"] == ["used"]
+    tuned = process("tune", *words, "--model", "pegasos", "--json")
+    assert "lam" in json.loads(tuned.stdout)["tuning"]["best"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+def test_ctrl_c_ends_with_one_sentence_and_keeps_old_files(clients: Path) -> None:
+    """Nothing is lost where the command is interrupted while it works."""
+    kept = clients.with_name("clients.svm.mm")
+    kept.write_bytes(b"an older model")
+    command = [sys.executable, "-m", "maxmargin", "fit", str(clients), "-t", "late", "--force"]
+    working = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert working.stdout is not None
+    while working.stdout.readline():  # the first result is on screen: the work is under way
+        time.sleep(0.05)
+        working.send_signal(signal.SIGINT)
+        break
+    _, said = working.communicate(timeout=120)
+    assert working.returncode == 130
+    assert "Traceback" not in said
+    assert kept.read_bytes() == b"an older model" or mm.load(kept) is not None

@@ -30,6 +30,7 @@ extensions = [
     "plain_docstrings",
     "offline_math",
     "linked_names",
+    "trimmed_blocks",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3

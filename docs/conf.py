@@ -57,6 +57,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
+    "ignore_repr_types": r"Display|matplotlib",  # pictures are shown, not printed
     "plot_gallery": "True",
     "abort_on_example_error": True,
 }

@@ -17,7 +17,7 @@ from maxmargin.feature_selection.relief import Relief
 _STYLES = {"hit": "-", "miss": "--"}
 
 
-@dataclass
+@dataclass(repr=False)
 class NeighbourDisplay(Display):
     """Two variables, and a line from each chosen row to its nearest hit (solid) and nearest miss (dashed).
 

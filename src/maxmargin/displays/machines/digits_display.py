@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     pass
 
 
-@dataclass
+@dataclass(repr=False)
 class DigitsDisplay(Display):
     """Rows of pixels drawn as images with their class: any rows, or the most important support vectors.
 

@@ -31,6 +31,7 @@ extensions = [
     "offline_math",
     "linked_names",
     "open_lessons",
+    "trimmed_blocks",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
@@ -57,6 +58,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
+    "ignore_repr_types": r"Display|matplotlib",  # pictures are shown, not printed
     "plot_gallery": "True",
     "abort_on_example_error": True,
 }

@@ -171,8 +171,9 @@ def save(figure: Any, options: argparse.Namespace, name: str) -> None:
 
 
 _STYLE = (
-    "body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
-    "table{border-collapse:collapse;font-size:14px;margin:1em 0}td,th{padding:.2em .7em;text-align:right}"
+    "body{font:16px/1.5 sans-serif;max-width:80em;margin:2em auto;padding:0 1em}"
+    "table{border-collapse:collapse;font-size:14px;margin:1em 0;display:block;overflow-x:auto}"
+    "td,th{padding:.2em .7em;text-align:right;white-space:nowrap}"
     "th:first-child{text-align:left}tr:nth-child(even){background:#f4f4f4}img{max-width:100%}"
     ".same,.differs{border-left:.4em solid #0a7d3c;padding-left:.6em}.differs{border-color:#b35c00}"
 )

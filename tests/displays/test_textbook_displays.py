@@ -41,6 +41,11 @@ def blobs():
     return X, np.where(y == 1, 1, -1)
 
 
+@pytest.mark.parametrize("name", [name for name in mm.displays.__all__ if name.endswith("Display")])
+def test_a_display_does_not_print_its_arrays(name):
+    assert getattr(mm.displays, name).__repr__ is object.__repr__
+
+
 def test_boundaries_of_several_models(blobs):
     X, y = blobs
     models = {

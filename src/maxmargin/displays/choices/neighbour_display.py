@@ -17,7 +17,7 @@ from maxmargin.feature_selection.relief import Relief
 _STYLES = {"hit": "-", "miss": "--"}
 
 
-@dataclass
+@dataclass(repr=False)
 class NeighbourDisplay(Display):
     """Two variables, and a line from each chosen row to its nearest hit (solid) and nearest miss (dashed).
 
@@ -74,7 +74,20 @@ class NeighbourDisplay(Display):
                 pair = self.positions[[row, other]].T
                 ax.plot(*pair, color="black", linestyle=_STYLES[role], linewidth=1.0, label=text)
                 drawn.add(role)
-            ax.annotate(f"row {row}", self.positions[row], (4, 4), textcoords="offset points", fontsize=8)
+            self._name(ax, row, list(ends.values()))
         ax.set_xlabel(self.names[0])
         ax.set_ylabel(self.names[1])
         legend_below(ax)
+
+    def _name(self, ax: Any, row: int, others: list[int]) -> None:
+        """The name of a row, on the side away from its neighbours."""
+        right, above = self.positions[others].mean(axis=0) > self.positions[row]
+        ax.annotate(
+            f"row {row}",
+            self.positions[row],
+            (-5 if right else 5, -5 if above else 5),
+            textcoords="offset points",
+            fontsize=8,
+            ha="right" if right else "left",
+            va="top" if above else "bottom",
+        )

@@ -28,7 +28,7 @@ _READING = {
 }
 
 
-@dataclass
+@dataclass(repr=False)
 class BinDisplay(Display):
     """Bars for the share of rows in each bin, a line for the event rate or the weight of evidence.
 
@@ -81,7 +81,7 @@ class BinDisplay(Display):
         twin.set_ylabel(_LINES[self.line] + named, color=POSITIVE)
 
 
-@dataclass
+@dataclass(repr=False)
 class IVDisplay:
     """Bars for the information value of the variables, coloured by its interpretation.
 

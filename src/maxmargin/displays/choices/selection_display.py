@@ -23,7 +23,7 @@ Kind = Literal["bars", "curve", "paths", "matrix"]
 MANY_LABELS = 40  # more names than this are illegible on a curve
 
 
-@dataclass
+@dataclass(repr=False)
 class SelectionDisplay(Display):
     """The result of a feature selection.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SHOWN_VALUES = 80  # cells up to which the errors are written into them
 
 
-@dataclass
+@dataclass(repr=False)
 class TuneDisplay(Display):
     """Errors of a grid over one or two parameters, with the best cell and the one-standard-error cell marked.
 

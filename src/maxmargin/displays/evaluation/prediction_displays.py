@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _WRITTEN = 15  # classes up to which the counts are written into the cells
 
 
-@dataclass
+@dataclass(repr=False)
 class ConfusionDisplay(Display):
     """Counts of predictions (rows) by truth (columns); the shade is the share of the true class.
 
@@ -76,7 +76,7 @@ class ConfusionDisplay(Display):
                 ax.text(j, i, f"{count:g}", ha="center", va="center", color=colour)
 
 
-@dataclass
+@dataclass(repr=False)
 class PredictionDisplay(Display):
     """Predicted values against true ones, with the line where both are equal.
 
@@ -112,7 +112,7 @@ class PredictionDisplay(Display):
         ax.set_aspect("equal", adjustable="datalim")
 
 
-@dataclass
+@dataclass(repr=False)
 class ImportanceDisplay(Display):
     """Bars for the permutation importance of the variables, with its deviation over the repeats.
 

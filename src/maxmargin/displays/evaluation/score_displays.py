@@ -94,7 +94,7 @@ def _draw_gap(ax: Any, at: float, ends: list[float], label: str) -> None:
     ax.plot([at, at], ends, color="black", linestyle="--", marker="o", markersize=4, label=label)
 
 
-@dataclass
+@dataclass(repr=False)
 class RocDisplay(ScoredDisplay):
     """ROC curve, its area with the DeLong interval, and the widest gap to the diagonal.
 
@@ -128,7 +128,7 @@ class RocDisplay(ScoredDisplay):
         ax.legend(loc="lower right")
 
 
-@dataclass
+@dataclass(repr=False)
 class KsDisplay(ScoredDisplay):
     """Share of each class with a score below each threshold; the widest gap is the KS statistic.
 
@@ -173,7 +173,7 @@ class KsDisplay(ScoredDisplay):
         ax.legend(loc="best")
 
 
-@dataclass
+@dataclass(repr=False)
 class ScoreDisplay(ScoredDisplay):
     """Histogram of a score by class, each class with area one.
 
@@ -221,7 +221,7 @@ class ScoreDisplay(ScoredDisplay):
         ax.legend(loc="best")
 
 
-@dataclass
+@dataclass(repr=False)
 class CalibrationDisplay(ScoredDisplay):
     """Observed share of the positive class by group of predicted probability, with Wilson intervals.
 
@@ -253,7 +253,7 @@ class CalibrationDisplay(ScoredDisplay):
         ax.set_aspect("equal")
 
 
-@dataclass
+@dataclass(repr=False)
 class EvaluationDisplay(EvaluatedDisplay):
     """ROC with KS, distributions, histogram, and calibration if the model gives probabilities.
 

@@ -25,7 +25,7 @@ _STYLES = ("-", "--", "-.", ":")
 _LINES = [OKABE_ITO[k] for k in (7, 2, 3, 1, 4)]
 
 
-@dataclass
+@dataclass(repr=False)
 class BoundaryDisplay(Display):
     """Boundaries f = 0 of several models on two variables, such as runs of a perceptron.
 

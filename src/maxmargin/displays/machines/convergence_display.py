@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FLOOR = 1e-16
 
 
-@dataclass
+@dataclass(repr=False)
 class ConvergenceDisplay(Display):
     """Duality gap, KKT violation and active rows by the number of steps.
 

@@ -16,7 +16,7 @@ from maxmargin.solvers.online.convex_descent import DescentPath
 _BORDER = 0.25
 
 
-@dataclass
+@dataclass(repr=False)
 class DescentDisplay(Display):
     """Iterates on the graph of f (one variable) or on its contours (two), with their average.
 

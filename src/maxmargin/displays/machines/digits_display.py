@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     pass
 
 
-@dataclass
+@dataclass(repr=False)
 class DigitsDisplay(Display):
     """Rows of pixels drawn as images with their class: any rows, or the most important support vectors.
 
@@ -104,7 +104,8 @@ class DigitsDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         n, height, width = self.images.shape
-        n_columns = min(n, max(1, ceil((1.5 * n * height / width) ** 0.5)))
+        n_lines = ceil(n / min(n, max(1, ceil((1.5 * n * height / width) ** 0.5))))
+        n_columns = ceil(n / n_lines)
         caption = 0.34 * height
         low, high = float(self.images.min()), float(self.images.max())
         for k, image in enumerate(self.images):
@@ -115,7 +116,6 @@ class DigitsDisplay(Display):
             if self.weights is not None:
                 weight = f"{self.weights[k]:.2g}"
                 ax.text(left + width, top + 0.85 * caption, weight, fontsize=7, color=GREY, ha="right")
-        n_lines = ceil(n / n_columns)
         ax.set_xlim(-0.1 * width, n_columns * 1.15 * width)
         ax.set_ylim(n_lines * (height + caption) * 1.05, 0)
         ax.set_axis_off()

@@ -43,7 +43,7 @@ _MAPS: dict[str, tuple[Map, tuple[str, str, str]]] = {
 }
 
 
-@dataclass
+@dataclass(repr=False)
 class FeatureMapDisplay:
     """Rows of two variables in the space of an explicit map phi, with the plane <w, phi(x)> + b = 0.
 

@@ -23,7 +23,7 @@ PARTS: tuple[Part, ...] = ("gram", "spectrum", "section")
 _LINE, _PLANE = 400, 120  # points along an axis of the section
 
 
-@dataclass
+@dataclass(repr=False)
 class KernelDisplay:
     """Gram matrix ordered by class, spectrum with the verdict of Mercer's condition, and x -> K(x, x0).
 

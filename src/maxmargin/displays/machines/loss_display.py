@@ -21,7 +21,7 @@ _COLOURS = [OKABE_ITO[k] for k in (7, 0, 4, 2, 3, 5)]
 _HEIGHT = 4.0
 
 
-@dataclass
+@dataclass(repr=False)
 class LossDisplay(Display):
     """L as a function of the margin y f, or of the residual f - y for regression.
 

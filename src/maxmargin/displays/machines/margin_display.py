@@ -21,7 +21,7 @@ from maxmargin.machines.online import PassiveAggressive, Pegasos
 Task = Literal["two classes", "classes", "regression", "outliers"]
 
 
-@dataclass
+@dataclass(repr=False)
 class MarginDisplay(Display):
     """Regions, boundary f = 0, margins f = -1 and +1, support vectors by kind, and slacks as segments.
 

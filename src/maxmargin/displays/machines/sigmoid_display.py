@@ -20,7 +20,7 @@ from maxmargin.displays.drawing.view import view_of
 from maxmargin.displays.machines.support_display import crossings
 
 
-@dataclass
+@dataclass(repr=False)
 class SigmoidDisplay(Display):
     """p(x) of a model on one variable, with the rows at 0 and 1 and the point where p = 1/2.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _CHOSEN = OKABE_ITO[1]
 
 
-@dataclass
+@dataclass(repr=False)
 class StepDisplay:
     """The steps of a solver or an online learner: chosen rows, multipliers, and the boundary.
 

@@ -146,11 +146,11 @@ def test_a_flood_closes_and_dead_pages_are_forgotten(running: Running) -> None:
 def test_a_killed_connection_in_the_middle_of_a_fit(running: Running) -> None:
     rng = np.random.default_rng(0)
     points = [[float(a), float(b), k % 2] for k, (a, b) in enumerate(rng.normal(size=(300, 2)))]
-    page = talk(running)
     settings = {"machine": "SVC", "kernel": "linear", "C": 1e6}
-    for _ in range(3):
-        page.send(json.dumps({"do": "fit", "points": points, "view": VIEW, "settings": settings}))
-    page.socket.shutdown(socket.SHUT_RDWR)  # no farewell
+    with talk(running) as page:
+        for _ in range(3):
+            page.send(json.dumps({"do": "fit", "points": points, "view": VIEW, "settings": settings}))
+        page.socket.shutdown(socket.SHUT_RDWR)  # no farewell
     assert hello(running)["do"] == "ready"
     assert forgotten(running)
 

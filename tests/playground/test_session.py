@@ -415,8 +415,6 @@ def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     assert model.header["name"] == "x.mm"
     assert model.body.startswith(b"maxmargin-model")
     assert report.body.startswith(b"<!doctype html>")
-    monkeypatch.undo()
-    assert ask(session, do="file", what="report", language="es").body.count(b'lang="es"') == 1
 
 
 def test_the_words() -> None:

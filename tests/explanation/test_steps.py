@@ -100,6 +100,8 @@ def test_the_last_state_of_a_degenerate_fit(moons: Any, case: str, solver: str) 
     at = grid()[:40] + X.mean(axis=0)
     for name in ("svc", "linear", "svr", "one_class", "svdd"):
         model = clone(MACHINES[name]).set_params(solver=solver, trace=True)
+        if name == "svdd":
+            model.set_params(C=0.6)  # enough for two rows
         known = {key: value for key, value in settings.items() if key in model.get_params()}
         z = target(model, X, y)
         model.set_params(**known).fit(X, z)

@@ -18,6 +18,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from maxmargin.playground.server import warm_up, warm_up_tuning
+from maxmargin.playground.session import Session
 from tests.playground.conftest import Running
 from tests.playground.test_session import POINTS, VIEW, unpacked
 
@@ -146,13 +148,30 @@ def test_a_flood_closes_and_dead_pages_are_forgotten(running: Running) -> None:
 def test_a_killed_connection_in_the_middle_of_a_fit(running: Running) -> None:
     rng = np.random.default_rng(0)
     points = [[float(a), float(b), k % 2] for k, (a, b) in enumerate(rng.normal(size=(300, 2)))]
-    page = talk(running)
     settings = {"machine": "SVC", "kernel": "linear", "C": 1e6}
-    for _ in range(3):
-        page.send(json.dumps({"do": "fit", "points": points, "view": VIEW, "settings": settings}))
-    page.socket.shutdown(socket.SHUT_RDWR)  # no farewell
+    with talk(running) as page:
+        for _ in range(3):
+            page.send(json.dumps({"do": "fit", "points": points, "view": VIEW, "settings": settings}))
+        page.socket.shutdown(socket.SHUT_RDWR)  # no farewell
     assert hello(running)["do"] == "ready"
     assert forgotten(running)
+
+
+def test_the_search_is_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The searches of a warm-up are real ones: an error in them would pass unseen."""
+    heard: list[str] = []
+    handle = Session.handle
+
+    def noted(self: Session, message: Any, say: Any) -> Any:
+        reply = handle(self, message, say)
+        heard.append(reply.header["do"])
+        return reply
+
+    monkeypatch.setattr(Session, "handle", noted)
+    warm_up_tuning()
+    warm_up()
+    assert heard[:2] == ["table", "tuned"]
+    assert set(heard[2:]) == {"fitted", "watched"}
 
 
 def test_a_page_appears_while_the_worker_is_busy(running: Running) -> None:

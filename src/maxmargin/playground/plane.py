@@ -167,6 +167,8 @@ def certificate_of(model: Any) -> dict[str, Any]:
     """Status and certificate in numbers."""
     found = getattr(model, "certificate_", None)
     figures = {name: getattr(found, name, None) for name in ("primal", "dual", "gap", "relative_gap", "kkt")}
+    if figures["gap"] is not None:
+        figures["gap"] = max(figures["gap"], 0.0)  # rounding aside
     if isinstance(model, KernelMachine):
         ends = [machine.solution for machine in model.machines_]
         bad = [end.status.short for end in ends if end.status.short != "converged"]

@@ -71,10 +71,12 @@ class Worker:
 
 
 class PageServer:
-    """Serves the page until it is stopped."""
+    """Serves the page until it is stopped; ``tunes`` if it begins with a table."""
 
-    def __init__(self, port: int = 0, new_session: Callable[[], Session] = Session) -> None:
-        self.port = port
+    def __init__(
+        self, port: int = 0, new_session: Callable[[], Session] = Session, *, tunes: bool = False
+    ) -> None:
+        self.port, self._tunes = port, tunes
         self.token = secrets.token_urlsafe(24)
         self._new_session = new_session
         self._files = page_files()
@@ -99,6 +101,8 @@ class PageServer:
         ) as server:
             self.port = server.sockets[0].getsockname()[1]
             self.warm = self._worker.submit(warm_up)
+            if self._tunes:
+                self.warm = self._worker.submit(warm_up_tuning)
             started(self)
             await self._stopped.wait()
             for session in self._sessions:
@@ -223,11 +227,22 @@ def warm_up() -> None:
         session.handle({"do": "watch", **request}, lambda reply: None)
 
 
-def serve_page(new_session: Callable[[], Session], *, port: int, started: Callable[[str], None]) -> None:
+def warm_up_tuning() -> None:
+    """Load the compiled code of a search before somebody presses Tune."""
+    session = Session()
+    rows = [f"{k % 7},{k % 5},{'ab'[k % 2]}" for k in range(40)]
+    table = {"do": "table", "name": "warm.csv", "content": "\n".join(["x,z,y", *rows]), "target": "y"}
+    for message in (table, {"do": "tune", "grid": {"C": [1.0, 2.0], "gamma": [0.1]}, "folds": 2}):
+        session.handle(message, lambda reply: None)
+
+
+def serve_page(
+    new_session: Callable[[], Session], *, port: int, started: Callable[[str], None], tunes: bool = False
+) -> None:
     """Serve the page until Ctrl-C; ``started`` receives its address."""
 
     async def main() -> None:
-        server = PageServer(port, new_session)
+        server = PageServer(port, new_session, tunes=tunes)
         await server.run(lambda ready: started(ready.address))
 
     asyncio.run(main())

@@ -80,7 +80,12 @@ class TableTab:
         """Columns with what was done to them, notes, and the first rows."""
         schema = self.data.schema
         columns = [
-            {"name": column.name, "kind": str(column.kind), "note": column.why or column.use}
+            {
+                "name": column.name,
+                "kind": str(column.kind),
+                "note": "" if column.use == column.kind else column.why or column.use,
+                "gaps": int(self.table[column.name].isna().sum()),
+            }
             for column in schema.columns
         ]
         preview = self.table.head(_PREVIEW).astype(object).where(self.table.head(_PREVIEW).notna(), "")

@@ -54,7 +54,7 @@ def _serve(
         return Session(own, lesson, language)
 
     try:
-        serve_page(session, port=options.port, started=started)
+        serve_page(session, port=options.port, started=started, tunes=table is not None)
     except OSError as wrong:
         raise UsageRefusal(
             f"port {options.port} cannot be used: {wrong}. --port 0 picks a free one."

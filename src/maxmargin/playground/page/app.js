@@ -201,14 +201,18 @@ export class Page {
   }
 
   load(name) {
-    const { state } = this;
-    state.points = dataset(name);
-    state.view = { ...viewOf(state.points), ...GRID };
-    state.selected = -1;
-    state.pair = 0;
-    if (name === "curve") Object.assign(state.settings, { machine: "SVR", kernel: "rbf" });
-    else if (name === "spread") Object.assign(state.settings, { machine: "OneClassSVM", kernel: "rbf", nu: 0.1 });
-    else if (state.settings.machine.endsWith("SVR") || ["OneClassSVM", "SVDD"].includes(state.settings.machine)) state.settings.machine = "SVC";
+    const { settings } = this.state;
+    if (name === "curve") Object.assign(settings, { machine: "SVR", kernel: "rbf" });
+    else if (name === "spread") Object.assign(settings, { machine: "OneClassSVM", kernel: "rbf", nu: 0.1 });
+    else if (settings.machine.endsWith("SVR")) settings.machine = "SVC";
+    this.replace(dataset(name), name === "spread");
+  }
+
+  /** Other points: what was chosen about the old ones is forgotten. */
+  replace(points, detects = false) {
+    const { state } = this, { settings } = state;
+    Object.assign(state, { points, view: { ...viewOf(points), ...GRID }, selected: -1, pair: 0 });
+    if (!detects && ["OneClassSVM", "SVDD"].includes(settings.machine)) settings.machine = "SVC";
     this.settings.show();
     this.edited();
   }
@@ -338,7 +342,7 @@ export class Page {
 
   tellStatus() {
     const shown = this.state.shown;
-    if (!shown || !this.status) return;
+    if (!shown || !this.status || this.state.tab === "table") return;
     if (this.steps.watched) { this.status.textContent = this.steps.sentence(); return; }
     const key = isOnline(this.state.settings) ? "status_online" : `status_${shown.status}`;
     this.status.textContent = say(key, { gap: figure(shown.gap, 2), n: shown.n_support ?? "", points: this.state.points.length, mistakes: shown.mistakes ?? "" });

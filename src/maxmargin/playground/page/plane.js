@@ -229,8 +229,11 @@ export class Plane {
     pen.fillStyle = pen.strokeStyle = this.ink;
     pen.globalAlpha = 0.45;
     pen.font = `${11 * this.ratio}px system-ui, sans-serif`;
-    const step = Math.pow(10, Math.floor(Math.log10((v.x1 - v.x0) / 2)));
-    const wide = (v.x1 - v.x0) / step > 12 ? 2 * step : step;
+    const spacing = length => {
+      const step = Math.pow(10, Math.floor(Math.log10(length / 2)));
+      return length / step < 4 ? step / 2 : length / step > 12 ? 2 * step : step;
+    };
+    const wide = spacing(v.x1 - v.x0), high = spacing(v.y1 - v.y0);
     pen.textAlign = "center";
     for (let x = Math.ceil(v.x0 / wide) * wide; x < v.x1; x += wide) {
       const at = this.px(x);
@@ -239,7 +242,7 @@ export class Plane {
       pen.fillText(`${+x.toPrecision(6)}`, at, this.canvas.height - 8 * this.ratio);
     }
     pen.textAlign = "left";
-    for (let y = Math.ceil(v.y0 / wide) * wide; y < v.y1; y += wide) {
+    for (let y = Math.ceil(v.y0 / high) * high; y < v.y1; y += high) {
       const at = this.py(y);
       if (at < 14 * this.ratio || at > this.canvas.height - 22 * this.ratio) continue;
       pen.fillRect(0, at, 5 * this.ratio, this.ratio);

@@ -50,12 +50,13 @@ export class TablePanel {
     const x = pick("mm-x"), y = pick("mm-y");
     if (about.numbers.length > 1) y.value = about.numbers[1];
     const plane = (id, label, message) => el("button", { type: "button", id, text: label, onclick: () => this.toPlane(message()) });
-    const lines = about.columns.map(column => el("tr", {}, el("th", { scope: "row" }, column.name), el("td", { text: `kind_${column.kind}` }), el("td", { class: "condition" }, column.note === column.kind ? "" : column.note)));
+    const done = ({ note, kind, gaps }) => [note || say(`done_${kind}`), gaps && kind === "number" ? say("done_gaps", { n: gaps }) : ""].filter(Boolean).join("; ");
+    const lines = about.columns.map(column => el("tr", {}, el("th", { scope: "row" }, column.name), el("td", { text: `kind_${column.kind}` }), el("td", { class: "condition" }, done(column))));
     return [
       el("p", {}, `${about.name}: ${about.rows} × ${about.targets.length}`),
       el("div", { class: "mm-setting" }, el("label", { for: "mm-target", text: "target" }), target),
       ...about.notes.map(note => el("p", { class: "quiet" }, note)),
-      el("div", { class: "mm-scroll", tabindex: "0", label: "panel_columns" }, el("table", { class: "mm-kkt" }, el("thead", {}, el("tr", {}, ["name", "kind", "note"].map(name => el("th", { scope: "col", text: `column_${name}` })))),
+      el("div", { class: "mm-scroll", tabindex: "0", label: "panel_columns" }, el("table", { class: "mm-kkt mm-columns" }, el("thead", {}, el("tr", {}, ["name", "kind", "note"].map(name => el("th", { scope: "col", text: `column_${name}` })))),
         el("tbody", {}, lines))),
       ...(about.numbers.length > 1 ? [el("div", { class: "mm-bar" }, x, y, plane("mm-to-plane", "to_plane", () => ({ x: x.value, y: y.value })), plane("mm-components", "to_components", () => ({})))] : []),
     ];
@@ -79,13 +80,11 @@ export class TablePanel {
   async toPlane(columns) {
     const reply = await this.page.talk.ask({ do: "file", what: "points", ...columns });
     if (reply.do === "error") { this.page.refused(reply); return; }
-    const { state } = this.page;
-    state.points = reply.points;
-    state.selected = -1;
-    if (!this.about.classes.length) state.settings.machine = "SVR";
-    this.page.settings.show();
+    const { settings } = this.page.state;
+    if (!this.about.classes.length) settings.machine = "SVR";
+    else if (settings.machine.endsWith("SVR")) settings.machine = "SVC";
     this.page.show("plane");
-    this.page.edited();
+    this.page.replace(reply.points);
   }
 
   // -- tuning ------------------------------------------------------------------------------------------------
@@ -246,7 +245,7 @@ function roc(score, truth) {
   };
   const svg = make("svg", { viewBox: "0 0 200 200", class: "mm-roc", role: "img", "aria-label": "ROC" });
   const dot = make("circle", { r: 5 });
-  svg.append(make("line", { x1: 20, y1: 180, x2: 190, y2: 10 }), make("path", { d: path }), dot, make("text", { x: 70, y: 195 }, say("false_positive_rate")),
-    make("text", { x: 12, y: 120, transform: "rotate(-90 12 120)" }, say("true_positive_rate")));
+  svg.append(make("line", { x1: 20, y1: 180, x2: 190, y2: 10 }), make("path", { d: path }), dot, make("text", { x: 105, y: 195 }, say("false_positive_rate")),
+    make("text", { x: 12, y: 95, transform: "rotate(-90 12 95)" }, say("true_positive_rate")));
   return { svg, dot };
 }

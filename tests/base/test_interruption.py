@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 
 import maxmargin as mm
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
+from maxmargin.base.threads import start_workers
 
 
 class Learner:
@@ -144,3 +148,16 @@ def test_every_prediction_is_of_the_model_it_began_with(model: Any) -> None:
             shared = getattr(model, method)(Meanwhile(rows, model, dict(second)))
             np.testing.assert_array_equal(shared, alone, err_msg=method)
             assert all(model.__dict__[name] is value for name, value in second.items())  # it did change
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked here")
+def test_worker_processes_do_not_hear_an_interrupt():
+    """Interrupted while they import, they printed tracebacks; the process that started them ends them."""
+    get_reusable_executor().shutdown(kill_workers=True)  # workers of other tests
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    start_workers(2)
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+    blocked = joblib.Parallel(n_jobs=2)(
+        joblib.delayed(signal.pthread_sigmask)(signal.SIG_BLOCK, []) for _ in range(2)
+    )
+    assert all(signal.SIGINT in one for one in blocked)

@@ -131,3 +131,44 @@ def test_docstrings_run():
     result = doctest.testmod(sparse)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_an_l0_path_is_a_continuation():
+    """Each fit begins at the weights of the one before: few convex problems, and a stationary point each."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 10))
+    y = (X[:, 1] - X[:, 4] + 0.5 * rng.normal(size=80) > 0).astype(int)
+    selector = SparseSVMSelector("l0", n_features=2, standardize=False).fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [1, 4]
+    before = np.zeros((1, 10))
+    for value, weights in zip(selector.lambdas_, selector.coef_path_, strict=True):
+        model = LinearSVC(1.0 / value, penalty="l0", random_state=0).fit(
+            X - X.mean(axis=0), y, coef_init=before
+        )
+        np.testing.assert_allclose(model.coef_[0], weights, atol=1e-3)
+        assert model.certificate_.kkt <= model.tol
+        before = model.coef_
+    assert selector.n_iter_ < 400
+
+
+def test_separable_classes_end_where_the_penalty_is_flat():
+    """Without loss the objective is the number of columns: weights that grow for ever gain nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 30))
+    y = rng.integers(0, 2, 40)
+    model = LinearSVC(100.0, penalty="l0").fit(X, y)
+    assert model.certificate_.kkt <= model.tol
+    assert model.certificate_.primal == pytest.approx(np.count_nonzero(model.coef_), abs=1e-3)
+    assert model.n_iter_[0] < 1000
+
+
+def test_a_start_is_used_or_refused():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 3))
+    y = (X[:, 0] > 0).astype(int)
+    with pytest.raises(ValueError, match="coef_init is for penalty='l0'"):
+        LinearSVC().fit(X, y, coef_init=np.zeros((1, 3)))
+    with pytest.raises(ValueError, match=r"coef_init must hold finite numbers of shape \(1, 3\)"):
+        LinearSVC(penalty="l0").fit(X, y, coef_init=np.zeros((2, 3)))
+    one = LinearSVC(penalty="l0").fit(X, y, coef_init=np.zeros((1, 3)))
+    assert len(one.solution_.trace) < len(LinearSVC(penalty="l0").fit(X, y).solution_.trace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 import struct
 import sys
@@ -147,6 +148,16 @@ def test_other_files_are_refused_with_the_reason(good: bytes, tmp_path: Path) ->
     )
     refused(path, sealed(body).replace(b"model 2 ", b"model \x1b[2J "), r"format \\x1b", about=True)
     refused(path, sealed(b"no archive"), "header would be", about=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipes_folders_and_devices_are_refused(tmp_path: Path) -> None:
+    """A pipe without a writer blocked until Ctrl-C."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path(os.devnull)):
+        for read in (mm.load, mm.io.about):
+            with pytest.raises(mm.io.ModelFileError, match="folder, pipe or device"):
+                read(path)
 
 
 def test_a_file_cut_at_any_place_is_refused(good: bytes, tmp_path: Path) -> None:

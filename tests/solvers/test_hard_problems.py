@@ -135,3 +135,64 @@ def test_a_search_on_columns_with_an_offset() -> None:
         both = mm.tune(mm.SVC(), X + 1e4 * first, y, grid=grid, cv=5).table
     linear = both[both["kernel"] == "linear"]["error"].to_numpy()
     np.testing.assert_array_equal(np.sort(linear), np.sort(found[0].table["error"].to_numpy()))
+
+
+def _overlapping(n: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 8))
+    return X, X[:, 0] + 0.7 * X[:, 1] ** 2 - 0.5 + 0.5 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("C", [1e6, 1e8])
+@pytest.mark.parametrize("machine", [mm.SVC, mm.SVR])
+def test_a_huge_cost_leaves_no_wide_gap(machine: Any, C: float) -> None:
+    """Each violation of 5e-4 costs C: at this tolerance the objective was up to 90 times its minimum."""
+    X, target = _overlapping()
+    fitted = machine(C=C).fit(X, np.sign(target) if machine is mm.SVC else target)
+    assert fitted.certificate_.kkt <= fitted.tol
+    assert fitted.certificate_.relative_gap <= 0.1
+    assert not fitted.certificate_.is_wide
+    assert fitted.machines_[0].solution.status is Status.CONVERGED
+
+
+def test_a_wide_gap_is_said() -> None:
+    """The textbook solver stops at its tolerance, and its certificate and a warning say what that means."""
+    X, target = _overlapping(60)
+    model = mm.SVC(1e9, solver="smo", tol=0.1)
+    with pytest.warns(ConvergenceWarning, match="objective may be far above its minimum"):
+        model.fit(X, np.sign(target))
+    assert model.certificate_.kkt <= 0.1
+    assert "does not show that the objective is near its minimum" in str(model.certificate_)
+    exact = mm.SVC(1e9).fit(X, np.sign(target))
+    assert model.certificate_.primal > 1.1 * exact.certificate_.primal
+
+
+def test_a_stall_says_what_rounding_explains() -> None:
+    X, target = _overlapping()
+    scales = 10.0 ** np.random.default_rng(0).uniform(-6, 6, 8)
+    with pytest.warns(ConvergenceWarning, match=r"rounding alone can cause .* use LinearSVC") as seen:
+        mm.SVC(1e4, kernel="linear").fit(X * scales, np.sign(target))
+    assert "gamma" not in str(seen[0].message)
+
+
+@pytest.mark.parametrize("scale", [1e-18, 1e-15, 1e15, 1e18])
+def test_rows_beyond_float32_are_computed_in_float64(scale: float) -> None:
+    """Squares and gamma of such rows overflow or vanish in float32, so that predictions were wrong."""
+    rng = np.random.default_rng(0)
+    X = (scale * rng.normal(size=(40, 3))).astype(np.float32)
+    y = np.sign(X[:, 0].astype(float))
+    narrow, wide = mm.SVC().fit(X, y), mm.SVC().fit(X.astype(float), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        decisions = narrow.decision_function(X)
+    np.testing.assert_allclose(decisions, wide.decision_function(X.astype(float)), atol=1e-5)
+
+
+def test_rounds_without_steps_do_not_go_on() -> None:
+    """Kernel values of 1e25: Newton steps that gain nothing went on for 40 000 rounds, half a minute."""
+    from tests.random_fits import SUBJECTS, try_fit
+
+    subject = next(one for one in SUBJECTS if one.name == "NuSVC")
+    outcome = try_fit(subject, seed=3, number=60)
+    assert outcome.passed
+    assert outcome.seconds < 10

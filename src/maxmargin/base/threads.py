@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -43,6 +44,25 @@ def _cores() -> int:
 @cache
 def _pool(n_threads: int, pid: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix=f"maxmargin-{pid}")
+
+
+def start_workers(n_jobs: int | None) -> None:
+    """Start joblib's worker processes deaf to Ctrl-C: this process ends them, and they print no tracebacks.
+
+    They inherit the signals that are blocked while they start; a Ctrl-C in that time is not lost.
+    """
+    backend = get_active_backend()[0]
+    local = type(backend).__name__ == "LokyBackend" and hasattr(signal, "pthread_sigmask")
+    if not local or backend.nesting_level or joblib.effective_n_jobs(n_jobs) == 1:
+        return
+    from multiprocessing import resource_tracker  # not on every system
+
+    resource_tracker.ensure_running()  # it would unblock the signal when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        joblib.Parallel(n_jobs=n_jobs)([joblib.delayed(int)()])
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def run(tasks: Sequence[Callable[[], Any]], n_threads: int) -> list[Any]:

@@ -82,7 +82,8 @@ class SparseSVMSelector(SparseInput, Selector):
 
     Notes
     -----
-    One fit for each lambda and fold. Bradley and Mangasarian, Feature selection via concave minimization and
+    One fit for each lambda and fold; with an l0 penalty each fit begins at the weights of the one before, so
+    that the path is a continuation. Bradley and Mangasarian, Feature selection via concave minimization and
     support vector machines (1998); Neumann, Schnoerr and Steidl, Combined SVM-based feature selection and
     classification (2005); Gómez 2024, (2.14) and (2.16)-(2.20).
 
@@ -125,7 +126,7 @@ class SparseSVMSelector(SparseInput, Selector):
         labels = classes.labels[classes.codes]
         scaled = self._scaler(raw).fit_transform(raw)
         self.lambdas_ = self._path(scaled, classes)
-        models = [self._fit_one(value, scaled, labels) for value in self.lambdas_]
+        models = self._fit_path(scaled, labels)
         self.n_iter_ = int(max(model.n_iter_.max() for model in models))
         self.coef_path_ = np.stack([_joined(model.coef_) for model in models])
         nonzero = np.stack([_nonzero(model.coef_) for model in models])
@@ -138,7 +139,15 @@ class SparseSVMSelector(SparseInput, Selector):
         # the intercept is not penalised, so centring changes no weight, and it separates columns from it
         return StandardScaler(with_std=self.standardize, with_mean=not sp.issparse(X))
 
-    def _fit_one(self, value: float, X: FloatArray, y: AnyArray) -> LinearSVC:
+    def _fit_path(self, X: FloatArray, y: AnyArray) -> list[LinearSVC]:
+        """One model for each lambda; the descent of an l0 penalty begins at the weights of the one before."""
+        models: list[LinearSVC] = []
+        for value in self.lambdas_:
+            before = models[-1].coef_ if models and self.penalty.startswith("l0") else None
+            models.append(self._fit_one(value, X, y, before))
+        return models
+
+    def _fit_one(self, value: float, X: FloatArray, y: AnyArray, before: FloatArray | None) -> LinearSVC:
         model = LinearSVC(
             C=1.0 / value,
             loss=self.loss,
@@ -150,7 +159,7 @@ class SparseSVMSelector(SparseInput, Selector):
             max_iter=self.max_iter,
             random_state=0,
             n_jobs=self.n_jobs,
-        ).fit(X, y)
+        ).fit(X, y, coef_init=before)
         if self.verbose:
             show_line(f"lambda {value:.4g}: {int(_nonzero(model.coef_).sum())} columns")
         return model
@@ -174,9 +183,9 @@ class SparseSVMSelector(SparseInput, Selector):
         wrong = np.empty((len(self.lambdas_), len(splits)))
         for f, (train, test) in enumerate(splits):
             scaler = self._scaler(X).fit(X[train])
-            for k, value in enumerate(self.lambdas_):
-                model = self._fit_one(value, scaler.transform(X[train]), y[train])
-                wrong[k, f] = np.mean(model.predict(scaler.transform(X[test])) != y[test])
+            held_out = scaler.transform(X[test])
+            for k, model in enumerate(self._fit_path(scaler.transform(X[train]), y[train])):
+                wrong[k, f] = np.mean(model.predict(held_out) != y[test])
         return pd.DataFrame({"error": wrong.mean(axis=1), "deviation": wrong.std(axis=1, ddof=1)})
 
     def _choose(self, models: list[LinearSVC], nonzero: BoolArray, errors: pd.DataFrame | None) -> None:

@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
 from maxmargin.base.tables import Classes, read_classes
-from maxmargin.base.threads import run
+from maxmargin.base.threads import run, start_workers
 from maxmargin.base.typing import AnyArray, FloatArray, FoldsLike, IntArray, Matrix, TableLike, TargetLike
 from maxmargin.feature_selection.column_svc import ColumnSVC, numbers_of
 from maxmargin.feature_selection.criteria import Criterion, Scorer, Subset
@@ -224,6 +224,7 @@ class EstimatorErrors:
         self._params = [_check_method_params(X, fit_params, indices=train) for train, _ in splits]
         self._scorer = None if scoring is None else check_scoring(estimator, scoring)
         self._parallel = Parallel(n_jobs=n_jobs)
+        start_workers(n_jobs)
         self.folds: dict[Subset, FloatArray] = {}
 
     def __call__(self, subsets: Sequence[Subset]) -> FloatArray:

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Sequence
 from math import prod
 from typing import IO, Any
@@ -110,6 +111,8 @@ def _described(array: AnyArray) -> tuple[list[Any], AnyArray]:
 
 def read_container(path: str | os.PathLike[str], *, arrays: bool = True) -> tuple[dict[str, Any], list[Any]]:
     """Header and arrays of a file after its length, checksum and sizes were found right."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe without a writer would never answer
+        raise ModelFileError(f"{printable(path)} is a folder, pipe or device: give the path of a model file.")
     with open(path, "rb") as file:
         line = file.readline(_LONGEST_LINE)
         size = _checked_size(printable(path), file, line)

@@ -47,9 +47,11 @@ class VectorPoints:
 
     @classmethod
     def make(cls, X: Any, shift: AnyArray | None = None) -> VectorPoints:
-        if shift is not None:
-            X = X - shift.astype(X.dtype)
-        return cls(X, squared_norms(X).astype(X.dtype), shift)
+        rows = X if shift is None else X - shift.astype(X.dtype)
+        norms = squared_norms(rows)
+        if rows.dtype == np.float32 and _beyond_float32(norms):
+            return cls.make(X.astype(np.float64), shift)
+        return cls(rows, norms.astype(rows.dtype), shift)
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -229,7 +231,11 @@ def beyond_float32(points: Any) -> bool:
         return any(beyond_float32(part) for part in points.distinct)
     if not isinstance(points, VectorPoints):
         return False
-    largest = float(points.norms.max(initial=0.0))
+    return _beyond_float32(points.norms)
+
+
+def _beyond_float32(norms: FloatArray) -> bool:
+    largest = float(norms.max(initial=0.0))
     return largest > 0 and not 1e-25 < largest < 1e25
 
 

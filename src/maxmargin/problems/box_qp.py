@@ -197,6 +197,12 @@ class BoxQP:
         broken: FloatArray = np.maximum(np.where(can_rise, -r, 0.0), np.where(can_fall, r, 0.0))
         return np.maximum(broken, 0.0)
 
+    def rounding(self, a: FloatArray) -> float:
+        """How far float64 sums of kernel values can be off at any point: a bound by Cauchy and Schwarz."""
+        root = np.sqrt(np.abs(self.Q.kernel.diagonal(self.Q.points).astype(np.float64)))
+        unit = float(np.finfo(np.float64).eps)
+        return unit * float(root.max(initial=0.0)) * float(np.abs(self.Q.weights(a)) @ root)
+
     def _infeasibility(self, a: FloatArray) -> float:
         below = float((-a).max(initial=0.0))
         above = float((a - self.C).max(initial=0.0))
@@ -226,6 +232,9 @@ class BoxQP:
         }
         if not self.convex:
             return Certificate(convex=False, **fields)
+        with np.errstate(over="ignore", invalid="ignore"):
+            bound = np.where(np.isfinite(self.C), self.C, a)
+            fields["rounding"] = float(np.nan_to_num(self.rounding(a) * bound.sum(), posinf=0.0))
         return Certificate.between(*self.values(a, v, multipliers), **fields)
 
     def _primal(self, quadratic: float, v: FloatArray, multipliers: FloatArray) -> float:

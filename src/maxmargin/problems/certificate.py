@@ -48,6 +48,11 @@ class Certificate:
         gap = primal - dual
         return cls(primal=primal, dual=dual, gap=gap, relative_gap=gap / max(abs(dual), 1e-300), **figures)
 
+    @property
+    def is_wide(self) -> bool:
+        """True if the gap is more than a tenth of the dual value, and rounding alone does not explain it."""
+        return self.gap > max(0.1 * abs(self.dual), self.rounding)
+
     def holds(self, tol: float) -> bool:
         """True if the checked conditions hold to ``tol``."""
         return bool(self.kkt <= tol) and self.infeasibility <= max(tol, 1e-9)
@@ -64,6 +69,8 @@ class Certificate:
             relative = f" ({self.relative_gap:.2g} relative)" if self.dual else ""
             values = f"primal {self.primal:.10g}, dual {self.dual + 0.0:.10g}"
             lines.append(f"{values}, gap {self.gap:.3g}{relative}")
+        if self.is_wide:
+            lines.append("so wide a gap does not show that the objective is near its minimum")
         if self.backward_error is not None:
             lines.append(f"backward error {self.backward_error:.2g}")
         several = f"the worst of {self.n_machines} machines: " if self.n_machines > 1 else ""

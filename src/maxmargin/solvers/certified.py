@@ -15,6 +15,7 @@ from maxmargin.solvers.settings import DualSolver
 from maxmargin.solvers.trace import first_variables, joined
 
 _ATTEMPTS = 3
+_NARROW = 0.01  # relative gap aimed at where tol leaves a wide one
 
 
 def solve_certified(
@@ -30,7 +31,8 @@ def solve_certified(
 
     If the certificate finds a larger violation than the solver did, or if ``finer`` requires it (see
     `NuClassification.finer`), the solver continues with a smaller tolerance. All attempts share the limits,
-    and their steps are added.
+    and their steps are added. The same happens where the violation is within tol but the gap is wide, as a
+    huge C can make it: there small violations cost much.
     """
     solver.check(problem)
     solution = solve(problem, solver, start=start, callback=callback)
@@ -48,6 +50,8 @@ def solve_certified(
             break
     if solution.status is Status.CONVERGED and not solver.accepts(certificate):
         solution = replace(solution, status=Status.STALLED)  # rounding hides the rest
+    if solution.status is Status.CONVERGED and certificate.is_wide and solver.narrows_gap:
+        solution, certificate = _narrowed(problem, solver, solution, certificate, callback)
     by_gap = solver.needs_gap  # then a smaller tolerance on the violation does not help
     if finer is None or by_gap or solution.status not in (Status.CONVERGED, Status.STALLED):
         return solution, certificate
@@ -58,6 +62,29 @@ def solve_certified(
     options: dict[str, Any] = {"full": full, "callback": callback, "finer": finer}
     again, certificate = solve_certified(problem, left, start=solution.x, **options)
     return _both(solution, again), certificate
+
+
+def _narrowed(
+    problem: BoxQP,
+    solver: DualSolver,
+    solution: Solution,
+    certificate: Certificate,
+    callback: Callback | None,
+) -> tuple[Solution, Certificate]:
+    """Continue with a tolerance that narrows the gap; what was found before, if that does not succeed."""
+    for _ in range(_ATTEMPTS):
+        tol = 0.1 * _NARROW * certificate.kkt / certificate.relative_gap
+        if not certificate.is_wide or tol <= problem.rounding(solution.x):
+            break
+        left = remaining(replace(solver, tol=tol), solution)
+        later = solve(problem, left, start=solution.x, callback=callback)
+        found = _check(problem, later, solver, full=True)
+        status = later.status if later.status is Status.INTERRUPTED else Status.CONVERGED
+        later = replace(_both(solution, later), status=status)
+        if not (solver.accepts(found) and found.gap < certificate.gap):
+            break
+        solution, certificate = later, found
+    return solution, certificate
 
 
 def solve(

@@ -38,6 +38,7 @@ class DualSolver:
 
     warm_starts = True  # False if a start cannot be used
     needs_sums = True  # False where the solver does without the equality of a problem that has none
+    narrows_gap = False  # True if it continues where the violation is within tol but the gap is wide
     needs_gap = False  # True if `accepts` needs the gap, which only a full certificate has
 
     def solve(

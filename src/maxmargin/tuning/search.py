@@ -21,7 +21,7 @@ from maxmargin.base.memory import cache_bytes
 from maxmargin.base.parameters import check_flag
 from maxmargin.base.progress import ProgressReport, hushed
 from maxmargin.base.tables import as_rows, as_targets, class_codes, row_weights
-from maxmargin.base.threads import effective_threads
+from maxmargin.base.threads import effective_threads, start_workers
 from maxmargin.base.typing import (
     AnyArray,
     FloatArray,
@@ -289,6 +289,7 @@ class GridRun:
         """Fits in processes. If one is killed, its batch runs again fit by fit, and that cell fails alone."""
         calls = [joblib.delayed(fit_one)(self.data, self.plan.models[c], c, f) for c, f in jobs]
         try:
+            start_workers(self.n_threads)
             return list(joblib.Parallel(n_jobs=self.n_threads)(calls))
         except BrokenExecutor:
             if len(jobs) > 1:

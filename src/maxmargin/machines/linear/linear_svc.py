@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_allowed, check_count, check_flags, check_positive
@@ -134,11 +135,14 @@ class LinearSVC(LinearClassifier):
         sample_weight: WeightLike | None = None,
         *,
         callback: Callback | None = None,
+        coef_init: npt.ArrayLike | None = None,
     ) -> LinearSVC:
         """Fit to X of shape (n_samples, n_features) and labels y of shape (n_samples,), or to `Pieces`.
 
         ``callback`` is called with a `SolverProgress` after steps of the solver; the fit stops if it
         returns True, with the status INTERRUPTED and the certificate of the current solution.
+        ``coef_init``, of the shape of ``coef_``, is a start for an l0 penalty, beside zero and instead of
+        many others: a path of fits takes the weights of the fit before.
         """
         check_positive("C", self.C)
         check_flags(self, "fit_intercept")
@@ -149,7 +153,15 @@ class LinearSVC(LinearClassifier):
         check_allowed("multi_class", self.multi_class, ("ovr",), reason)
         pieces = as_pieces(X, y, sample_weight)
         with finite_or_refused(self):
-            fits = self._fit_memory(X, y, sample_weight) if pieces is None else self._fit_pieces(pieces)
+            if coef_init is not None and (pieces is not None or not self.penalty.startswith("l0")):
+                raise ValueError(
+                    f"coef_init is for penalty='l0' or 'l0l2' on a table in memory, got {self.penalty!r}: a "
+                    "convex problem has one optimum. Leave it out."
+                )
+            if pieces is None:
+                fits = self._fit_memory(X, y, sample_weight, coef_init)
+            else:
+                fits = self._fit_pieces(pieces)
             thetas = without_constant([solution.x for solution, _ in fits], self)
             self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
         self.solutions_ = [solution for solution, _ in fits]
@@ -160,11 +172,24 @@ class LinearSVC(LinearClassifier):
         warn_unsolved(self.certificate_, self.tol, "LinearSVC", f"raise max_iter={self.max_iter} or scale X")
         return self
 
-    def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> list[tuple[Solution, Certificate]]:
+    def _fit_memory(
+        self, X: Any, y: Any, sample_weight: Any, coef_init: npt.ArrayLike | None
+    ) -> list[tuple[Solution, Certificate]]:
         X, codes, weights = self._validate(X, y, sample_weight)
         table = design(with_constant(X, self), self.n_jobs)
         tasks = binary_tasks(codes, len(self.classes_), self.multiclass)
-        return [self._fit_task(table, weights, task) for task in tasks]
+        starts: list[FloatArray | None] = [None] * len(tasks)
+        if coef_init is not None:
+            coef = np.asarray(coef_init, dtype=np.float64)
+            if coef.shape != (len(tasks), X.shape[1]) or not np.isfinite(coef).all():
+                raise ValueError(
+                    f"coef_init must hold finite numbers of shape {(len(tasks), X.shape[1])}, got "
+                    f"{coef.shape}: use coef_ of a fit to the same columns and classes."
+                )
+            starts = list(np.pad(coef, [(0, 0), (0, table.shape[1] + 1 - X.shape[1])]))
+        return [
+            self._fit_task(table, weights, task, start) for task, start in zip(tasks, starts, strict=True)
+        ]
 
     def _fit_pieces(self, pieces: Pieces) -> list[tuple[Solution, Certificate]]:
         loss = losses.by_name(self.loss, _LOSSES)
@@ -176,7 +201,9 @@ class LinearSVC(LinearClassifier):
         problems = binary_problems(self, pieces, seen, C=self.C, loss=loss, penalty=penalty)
         return [solve_pieces(problem, solver, callback=callback)[:2] for problem in problems]
 
-    def _fit_task(self, table: Design, weights: FloatArray, task: BinaryTask) -> tuple[Solution, Certificate]:
+    def _fit_task(
+        self, table: Design, weights: FloatArray, task: BinaryTask, start: FloatArray | None
+    ) -> tuple[Solution, Certificate]:
         whole = len(task.rows) == table.shape[0]
         problem = LossPenalty(
             X=table if whole else table.take(task.rows),
@@ -193,4 +220,5 @@ class LinearSVC(LinearClassifier):
             max_iter=self.max_iter,
             random_state=self.random_state,
             callback=partial(tell_iteration, self),
+            start=start,
         )

@@ -125,8 +125,9 @@ class KernelMachine(TakesKernel):
     def _store_problems(self, problems: list[FittedProblem]) -> None:
         """Keep the fitted problems and, with ``trace=True``, one table of the steps of all solvers."""
         solver = self.dual_solver()
+        is_linear = isinstance(self.kernel, Linear) or self.kernel == "linear"
         for problem in problems:
-            warn_if_loose(problem, solver)
+            warn_if_loose(problem, solver, is_linear=is_linear)
         self.machines_ = problems
         self.intercept_ = np.array([problem.intercept for problem in problems])
         self.certificate_ = worst([problem.certificate for problem in problems])

@@ -183,16 +183,31 @@ def _kernel_sums(problem: Any, a: FloatArray, gradient: FloatArray) -> FloatArra
     return np.asarray(plain / problem.Q.sign[:n])
 
 
-def warn_if_loose(problem: FittedProblem, solver: DualSolver) -> None:
-    """Warn if the certificate misses the tolerance."""
+def warn_if_loose(problem: FittedProblem, solver: DualSolver, *, is_linear: bool) -> None:
+    """Warn if the certificate misses the tolerance, or if a violation within it leaves a wide gap."""
     certificate, solution = problem.certificate, problem.solution
+    reached = f"{solver.reached(certificate)}, tol={solver.tol:g}"
+    steps = f"({solution.n_iter} steps, {solution.seconds:.1f} s)"
     if solver.accepts(certificate):
+        if certificate.is_wide:
+            warn_user(
+                f"{reached}, but the objective may be far above its minimum: the duality gap is "
+                f"{certificate.relative_gap:.2g} times the dual value {steps}. Lower tol or C, or scale the "
+                "columns.",
+                ConvergenceWarning,
+            )
         return
-    stalled = solution.status is Status.STALLED
-    remedy = "lower C, or try a larger gamma" if stalled else "raise max_iter or time_limit"
+    remedy = "raise max_iter or time_limit"
+    if solution.status is Status.STALLED:
+        if certificate.complete and certificate.convex and certificate.dual != 0:
+            share = certificate.rounding / abs(certificate.dual)
+            reached += (
+                f"; the duality gap is {certificate.relative_gap:.2g} of the dual value, and rounding alone "
+                f"can cause {share:.2g}"
+            )
+        remedy = "lower C, or " + ("use LinearSVC or LinearSVR" if is_linear else "try a larger gamma")
     warn_user(
-        f"{solution.status.value}: {solver.reached(certificate)}, tol={solver.tol:g} "
-        f"({solution.n_iter} steps, {solution.seconds:.1f} s). Scale the columns, {remedy}, or raise tol.",
+        f"{solution.status.value}: {reached} {steps}. Scale the columns, {remedy}, or raise tol.",
         ConvergenceWarning,
     )
 

@@ -63,6 +63,8 @@ class WorkingSet(DualSolver):
 
     size: int | None = None
 
+    narrows_gap = True
+
     def solve(
         self, problem: BoxQP, *, start: FloatArray | None = None, callback: Callback | None = None
     ) -> Solution:

@@ -100,8 +100,9 @@ def solve_primal(
     max_iter: int,
     random_state: RandomStateLike | None = None,
     callback: GapCallback | None = None,
+    start: FloatArray | None = None,
 ) -> tuple[Solution, Certificate]:
-    """Solve and certify; an error if the named solver cannot solve this problem."""
+    """Solve and certify, from ``start`` if given; an error if the named solver cannot solve this problem."""
     check_choice("solver", solver, ("auto", *_MAKERS))
     name = choose(problem) if solver == "auto" else solver
     seed = int(check_random_state(random_state).randint(2**31 - 1)) if random_state is not None else 0
@@ -114,7 +115,8 @@ def solve_primal(
     # the tall products run on our threads; BLAS threads would compete
     with single_threaded_blas():
         # for the other solvers a sample of a hinge problem saves nothing
-        start = sample_start(problem, chosen) if name == "newton" else None
+        if start is None and name == "newton":
+            start = sample_start(problem, chosen)
         solution: Solution = chosen.solve(problem, start=start, callback=callback)
         certificate = problem.certify(solution.x, solution.multipliers)
         if solver == "auto" and name == "augmented" and solution.status is Status.STALLED:

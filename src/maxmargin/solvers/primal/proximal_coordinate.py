@@ -23,7 +23,7 @@ from maxmargin.solvers.primal.newton import (
 )
 from maxmargin.solvers.stopping import GapCallback, stop_asked
 
-_ROUNDS = 20  # of guesses at the signs of a model's minimiser
+_ROUNDS = 10  # of guesses at the signs of a model's minimiser
 
 
 def _minimiser(
@@ -32,13 +32,15 @@ def _minimiser(
     """The minimiser of the model of `proximal_descent`: descent finds the signs, linear algebra the rest.
 
     Columns with a wrong sign become zero, zeros that should move get a sign, and the system of the others is
-    solved again. After too many rounds coordinate descent takes over.
+    solved again. If a guess comes back, or after too many of them, coordinate descent takes over.
     """
     z = w.copy()
     proximal_descent(H, g, w, l1, l2, z, rough)
     signs = np.sign(z)
     right = H @ w - g
-    for _ in range(_ROUNDS):
+    tried: set[bytes] = set()
+    while (guess := signs.tobytes()) not in tried and len(tried) < _ROUNDS:
+        tried.add(guess)
         live = (signs != 0) | (l1 == 0)
         exact = np.zeros_like(z)
         system = H[np.ix_(live, live)]

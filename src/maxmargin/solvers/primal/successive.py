@@ -16,6 +16,9 @@ from maxmargin.solvers.stopping import GapCallback, stop_asked
 
 _SHARES = (0.3, 0.2, 0.14, 0.1, 0.07, 0.05, 0.03)  # factors on the tangent at zero
 _ROUGH = 1e-5  # relative decrease of the objective below which a descent stops
+_STOPPED = 1e-6  # relative decrease in `_STEPS` steps below which an objective that creeps has stopped
+_STEPS = 10
+_MOST_LOST = 1e-3  # of the objective, when separating weights are scaled up
 _ROUGH_GAP = 1e-6  # relative gap of the convex problems of such a descent
 _FINEST_GAP = 1e-11  # rounding hides a finer one
 Solve = Callable[[LossPenalty, FloatArray | None, float], Solution]
@@ -46,7 +49,8 @@ class SuccessiveLinearisation:
     A stationary point depends on the start. Several are tried: zero (the l1 solution), solutions with lighter
     tangents, and ``n_random`` random ones. Each descent ends when the objective no longer decreases; the best
     one is improved by removing columns one at a time while that helps, and continued until it is
-    stationary to ``tol``. The trace has the objectives of every descent.
+    stationary to ``tol`` or the objective has stopped. With a ``start`` there are two descents, from there
+    and from zero, and no column is removed. The trace has the objectives of every descent.
 
     ``max_iter`` and ``n_iter`` count the convex problems of all descents; one descent has at most
     ``longest``.
@@ -76,17 +80,21 @@ class SuccessiveLinearisation:
             if asked:
                 break
         best = min(runs, key=lambda run: run.reached)
-        if not asked:
+        if not asked and start is None:
             best = self._without_columns(problem, best, runs, callback)
             asked = stop_asked(callback, len(runs), best.reached)
+        if not (asked or best.converged) and (flat := self._levelled(problem, best)) is not None:
+            best = flat
+            runs.append(flat)
         while not (asked or best.converged) and (left := self._left(runs)):
             runs.append(self.descend(problem, best.solution.x[:-1], left, 0.0))
-            stuck = runs[-1].reached >= best.reached and len(runs[-1].objectives) == self.longest
+            stuck = best.reached - runs[-1].reached <= 0 or _creeps(runs[-1].objectives)
             best = runs[-1]
             asked = stop_asked(callback, len(runs), best.reached)
             if stuck:
                 break
-        early = Status.INTERRUPTED if asked else Status.MAX_ITER
+        early = Status.STALLED if self._left(runs) else Status.MAX_ITER
+        early = Status.INTERRUPTED if asked else early
         return Solution(
             x=best.solution.x,
             multipliers=best.solution.multipliers,
@@ -95,6 +103,26 @@ class SuccessiveLinearisation:
             seconds=work_clock.now() - began,
             trace=[run.objectives for run in runs],
         )
+
+    def _levelled(self, problem: LossPenalty, best: Descent) -> Descent | None:
+        """Weights that separate the classes, scaled up until no loss is left and the penalty is flat.
+
+        Such a point is stationary, and its objective is the number of columns in use. None if the classes
+        are not separated, if the penalty grows, or if this costs more than a thousandth of the objective.
+        """
+        theta, penalty = best.solution.x, problem.penalty
+        used = np.abs(theta[:-1][theta[:-1] != 0])
+        grows = penalty.l2 > 0 or np.any(np.asarray(penalty.l1) > 0)
+        margin = float((problem.y * problem.scores(theta)).min())
+        if grows or not len(used) or margin < 0.5:
+            return None
+        needed = np.log(max(penalty.l0 * penalty.alpha / (0.01 * self.tol), 1.0)) / penalty.alpha
+        x = max(1.0, 1.0 / margin, needed / float(used.min())) * theta
+        value = problem.value(x)
+        losses = float((problem.c * problem.loss.value(problem.scores(x), problem.y)).sum())
+        if losses > 0 or value > (1 + _MOST_LOST) * best.reached:
+            return None
+        return Descent([value], replace(best.solution, x=x, multipliers=np.zeros_like(problem.y)), True)
 
     def _left(self, runs: list[Descent]) -> int:
         return self.max_iter - sum(len(run.objectives) for run in runs)
@@ -120,6 +148,8 @@ class SuccessiveLinearisation:
                 return Descent(objectives, solution, not rough)
             if len(objectives) > 1 and objectives[-2] - objectives[-1] < rough * abs(objectives[-1]):
                 break
+            if _creeps(objectives):
+                break
         return Descent(objectives, solution, False)
 
     def _tangent_problem(
@@ -131,8 +161,9 @@ class SuccessiveLinearisation:
         p = problem.X.shape[1]
         if start is not None:
             yield start[:-1]
-            return
         yield np.zeros(p)
+        if start is not None:
+            return
         full = problem.penalty.linearised(np.zeros(p))
         for share in _SHARES:
             lighter = Penalty(l2=problem.penalty.l2, l1=share * full)
@@ -165,3 +196,11 @@ class SuccessiveLinearisation:
                 return best
             best = better
         return best
+
+
+def _creeps(objectives: list[float]) -> bool:
+    """True if the last steps lowered the objective by next to nothing, and not less and less."""
+    if len(objectives) <= _STEPS:
+        return False
+    falls = -np.diff(objectives[-_STEPS - 1 :])
+    return bool(falls.sum() < _STOPPED * abs(objectives[-1]) and falls[-1] > 0.9 * falls[0])

@@ -33,6 +33,7 @@ _WINDOW = 4  # chunks of steps over which the pace is measured
 _FEW = 64  # free variables with which pairwise steps are never slow
 _BEFORE_INTERIOR = 20_000  # pairwise steps at least, before an interior point is tried
 _AFTER_INTERIOR = 150_000  # pairwise steps after it, before a solve is given up
+_LEAST_ROUND = 400  # pairwise steps for which every round counts: a Newton step takes that long
 _SETTLED = 0.003  # share of the free variables that may reach or leave a bound meanwhile
 
 
@@ -105,7 +106,7 @@ class GramProblem:
         seen: list[FloatArray] = []
         pace = Pace(watch.tol)
         block = self.block
-        before = steps
+        before, spent = steps, 0
         patience = _STEPS_AT_ONCE if is_late else interior_patience(len(np.unique(self.signed.point)))
         system: FreeSystem | None = None
         while True:
@@ -133,13 +134,13 @@ class GramProblem:
             pace.note(violation, int(np.count_nonzero(now_free != free)))
             if steps - before > 2 * _STEPS_AT_ONCE:
                 block = len(t) if len(t) <= _WHOLE else max(self.block, min(n_free // 4, _LARGEST_BLOCK))
-            taken = steps - before
+            taken, spent = steps - before, spent + max(made, _LEAST_ROUND)
             is_small = len(self.signed.point) <= 2 * MOST_POINTS
-            if is_small and taken > patience:
+            if is_small and max(taken, spent) > patience:
                 if pace.direct or self.K.dtype != np.float64:
                     return self._ended(Ending(Status.STALLED, taken, violation), seen, t, v)
                 pace.direct = True
-                patience = taken + _AFTER_INTERIOR
+                patience = max(taken, spent) + _AFTER_INTERIOR
                 self._interior_step(t, v, watch.tol)
                 seen.append(t.copy())
                 system = None

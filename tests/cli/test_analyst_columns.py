@@ -36,6 +36,8 @@ def test_dry_run_says_what_is_done_to_every_column(tmp_path: Path, ask: Any) -> 
     assert use["remark"] == "text, used as words weighted by TF-IDF"
     assert use["home"] == "category"
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+    (tmp_path / "t.svm.mm").write_bytes(b"a model of yesterday")  # in nobody's way: nothing is written
+    assert ask("fit", "t.csv", "-t", "y", "--dry-run")["columns"] == found["columns"]
 
 
 def test_a_file_without_a_header_is_noticed(tmp_path: Path, run: Any) -> None:

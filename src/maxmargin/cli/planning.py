@@ -124,7 +124,8 @@ class Planner:
 
     def _search(self, plan: SearchPlan, X: pd.DataFrame, y: pd.Series) -> SampleSearch:
         growth, jobs = plan.family.growth, plan.validation.jobs
-        return SampleSearch(plan.estimator, X, y, plan.cells, growth, self.measure.scoring, jobs)
+        words = bool(self.data.texts)
+        return SampleSearch(plan.estimator, X, y, plan.cells, growth, self.measure.scoring, jobs, words)
 
     def _times(
         self, plan: SearchPlan, X: pd.DataFrame, y: pd.Series, *, budget: float = _BUDGET

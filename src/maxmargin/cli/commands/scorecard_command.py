@@ -20,7 +20,8 @@ from maxmargin.tables.wishes import Task
 def run(options: ScorecardOptions, screen: Screen) -> None:
     """Bins, weight of evidence, logistic regression, points."""
     path = options.output or default_path(options.table.data, "scorecard", ".mm")
-    check_outputs(path, options.points, options.report, force=options.files.force)
+    if not options.table.dry_run:
+        check_outputs(path, options.points, options.report, force=options.files.force)
     data = prepared(options.table, Task.CLASSIFICATION, screen, "missing values get a bin of their own")
     if len(data.classes) != 2:
         raise Refusal(f"a scorecard needs two classes, and {data.schema.target!r} has {len(data.classes)}.")

@@ -18,5 +18,5 @@ people = pd.DataFrame(
 tall = np.array(["tall", "short", "short", "short", "tall", "short", "tall", "tall"])
 relief = Relief(distance="raw", n_instances=[0, 5]).fit(people, tall)
 print(relief.neighbour_table(people, tall, 0).round(2))
-print(dict(zip(people.columns, relief.scores_.round(3), strict=True)))
+print(dict(zip(people.columns, relief.scores_.round(3).tolist(), strict=True)))
 mm.displays.NeighbourDisplay.from_estimator(relief, people, tall, [0, 5]).plot()

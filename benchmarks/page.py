@@ -34,7 +34,7 @@ def _served(table: Path) -> str:
 
     def run() -> None:
         async def main() -> None:
-            server = PageServer(0, lambda: Session(TableTab.read(table, "target")))
+            server = PageServer(0, lambda: Session(TableTab.read(table, "target")), tunes=True)
             await server.run(lambda started: (found.append(started.address), ready.set()))  # type: ignore[func-returns-value]
 
         asyncio.run(main())

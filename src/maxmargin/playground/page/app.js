@@ -11,6 +11,7 @@ import { TablePanel } from "./tabletab.js";
 
 const GRID = { nx: 80, ny: 60 };
 const REST = 300; // milliseconds after which the hand rests
+const CALM = 100; // milliseconds between two sets of numbers: faster ones cannot be read, and cost a layout each
 const SOON = 40; // milliseconds within which a fit is expected: it draws the moved point with its boundary
 
 /** @param {HTMLElement} root @param {any} host sends messages; its `hear` is set here */
@@ -291,7 +292,14 @@ export class Page {
     clearTimeout(this.late);
     this.late = undefined;
     this.plane.draw();
+    this.tellSoon();
+  }
+
+  tellSoon() {
+    if (this.calm) { this.untold = true; return; }
     this.tellCertificate();
+    this.untold = false;
+    this.calm = setTimeout(() => { this.calm = undefined; if (this.untold) this.tellSoon(); }, CALM);
   }
 
   refused(error) {

@@ -15,6 +15,7 @@ export class Plane {
     this.on = on;
     this.brush = document.createElement("canvas");
     this.ground = document.createElement("canvas"); // what changes with a fit only, not with every point
+    this.scale = document.createElement("canvas"); // its axes, which change with the view only
     this.marks = new Map(); // pictures of points: drawing paths for each takes ten times as long
     this.dragged = -1;
     canvas.addEventListener("pointerdown", event => this.press(event));
@@ -39,7 +40,7 @@ export class Plane {
     this.ink = style.getPropertyValue("--ink").trim() || "#10202f";
     this.paper = style.getPropertyValue("--paper").trim() || "#ffffff";
     this.marks.clear();
-    this.grounded = null;
+    this.grounded = this.axesOf = null;
     this.draw();
   }
 
@@ -155,7 +156,13 @@ export class Plane {
       pen.fillRect(0, 0, ground.width, ground.height);
       if (shown?.data.f) this.tube(pen, shown);
     }
-    this.axes(pen);
+    if (this.axesOf !== this.state.view) { // text takes longer than the rest
+      this.axesOf = this.state.view;
+      this.scale.width = canvas.width;
+      this.scale.height = canvas.height;
+      this.axes(this.scale.getContext("2d", { willReadFrequently: true }));
+    }
+    pen.drawImage(this.scale, 0, 0);
   }
 
   field(pen, shown) {

@@ -97,7 +97,7 @@ export class StepPanel {
     if (this.other) talk.wish("rival", () => ({ do: "step", k: Math.min(this.k, this.other.steps - 1), view: state.view, slot: 1 }), reply => {
       if (!this.other || reply.do === "error") return;
       const mine = state.shown;
-      this.page.take.call({ state: this.mirror, plane: this.rivalPlane, tellCertificate() {} }, reply);
+      this.page.take.call({ state: this.mirror, plane: this.rivalPlane, tellSoon() {} }, reply);
       if (mine) state.shown = mine;
       this.tellRace(reply);
     });

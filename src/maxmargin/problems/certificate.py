@@ -50,8 +50,13 @@ class Certificate:
 
     @property
     def is_wide(self) -> bool:
-        """True if the gap is more than a tenth of the dual value, and rounding alone does not explain it."""
-        return self.gap > max(0.1 * abs(self.dual), self.rounding)
+        """True if the gap is more than a tenth of the dual value, and neither rounding nor bounds explain it.
+
+        A violation costs at most as much as the bound of its variable: with bounds up to ten, as those of all
+        machines without a cost C, small violations mean a small gap, also where the optimum is zero.
+        """
+        floor = max(0.1 * abs(self.dual), self.rounding, 10.0 * self.kkt * self.n_checked)
+        return self.kkt > 0 and self.gap > floor
 
     def holds(self, tol: float) -> bool:
         """True if the checked conditions hold to ``tol``."""

@@ -106,7 +106,8 @@ def test_an_offset_changes_nothing(model: Any, offset: float) -> None:
     np.testing.assert_allclose(decisions, getattr(plain, decide)(X), atol=5e-3)
     assert far.certificate_.kkt <= far.tol
     assert mm.certify(far, moved, y).kkt == pytest.approx(far.certificate_.kkt, abs=1e-6)
-    np.testing.assert_allclose(far.machines_[0].decisions, decisions, atol=1e-6)
+    # the solver's own sums are of float32 kernel values, whose last digit depends on the processor
+    np.testing.assert_allclose(far.machines_[0].decisions, decisions, atol=1e-5)
     if not isinstance(model, mm.SVDD):
         np.testing.assert_allclose(moved @ far.coef_[0] + far.intercept_[0], decisions, atol=1e-5)
 

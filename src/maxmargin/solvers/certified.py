@@ -50,6 +50,8 @@ def solve_certified(
             break
     if solution.status is Status.CONVERGED and not solver.accepts(certificate):
         solution = replace(solution, status=Status.STALLED)  # rounding hides the rest
+    if solution.status is Status.STALLED:
+        certificate = problem.with_rounding(certificate, solution.x)
     if solution.status is Status.CONVERGED and certificate.is_wide and solver.narrows_gap:
         solution, certificate = _narrowed(problem, solver, solution, certificate, callback)
     by_gap = solver.needs_gap  # then a smaller tolerance on the violation does not help
@@ -79,11 +81,11 @@ def _narrowed(
         left = remaining(replace(solver, tol=tol), solution)
         later = solve(problem, left, start=solution.x, callback=callback)
         found = _check(problem, later, solver, full=True)
-        status = later.status if later.status is Status.INTERRUPTED else Status.CONVERGED
-        later = replace(_both(solution, later), status=status)
         if not (solver.accepts(found) and found.gap < certificate.gap):
             break
-        solution, certificate = later, found
+        solution, certificate = replace(_both(solution, later), status=Status.CONVERGED), found
+        if later.status is Status.INTERRUPTED:
+            break
     return solution, certificate
 
 

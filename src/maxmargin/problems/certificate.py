@@ -50,8 +50,8 @@ class Certificate:
 
     @property
     def is_wide(self) -> bool:
-        """True if the gap is more than a tenth of the dual value, and rounding alone does not explain it."""
-        return self.gap > max(0.1 * abs(self.dual), self.rounding)
+        """True if the gap is above a tenth of a dual value >= 0, and rounding alone does not explain it."""
+        return self.dual >= 0 and self.gap > max(0.1 * self.dual, self.rounding)
 
     def holds(self, tol: float) -> bool:
         """True if the checked conditions hold to ``tol``."""

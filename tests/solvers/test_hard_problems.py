@@ -106,7 +106,8 @@ def test_an_offset_changes_nothing(model: Any, offset: float) -> None:
     np.testing.assert_allclose(decisions, getattr(plain, decide)(X), atol=5e-3)
     assert far.certificate_.kkt <= far.tol
     assert mm.certify(far, moved, y).kkt == pytest.approx(far.certificate_.kkt, abs=1e-6)
-    np.testing.assert_allclose(far.machines_[0].decisions, decisions, atol=1e-6)
+    # the solver's own sums are of float32 kernel values, whose last digit depends on the processor
+    np.testing.assert_allclose(far.machines_[0].decisions, decisions, atol=1e-5)
     if not isinstance(model, mm.SVDD):
         np.testing.assert_allclose(moved @ far.coef_[0] + far.intercept_[0], decisions, atol=1e-5)
 
@@ -156,14 +157,13 @@ def test_a_huge_cost_leaves_no_wide_gap(machine: Any, C: float) -> None:
 
 
 def test_a_wide_gap_is_said() -> None:
-    """The textbook solver stops at its tolerance, and its certificate and a warning say what that means."""
+    """The textbook solver stops at its tolerance, and the certificate says what that does not show."""
     X, target = _overlapping(60)
-    model = mm.SVC(1e9, solver="smo", tol=0.1)
-    with pytest.warns(ConvergenceWarning, match="objective may be far above its minimum"):
-        model.fit(X, np.sign(target))
+    model = mm.SVC(1e9, solver="smo", tol=0.1).fit(X, np.sign(target))
     assert model.certificate_.kkt <= 0.1
     assert "does not show that the objective is near its minimum" in str(model.certificate_)
     exact = mm.SVC(1e9).fit(X, np.sign(target))
+    assert "near its minimum" not in str(exact.certificate_)
     assert model.certificate_.primal > 1.1 * exact.certificate_.primal
 
 

@@ -232,10 +232,15 @@ class BoxQP:
         }
         if not self.convex:
             return Certificate(convex=False, **fields)
+        found = Certificate.between(*self.values(a, v, multipliers), **fields)
+        return self.with_rounding(found, a) if found.is_wide else found
+
+    def with_rounding(self, certificate: Certificate, a: FloatArray) -> Certificate:
+        """The certificate with the gap that rounding alone can cause; small fits have no time for it."""
         with np.errstate(over="ignore", invalid="ignore"):
             bound = np.where(np.isfinite(self.C), self.C, a)
-            fields["rounding"] = float(np.nan_to_num(self.rounding(a) * bound.sum(), posinf=0.0))
-        return Certificate.between(*self.values(a, v, multipliers), **fields)
+            caused = float(np.nan_to_num(self.rounding(a) * bound.sum(), posinf=0.0))
+        return replace(certificate, rounding=caused)
 
     def _primal(self, quadratic: float, v: FloatArray, multipliers: FloatArray) -> float:
         """Primal value at the point that belongs to ``a``: 1/2 ||w||^2 plus the conjugates.

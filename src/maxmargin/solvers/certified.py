@@ -15,6 +15,7 @@ from maxmargin.solvers.settings import DualSolver
 from maxmargin.solvers.trace import first_variables, joined
 
 _ATTEMPTS = 3
+_FINE = 1e-2  # a user who asks for a coarser tol gets it
 _NARROW = 0.01  # relative gap aimed at where tol leaves a wide one
 
 
@@ -32,7 +33,7 @@ def solve_certified(
     If the certificate finds a larger violation than the solver did, or if ``finer`` requires it (see
     `NuClassification.finer`), the solver continues with a smaller tolerance. All attempts share the limits,
     and their steps are added. The same happens where the violation is within tol but the gap is wide, as a
-    huge C can make it: there small violations cost much.
+    huge C can make it: there small violations cost much (problems without a cost C of slack have delta != 0).
     """
     solver.check(problem)
     solution = solve(problem, solver, start=start, callback=callback)
@@ -50,7 +51,10 @@ def solve_certified(
             break
     if solution.status is Status.CONVERGED and not solver.accepts(certificate):
         solution = replace(solution, status=Status.STALLED)  # rounding hides the rest
-    if solution.status is Status.CONVERGED and certificate.is_wide and solver.narrows_gap:
+    if solution.status is Status.STALLED:
+        certificate = problem.with_rounding(certificate, solution.x)
+    costly = solver.narrows_gap and solver.tol <= _FINE and not problem.delta.any()
+    if solution.status is Status.CONVERGED and costly and certificate.is_wide:
         solution, certificate = _narrowed(problem, solver, solution, certificate, callback)
     by_gap = solver.needs_gap  # then a smaller tolerance on the violation does not help
     if finer is None or by_gap or solution.status not in (Status.CONVERGED, Status.STALLED):
@@ -79,11 +83,11 @@ def _narrowed(
         left = remaining(replace(solver, tol=tol), solution)
         later = solve(problem, left, start=solution.x, callback=callback)
         found = _check(problem, later, solver, full=True)
-        status = later.status if later.status is Status.INTERRUPTED else Status.CONVERGED
-        later = replace(_both(solution, later), status=status)
         if not (solver.accepts(found) and found.gap < certificate.gap):
             break
-        solution, certificate = later, found
+        solution, certificate = replace(_both(solution, later), status=Status.CONVERGED), found
+        if later.status is Status.INTERRUPTED:
+            break
     return solution, certificate
 
 

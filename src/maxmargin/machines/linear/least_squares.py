@@ -47,6 +47,7 @@ from maxmargin.solvers.primal.newton import newton_direction
 _HALVING = 10  # passes after which the step is half of the first one
 _CHECK_EVERY = 5  # passes
 _PASSES = 100  # where max_iter is None
+_UNSEEN = 1e-6  # of the sum of squares: gaps below do not count, as interpolation has an optimum near 0
 _SOLVERS = ("auto", "closed", "sgd", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 _MOST_SUMMARISED = 1500  # columns: the summary keeps their scatter
 
@@ -394,6 +395,11 @@ class Ridge(Squares):
                     for target, alpha in zip(Y.T, np.atleast_1d(self.alpha_), strict=True)
                 ]
                 self._store(problems, thetas, y, X.dtype)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    spread = float((weights @ (Y - Y.mean(axis=0)) ** 2).max())
+                if self.certificate_.gap > _UNSEEN * spread:
+                    remedy = "scale the columns of X: rounding hides the small ones beside the large ones"
+                    warn_unsolved(self.certificate_, self.tol, "Ridge", remedy)
         return self
 
     def _choose(self, paths: list[RidgePath], y: FloatArray) -> list[FloatArray]:

@@ -6,7 +6,10 @@ import inspect
 import re
 from typing import Any
 
+import pandas as pd
 import pytest
+from sklearn import kernel_ridge, linear_model, svm
+from sklearn.datasets import load_iris
 from tools import peers
 
 import maxmargin as mm
@@ -60,6 +63,39 @@ def test_the_page_names_parameters_that_exist() -> None:
     for entry in defaults_of_page():
         owner, parameter = entry.split(".")
         assert parameter in parameters(getattr(mm, owner))
+
+
+MODELS = [  # ours, scikit-learn's, whether they classify
+    (mm.SVC(), svm.SVC(), True),
+    (mm.NuSVC(), svm.NuSVC(), True),
+    (mm.LinearSVC(), svm.LinearSVC(), True),
+    (mm.LogisticRegression(C=1.0), linear_model.LogisticRegression(), True),
+    (mm.Perceptron(), linear_model.Perceptron(), True),
+    (mm.SVR(), svm.SVR(), False),
+    (mm.NuSVR(), svm.NuSVR(), False),
+    (mm.OneClassSVM(), svm.OneClassSVM(), False),
+    (mm.LinearSVR(), svm.LinearSVR(), False),
+    (mm.Ridge(), linear_model.Ridge(), False),
+    (mm.KernelRidge(), kernel_ridge.KernelRidge(), False),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("ours", "theirs", "classifies"), MODELS)
+def test_attributes_are_there_or_on_the_page(ours: Any, theirs: Any, classifies: bool) -> None:
+    X, y = load_iris(return_X_y=True)
+    target = y[::5] if classifies else X[::5, 3]
+    frame = pd.DataFrame(X[::5, :3], columns=["a", "b", "c"])
+    missing = public_names(theirs.fit(frame, target)) - public_names(ours.fit(frame, target))
+    line = next(row for row in peers.DIFFERENCES.read_text().splitlines() if "Missing attributes" in row)
+    for name in missing:
+        assert f"`{name}`" in line or f"`{type(ours).__name__}.{name}`" in line, name
+
+
+def public_names(model: Any) -> set[str]:
+    """Fitted attributes and methods, without those that are leftovers of base classes."""
+    names = {name for name in dir(model) if not name.startswith("_")} - set(model.get_params())
+    return {name for name in names if name.endswith("_") or callable(getattr(model, name, None))}
 
 
 def test_every_designed_difference_names_a_line_of_the_page() -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 import optbinning
 import pandas as pd
 
-TRENDS = {"ascending": "ascending", "descending": "descending", "none": None, "auto": "auto_asc_desc"}
+TRENDS = {name: name for name in ("ascending", "descending", "peak", "valley", "concave", "convex")}
+TRENDS |= {"none": None, "auto": "auto_asc_desc"}
 TARGET = Path(__file__).with_name("optbinning_german_credit.json")
 
 

@@ -470,3 +470,38 @@ def test_random_search_draws_and_scores_as_scikit_learn(seed) -> None:
     assert ours.best_params_ == theirs.best_params_
     other = mm.RandomSearch(LogisticRegression(), {"C": [0.1, 1.0]}, n_iter=2, random_state=0, cv=2)
     assert other.fit(rows, sides).result_.path.startswith("scikit-learn")
+
+
+class Listener:
+    """A callback of scikit-learn that notes which search it hears of."""
+
+    def __init__(self) -> None:
+        self.heard: list[object] = []
+
+    def setup(self, estimator, context) -> None:
+        self.heard.append(estimator)
+
+    def teardown(self, estimator, context) -> None:
+        self.heard.append(estimator)
+
+    def on_fit_task_begin(self, context, **told) -> None:
+        self.heard.append(told["estimator"])
+
+    def on_fit_task_end(self, context, **told) -> None:
+        self.heard.append(told["estimator"])
+
+
+@pytest.mark.skipif(not hasattr(mm.GridSearch, "set_callbacks"), reason="needs scikit-learn 1.9")
+def test_callbacks_hear_of_every_fit_of_this_search() -> None:
+    listener = Listener()
+    search = mm.GridSearch(mm.SVC(), {"C": [0.1, 1.0]}, cv=2).set_callbacks(listener)
+    assert search.fit(ROWS, SIDES) is search
+    assert "callbacks hear of every fit" in search.result_.path
+    n_tasks = 1 + 1 + 4 + 1  # the search, its cells, each cell in each fold, the refit
+    assert len(listener.heard) == 2 + 2 * n_tasks
+    assert all(one is search for one in listener.heard)
+    model, result = search.best_estimator_, search.result_
+    with pytest.raises(ValueError, match="n_splits=2"):
+        search.fit(ROWS[:1], SIDES[:1])
+    assert search.best_estimator_ is model
+    assert search.result_ is result

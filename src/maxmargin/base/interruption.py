@@ -19,16 +19,25 @@ def all_or_nothing(fit: Method[Estimator, Options, Result]) -> Method[Estimator,
 
     If it raises or is interrupted, the estimator does not change. Threads that predict during the fit see the
     old model, because their methods are marked with `of_one_fit`. A ``callback`` of the fit hears what
-    `maxmargin.base.progress.tell` is told meanwhile.
+    `maxmargin.base.progress.tell` is told meanwhile. scikit-learn's callbacks must see the estimator itself:
+    with them the fit works in place, and its failure brings the old attributes back.
     """
 
     @wraps(fit)
     def whole(self: Estimator, /, *args: Options.args, **options: Options.kwargs) -> Result:
         before = dict(self.__dict__)
-        twin = _with_state(self, dict(before))
+        in_place = "_skl_callbacks" in before
+        twin = self if in_place else _with_state(self, dict(before))
         callback = cast(Any, options.get("callback"))
-        with hushed(getattr(self, "verbose", 0)), heard(callback):
-            result = fit(twin, *args, **options)
+        try:
+            with hushed(getattr(self, "verbose", 0)), heard(callback):
+                result = fit(twin, *args, **options)
+        except BaseException:
+            if in_place:
+                self.__dict__ = before
+            raise
+        if in_place:
+            return result
         after = twin.__dict__
         # keep the current value of what this fit did not change: another thread may have called set_params
         state = {name: value for name, value in self.__dict__.items() if name in after or name not in before}

@@ -143,7 +143,7 @@ def _store_expansion(made: Any, model: Any, factor: float) -> None:
     counts = model.n_support_ if classifies else [len(model.support_), len(model.support_)]
     made._n_support = np.asarray(counts, dtype=np.int32)
     if classifies:
-        made.class_weight_ = np.ones(len(model.classes_))
+        made.class_weight_ = getattr(model, "class_weight_", np.ones(len(model.classes_)))
     if isinstance(model, OneClassSVM):
         made.offset_ = -made._intercept_
 

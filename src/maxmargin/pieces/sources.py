@@ -145,7 +145,7 @@ def from_iterable(
     ...         X = rng.normal(size=(100, 2))
     ...         yield X, X @ [1.0, 2.0] + 3.0
     >>> model = mm.LeastSquares().fit(mm.pieces.from_iterable(batches))
-    >>> model.coef_.round(6).tolist(), round(model.intercept_, 6)
+    >>> model.coef_.round(6).tolist(), round(float(model.intercept_), 6)
     ([1.0, 2.0], 3.0)
     """
     if not callable(source) and iter(source) is source:
@@ -275,7 +275,7 @@ def from_csv(
     >>> import tempfile, pathlib, maxmargin as mm
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
     >>> _ = path.write_text("x,y\\n0,1\\n1,3\\n2,5\\n")
-    >>> round(mm.LeastSquares().fit(mm.pieces.from_csv(path, target="y")).intercept_, 6)
+    >>> mm.LeastSquares().fit(mm.pieces.from_csv(path, target="y")).intercept_.round(6).item()
     1.0
     """
     csv: Any = _pyarrow("pyarrow.csv")

@@ -102,9 +102,14 @@ def summed_decisions(decisions: FloatArray, n_classes: int) -> FloatArray:
 def predict_codes(
     decisions: FloatArray, n_classes: int, strategy: Strategy, *, break_ties: bool = False
 ) -> IntArray:
-    """Class codes from binary decisions of shape (n_samples,) or (n_samples, n_machines)."""
+    """Class codes from binary decisions of shape (n_samples,) or (n_samples, n_machines).
+
+    A decision of exactly 0 between two classes goes to the later one in "ovo", as in LIBSVM, and to the first
+    in "ovr", as in scikit-learn's linear models.
+    """
     if n_classes == 2:
-        return (decisions.ravel() > 0).astype(np.int64)
+        f = decisions.ravel()
+        return (f >= 0 if strategy == "ovo" else f > 0).astype(np.int64)
     if strategy == "ovr":
         return np.asarray(decisions.argmax(axis=1))
     if break_ties:

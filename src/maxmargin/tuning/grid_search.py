@@ -114,6 +114,8 @@ class SharedSearch(BaseSearchCV):
         others = set(params) - {"groups", "sample_weight", f"{last}__sample_weight"}
         if shared_parts(self.estimator).model is None:
             return f"{type(self.estimator).__name__} has no shared path"
+        if hasattr(self, "_skl_callbacks"):
+            return "callbacks hear of every fit"
         if self.return_train_score:
             return "training scores need the fitted models"
         if others:

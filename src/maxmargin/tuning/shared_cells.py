@@ -319,7 +319,7 @@ def state_without_each(
             predicted: AnyArray = found.decisions
             if is_classifier(cell.model):
                 assert targets.classes is not None
-                predicted = targets.classes[(found.decisions > 0).astype(np.int64)]
+                predicted = targets.classes[predict_codes(found.decisions, 2, cell.model.multiclass)]
             for i, f in place.items():
                 one, spent = slice(i, i + 1), found.seconds / len(folds)
                 answer = CellAnswer(cell.index, predicted[one], found.decisions[one], spent, found.ending)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import linear_model, svm
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 
@@ -82,14 +83,29 @@ def test_linear_svr_of_several_targets() -> None:
     assert model.certificate_.relative_gap <= 1e-8
 
 
-def test_one_column_of_targets_keeps_the_shape_of_scikit_learn() -> None:
+PAIRS = [
+    (mm.Ridge(), linear_model.Ridge()),
+    (mm.LeastSquares(), linear_model.LinearRegression()),
+    (mm.LinearSVR(), svm.LinearSVR(C=0.01, max_iter=10**5)),
+    (mm.KernelRidge(kernel="linear"), KernelRidge()),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")  # of LinearSVR, theirs
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("n_targets", [0, 1, 3])
+def test_shapes_are_those_of_scikit_learn(ours, theirs, n_targets) -> None:
+    """Targets of shape (n,), (n, 1) and (n, 3): even the exceptions of scikit-learn are the same."""
+    if n_targets == 3 and isinstance(theirs, svm.LinearSVR):
+        pytest.skip("scikit-learn's takes one target")
     X, Y, _ = table((40, 6))
-    for ours, theirs in (
-        (mm.Ridge(), linear_model.Ridge()),
-        (mm.KernelRidge(kernel="linear"), KernelRidge()),
-    ):
-        ours.fit(X, Y[:, :1]), theirs.fit(X, Y[:, :1])
-        assert ours.predict(X).shape == np.reshape(theirs.predict(X), (40, -1)).shape
+    y = Y[:, :n_targets] if n_targets else Y[:, 0]
+    ours, theirs = clone(ours).fit(X, y), clone(theirs).fit(X, y)
+    for name in ("coef_", "intercept_", "dual_coef_"):
+        assert hasattr(ours, name) == hasattr(theirs, name)
+        if hasattr(theirs, name):
+            assert getattr(ours, name).shape == getattr(theirs, name).shape, name
+    assert ours.predict(X).shape == theirs.predict(X).shape
 
 
 @pytest.mark.parametrize("alpha", [1.0, [0.1, 1.0, 10.0]])

@@ -37,6 +37,8 @@ def assert_same_classifier(ours: Any, theirs: Any, X: AnyArray) -> None:
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, **CLOSE)
     assert ours.n_iter_.shape == theirs.n_iter_.shape
     assert ours.shape_fit_ == theirs.shape_fit_
+    assert ours.fit_status_ == theirs.fit_status_ == 0
+    np.testing.assert_allclose(ours.class_weight_, theirs.class_weight_)
     assert ours.support_.dtype == theirs.support_.dtype
     assert ours.n_support_.dtype == theirs.n_support_.dtype
 
@@ -94,6 +96,18 @@ def test_break_ties() -> None:
     assert (plain.predict(grid) != broken.predict(grid)).any()
     with pytest.raises(ValueError, match="break_ties must be False"):
         mm.SVC(break_ties=True, decision_function_shape="ovo").fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize("ours", [mm.SVC, mm.LinearSVC])
+@pytest.mark.parametrize("labels", [["a", "b"], ["b", "a"]])
+def test_a_decision_of_zero_goes_where_scikit_learn_sends_it(ours: Any, labels: list[str]) -> None:
+    """Two rows, and the point between them: the second class in SVC, the first in LinearSVC."""
+    X, between = [[-1.0], [1.0]], [[0.0]]
+    options = {"kernel": "linear"} if ours is mm.SVC else {"tol": 1e-10}
+    model, theirs = ours(**options).fit(X, labels), getattr(svm, ours.__name__)(**options).fit(X, labels)
+    assert model.decision_function(between)[0] == theirs.decision_function(between)[0] == 0
+    assert model.predict(between) == theirs.predict(between) == ["b" if ours is mm.SVC else "a"]
+    assert mm.to_sklearn(model).predict(between) == model.predict(between)
 
 
 def test_one_versus_rest_is_each_class_against_the_rest() -> None:

@@ -42,6 +42,7 @@ def test_max_iter(small: int, max_iter: int, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.warns(ConvergenceWarning, match="stopped at max_iter.*largest KKT violation"):
         model = mm.SVC(C=100.0, max_iter=max_iter, tol=1e-6).fit(X, Y)
     assert model.n_iter_[0] == max_iter
+    assert model.fit_status_ == 1
     assert model.certificate_.kkt > 1e-6
     assert mm.certify(model, X, Y).kkt == pytest.approx(model.certificate_.kkt)
 

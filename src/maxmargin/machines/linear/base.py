@@ -141,6 +141,8 @@ class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator
     """Base class of the linear regressors."""
 
     intercept_: Any
+    _keeps_one_column = False  # coef_ of shape (1, n_features) for targets of shape (n_samples, 1)
+    _lists_intercepts = False  # intercept_ of shape (1,) for targets of shape (n_samples,)
 
     def validated(
         self, X: TableLike, y: TargetLike | None, sample_weight: WeightLike | None
@@ -158,14 +160,16 @@ class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator
     def _store_planes(self, thetas: FloatArray, y: FloatArray, dtype: Any = np.float64) -> None:
         """Set coef_ and intercept_ from rows (w, b), in scikit-learn's shapes for a target like y."""
         thetas = np.asarray(thetas, dtype=dtype)
-        self.coef_ = thetas[0, :-1] if len(thetas) == 1 else thetas[:, :-1]
-        self.intercept_ = float(thetas[0, -1]) if y.ndim == 1 else thetas[:, -1]
+        column_stays = self._keeps_one_column and y.ndim == 2
+        self.coef_ = thetas[:, :-1] if len(thetas) > 1 or column_stays else thetas[0, :-1]
+        self.intercept_ = (
+            thetas[:, -1] if self._lists_intercepts or y.ndim == 2 else np.float64(thetas[0, -1])
+        )
 
     @of_one_fit
     def predict(self, X: TableLike) -> FloatArray:
         """Predicted values of shape (n_samples,), or (n_samples, n_targets)."""
-        scores = self._scores(X)
-        return scores[:, None] if scores.ndim == 1 and np.ndim(self.intercept_) else scores
+        return self._scores(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

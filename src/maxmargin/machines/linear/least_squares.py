@@ -148,7 +148,7 @@ class Squares(LinearRegressor):
         self.history_ = pd.DataFrame({"pass": np.arange(1, self.n_iter_ + 1), "loss": losses})
         if logs:
             self.trace_ = pd.concat(logs, ignore_index=True).assign(machine=0)
-        self.coef_, self.intercept_ = theta[:-1], float(theta[-1])
+        self.coef_, self.intercept_ = theta[:-1], theta[-1]
         self.certificate_ = _exact_certificate(problem, theta)
         warn_unsolved(self.certificate_, self.tol, type(self).__name__, f"raise max_iter={passes} or scale X")
 
@@ -196,9 +196,11 @@ class LeastSquares(Squares):
     --------
     >>> import maxmargin as mm
     >>> model = mm.LeastSquares().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
-    >>> model.coef_.round(6).tolist(), round(model.intercept_, 6)
+    >>> model.coef_.round(6).tolist(), round(float(model.intercept_), 6)
     ([2.0], 1.0)
     """
+
+    _keeps_one_column = True
 
     @all_or_nothing
     def fit(

@@ -60,7 +60,7 @@ class LinearSVR(LinearRegressor):
     Attributes
     ----------
     coef_ : of shape (n_features,), or (n_targets, n_features) where y has columns.
-    intercept_ : float, or of shape (n_targets,).
+    intercept_ : of shape (1,) or (n_targets,).
     certificate_, solution_, n_iter_ : as in `LinearSVC`.
 
     Examples
@@ -86,6 +86,8 @@ class LinearSVR(LinearRegressor):
     random_state: RandomStateLike | None = None
     n_jobs: int | None = None
     verbose: int = 0
+
+    _lists_intercepts = True
 
     @all_or_nothing
     def fit(

@@ -156,6 +156,12 @@ class KernelMachine(TakesKernel):
         )
 
     @property
+    def fit_status_(self) -> int:
+        """0 if every problem reached its tolerance, else 1 (the fit warned)."""
+        check_is_fitted(self)
+        return int(not self.dual_solver().accepts(self.certificate_))
+
+    @property
     def coef_(self) -> Any:
         """Weights of the columns, for the linear kernel, of shape (n_problems, n_features); read only.
 

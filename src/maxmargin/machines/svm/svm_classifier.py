@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice, check_flags
 from maxmargin.base.progress import Callback
-from maxmargin.base.tables import class_codes, example_weights
+from maxmargin.base.tables import class_codes, class_weights, example_weights
 from maxmargin.base.threads import run
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray, RandomStateLike
 from maxmargin.machines.svm.base import KernelMachine, check_training_rows
@@ -162,6 +162,12 @@ class Classifier(ClassifierMixin, KernelMachine):
             chosen = compact_pairs(chosen, codes[support], n_classes)
         self._store_expansion(kernel, points, X, support, chosen)
         self.n_iter_ = np.array([problem.solution.n_iter for problem in self.machines_], dtype=np.int64)
+
+    @property
+    def class_weight_(self) -> FloatArray:
+        """The factor on C of each class, of shape (n_classes,)."""
+        check_is_fitted(self)
+        return class_weights(self.class_weight, self.classes_, np.bincount(self.class_codes_))
 
     @property
     def solution_(self) -> Solution:

@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from http import HTTPStatus
 from importlib import resources
 from typing import Any
@@ -185,11 +186,11 @@ class PageServer:
             except TimeoutError:
                 session.forget_idle()
                 continue
-            job = _answered, session, message, say
+            job = partial(_answered, session, message, say)
             if message.get("do") == "hello":  # the page appears while the worker still loads compiled code
-                answer = await asyncio.to_thread(*job)
+                answer = await asyncio.to_thread(job)
             else:
-                answer = await asyncio.wrap_future(self._worker.submit(*job))
+                answer = await asyncio.wrap_future(self._worker.submit(job))
             with contextlib.suppress(ConnectionClosed):
                 await connection.send(answer)
 

@@ -15,6 +15,7 @@ export class Plane {
     this.on = on;
     this.brush = document.createElement("canvas");
     this.ground = document.createElement("canvas"); // what changes with a fit only, not with every point
+    this.half = document.createElement("canvas"); // the colours of the regions
     this.scale = document.createElement("canvas"); // its axes, which change with the view only
     this.marks = new Map(); // pictures of points: drawing paths for each takes ten times as long
     this.dragged = -1;
@@ -149,6 +150,9 @@ export class Plane {
     const { ground, canvas } = this;
     if (ground.width !== canvas.width) ground.width = canvas.width;
     if (ground.height !== canvas.height) ground.height = canvas.height;
+    const [across, down] = [canvas.width, canvas.height].map(pixels => Math.ceil(pixels / 2));
+    if (this.half.width !== across) this.half.width = across;
+    if (this.half.height !== down) this.half.height = down;
     const pen = pencil(ground);
     if (shown?.data.f && !this.state.regression) this.field(pen, shown);
     else {
@@ -181,9 +185,10 @@ export class Plane {
     }
     this.brush.width = nx; this.brush.height = ny;
     pencil(this.brush).putImageData(image, 0, 0);
-    const w = this.canvas.width / (nx - 1), h = this.canvas.height / (ny - 1);
-    pen.imageSmoothingEnabled = true;
-    pen.drawImage(this.brush, -w / 2, -h / 2, this.canvas.width + w, this.canvas.height + h);
+    const { half } = this, { width, height } = half, w = width / (nx - 1), h = height / (ny - 1);
+    pencil(half).drawImage(this.brush, -w / 2, -h / 2, width + w, height + h);
+    pen.imageSmoothingEnabled = false; // smooth at half the size, then every pixel four times: no eye sees it
+    pen.drawImage(half, 0, 0, this.canvas.width, this.canvas.height);
     this.line(pen, f, nx, ny, 0, [], 2.4);
     if (!this.state.detector) for (const level of [-1, 1]) this.line(pen, f, nx, ny, level, [7, 5], 1.3);
   }

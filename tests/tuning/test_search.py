@@ -352,7 +352,7 @@ def test_a_killed_process_costs_one_cell(data, monkeypatch):
             assert n_jobs == 2
 
         def __call__(self, calls):
-            if any(arguments[1].C == 0.5 for _, arguments, _ in calls):
+            if any(arguments and arguments[1].C == 0.5 for _, arguments, _ in calls):
                 raise BrokenProcessPool("a worker process was unexpectedly terminated")
             return [function(*arguments, **options) for function, arguments, options in calls]
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.extending import register_jitable
 
 from maxmargin.compute.compiling import start_watch

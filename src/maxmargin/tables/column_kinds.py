@@ -270,7 +270,7 @@ def decimal_mark(column: pd.Series, decimal: str) -> str | None:
         return decimal
     counts = texts.value_counts(sort=False)
     shares = {
-        mark: sum(int(n) for t, n in counts.items() if _PATTERNS[mark].fullmatch(t)) / len(texts)
+        mark: sum(int(n) for t, n in counts.items() if _PATTERNS[mark].fullmatch(str(t))) / len(texts)
         for mark in (decimal, other)
     }
     mark = max(shares, key=lambda m: (shares[m], m == decimal))

@@ -25,6 +25,7 @@ from maxmargin.base.tables import read_classes
 from maxmargin.feature_selection import RFE, rfe
 from maxmargin.feature_selection.column_svc import ColumnSVC
 from maxmargin.feature_selection.elimination import AnyElimination, Fits, SVCElimination, model_worths
+from maxmargin.solvers.dual.gram.gram_problem import GramProblem
 
 TABLE = pd.DataFrame(
     {
@@ -120,6 +121,33 @@ def test_same_ranking_as_scikit_learn(n_classes):
     np.testing.assert_array_equal(
         RFE(logistic, 4).fit(X, y).ranking_, peer.RFE(logistic, n_features_to_select=4).fit(X, y).ranking_
     )
+
+
+def test_linear_kernels_with_fewer_columns_than_rows_need_no_pairwise_steps(monkeypatch):
+    """The primal problem says which rows are at their bounds; pairwise steps took tens of thousands."""
+    steps, solve = [], GramProblem.solve
+
+    def counted(problem, *args, **options):
+        ending = solve(problem, *args, **options)
+        steps.append(ending.n_iter)
+        return ending
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 30))
+    y = X[:, :4].sum(axis=1) + rng.normal(size=120) > 0
+    with monkeypatch.context() as patch:
+        patch.setattr(GramProblem, "solve", counted)
+        model = ColumnSVC.of(SVC(kernel="linear", tol=1e-8))
+        everything = np.arange(120)
+        fits = SVCElimination(model, X, read_classes(y, 120, model.svc), everything, everything)
+        for _ in range(29):
+            worths = fits.worths()
+            fits.drop(np.array([int(worths.argmin())]))
+    assert len(steps) == 29
+    assert np.median(steps) == 0
+    assert max(steps) <= 4000
+    plain = RFE(SVC(kernel="linear", tol=1e-8), 1, importance_getter="coef_").fit(X, y)
+    np.testing.assert_array_equal(RFE(SVC(kernel="linear", tol=1e-8), 1).fit(X, y).ranking_, plain.ranking_)
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,49 @@ def test_fixed_columns_stay(direction) -> None:
         SequentialFeatureSelector(model, fixed=["age"]).fit(X, Y)
 
 
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_groups_of_columns_move_together(direction) -> None:
+    """Every step is the best of all groups, found by scores of all candidates."""
+    model = LogisticRegression()
+    groups = [("x0", 5), (2, 1, 7), (3,), (4,), (6,)]
+    numbers = [(0, 5), (1, 2, 7), (3,), (4,), (6,)]
+    chosen = SequentialFeatureSelector(
+        model, direction=direction, n_features_to_select=2, feature_groups=groups[:3]
+    ).fit(X, Y)
+    kept = [] if direction == "forward" else list(range(5))
+    while len(kept) != 2:
+        moves = [k for k in range(5) if (k in kept) == (direction == "backward")]
+        led = [sorted(set(kept) ^ {k}) for k in moves]
+        columns = [sorted(j for k in now for j in numbers[k]) for now in led]
+        scores = [cross_val_score(clone(model), X[:, subset], Y).mean() for subset in columns]
+        kept = led[int(np.argmax(scores))]
+    expected = sorted(j for k in kept for j in numbers[k])
+    np.testing.assert_array_equal(np.flatnonzero(chosen.support_), expected)
+    assert chosen.n_features_to_select_ == len(expected)
+    assert chosen.score_ == pytest.approx(1 - max(scores))
+    last = chosen.path_.iloc[-1]
+    assert (last["size"], last["subset"]) == (2, tuple(f"x{j}" for j in expected))
+    assert set(chosen.path_["variable"].dropna()) <= {"x0 + x5", "x1 + x2 + x7", "x3", "x4", "x6"}
+
+
+def test_groups_that_are_fixed_floating_or_wrong() -> None:
+    model = LogisticRegression()
+    groups = [[0, 5], [1, 2, 7]]
+    fixed = SequentialFeatureSelector(model, n_features_to_select=2, feature_groups=groups, fixed=[2])
+    assert fixed.fit(X, Y).support_[[1, 2, 7]].all()
+    floating = SequentialFeatureSelector(model, n_features_to_select=3, feature_groups=groups, floating=True)
+    support = floating.fit(X, Y).support_
+    assert support[0] == support[5]
+    assert support[1] == support[2] == support[7]
+    lean = SequentialFeatureSelector(
+        model, n_features_to_select="best", feature_groups=groups, parsimonious=True
+    )
+    assert lean.fit(X, Y).support_.any()
+    for wrong in ([[0, 1], [1, 2]], [[]], [[0, 0]], [["age"]], [[99]]):
+        with pytest.raises(ValueError, match="feature_groups"):
+            SequentialFeatureSelector(model, feature_groups=wrong).fit(X, Y)
+
+
 def test_ranges_parsimony_and_floating() -> None:
     model = LogisticRegression()
     ranged = SequentialFeatureSelector(model, n_features_to_select=(2, 5)).fit(X, Y)

@@ -27,11 +27,24 @@ class SearchMove:
 
 
 class Evaluations:
-    """Losses (smaller is better) of subsets, for every search and every criterion."""
+    """Losses (smaller is better) of subsets, for every search and every criterion.
 
-    def __init__(self, scorer: Scorer, names: list[str], *, maximize: bool, verbose: int = 0) -> None:
+    With ``groups`` of columns a search chooses among groups: its subsets hold numbers of groups, and
+    `columns` says which columns they are.
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        names: list[str],
+        *,
+        maximize: bool,
+        verbose: int = 0,
+        groups: list[Subset] | None = None,
+    ) -> None:
         self.names = names
-        self.n_features = len(names)
+        self.n_features = len(names) if groups is None else len(groups)
+        self._groups = groups
         self.steps: list[SearchMove] = []
         self._scorer = scorer
         self._sign = -1.0 if maximize else 1.0
@@ -53,6 +66,15 @@ class Evaluations:
     def best(self) -> Subset | None:
         """The best subset so far; among equal losses fewer columns, then the lowest ones."""
         return None if self._best is None else self._best[2]
+
+    def columns(self, subset: Subset) -> Subset:
+        """The columns of a subset."""
+        if self._groups is None:
+            return subset
+        return tuple(sorted(j for group in subset for j in self._groups[group]))
+
+    def _names_of(self, subset: Subset) -> tuple[str, ...]:
+        return tuple(self.names[j] for j in self.columns(subset))
 
     def loss(self, subset: Subset) -> float:
         return self.losses([subset])[0]
@@ -82,13 +104,13 @@ class Evaluations:
     def history(self) -> pd.DataFrame:
         """All evaluations in order."""
         records = [
-            (number, len(subset), self._sign * loss, tuple(self.names[j] for j in subset))
+            (number, len(subset), self._sign * loss, self._names_of(subset))
             for number, (subset, loss) in enumerate(self._losses.items(), start=1)
         ]
         table = pd.DataFrame(records, columns=["evaluation", "size", "value", "subset"])
         folds = getattr(self._scorer, "folds", None)
         if folds is not None:
-            table["folds"] = [tuple(folds[subset].tolist()) for subset in self._losses]
+            table["folds"] = [tuple(folds[self.columns(subset)].tolist()) for subset in self._losses]
         return table
 
     def standard_error(self, subset: Subset) -> float:
@@ -97,7 +119,7 @@ class Evaluations:
         folds = getattr(self._scorer, "folds", None)
         if folds is None:
             raise ValueError("parsimonious=True needs a criterion with folds, such as CrossValidatedError.")
-        values = folds[subset]
+        values = folds[self.columns(subset)]
         return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
     def path(self) -> pd.DataFrame:
@@ -106,10 +128,10 @@ class Evaluations:
             (
                 number,
                 step.action,
-                None if step.column is None else self.names[step.column],
+                None if step.column is None else " + ".join(self._names_of((step.column,))),
                 len(step.subset),
                 step.value,
-                tuple(self.names[j] for j in step.subset),
+                self._names_of(step.subset),
             )
             for number, step in enumerate(self.steps, start=1)
         ]
@@ -124,11 +146,13 @@ class Evaluations:
     def _score(self, chunk: list[Subset]) -> int:
         """Evaluate a chunk; return the size of the next."""
         start = work_clock.now()
-        values = np.asarray(self._scorer(chunk), dtype=float)
+        values = np.asarray(self._scorer([self.columns(subset) for subset in chunk]), dtype=float)
         seconds = work_clock.now() - start
         if np.isnan(values).any():
             bad = chunk[int(np.isnan(values).argmax())]
-            raise ValueError(f"the criterion is NaN for the columns {bad}: it must be a number.")
+            raise ValueError(
+                f"the criterion is NaN for the columns {self.columns(bad)}: it must be a number."
+            )
         for subset, value in zip(chunk, values, strict=True):
             loss = self._sign * float(value)
             self._losses[subset] = loss

@@ -56,7 +56,11 @@ class _SearchSelector(Selector):
         search.check(criterion)
         scorer = criterion.prepare(X, y, **params)
         evaluations = Evaluations(
-            scorer, feature_names(self), maximize=criterion.maximize, verbose=self.verbose
+            scorer,
+            feature_names(self),
+            maximize=criterion.maximize,
+            verbose=self.verbose,
+            groups=self._groups(),
         )
         start = work_clock.now()
         chosen = self._run(search, evaluations)
@@ -66,6 +70,10 @@ class _SearchSelector(Selector):
 
     def _parts(self) -> tuple[Search, Criterion]:
         raise NotImplementedError
+
+    def _groups(self) -> list[Subset] | None:
+        """Columns that are kept or left out together; None if each is on its own."""
+        return None
 
     def _wraps(self) -> bool:
         """Whether the criterion is the error of an estimator, which then decides what X may hold."""
@@ -97,7 +105,7 @@ class _SearchSelector(Selector):
             return evaluations.best
 
     def _store(self, chosen: Subset, evaluations: Evaluations) -> None:
-        self.support_ = np.isin(np.arange(self.n_features_in_), chosen)
+        self.support_ = np.isin(np.arange(self.n_features_in_), evaluations.columns(chosen))
         self.score_ = evaluations.value(chosen)
         self.n_evaluations_ = evaluations.n_evaluations
         self.history_ = evaluations.history()
@@ -231,6 +239,9 @@ class SequentialFeatureSelector(_SearchSelector):
     scoring, cv, n_jobs : as in `CrossValidatedError`; without scoring the estimator's own score counts.
     floating : follow every step by steps back while they beat the best subset of their size (`Floating`).
     fixed : names or numbers of columns that are always kept.
+    feature_groups : lists of columns, by name or number, that are kept or left out together, for example the
+        columns that encode one category. A column that no list names is a group of its own. With groups,
+        ``n_features_to_select`` and the sizes in ``path_`` and ``history_`` count groups.
     parsimonious : keep the smallest subset whose score is within one standard error of the best one (with
         "best" or a range).
     verbose : as in `SubsetSelector`, whose attributes it has too.
@@ -261,6 +272,7 @@ class SequentialFeatureSelector(_SearchSelector):
     floating: bool = False
     fixed: Sequence[str | int] = ()
     parsimonious: bool = False
+    feature_groups: Sequence[Sequence[str | int]] | None = None
     verbose: int = 0
 
     def _parts(self) -> tuple[Search, Criterion]:
@@ -287,7 +299,7 @@ class SequentialFeatureSelector(_SearchSelector):
         return search(size, **options), criterion
 
     def _size(self) -> Any:
-        wanted, p = self.n_features_to_select, self.n_features_in_
+        wanted, p = self.n_features_to_select, len(self._groups() or range(self.n_features_in_))
         if isinstance(wanted, str):
             check_choice("n_features_to_select", wanted, ("auto", "best"))
             if wanted == "best" or self.tol is not None:
@@ -301,16 +313,34 @@ class SequentialFeatureSelector(_SearchSelector):
             raise ValueError("n_features_to_select must be < n_features.")
         return wanted
 
-    def _fixed(self) -> tuple[int, ...]:
+    def _groups(self) -> list[Subset] | None:
+        if self.feature_groups is None:
+            return None
+        groups = [self._numbers("feature_groups", group) for group in self.feature_groups]
+        named = [j for group in groups for j in group]
+        if len(set(named)) < len(named) or not all(groups):
+            raise ValueError(
+                f"feature_groups={self.feature_groups!r} must be lists of columns, each column at most once."
+            )
+        return sorted([*groups, *((j,) for j in range(self.n_features_in_) if j not in named)])
+
+    def _fixed(self) -> Subset:
+        columns, groups = self._numbers("fixed", self.fixed), self._groups()
+        if groups is None:
+            return columns
+        return tuple(k for k, group in enumerate(groups) if not set(group).isdisjoint(columns))
+
+    def _numbers(self, option: str, columns: Sequence[str | int]) -> Subset:
+        """Numbers of columns that an option gives by name or number."""
         names = feature_names(self)
-        unknown = [c for c in self.fixed if c not in names and c not in range(len(names))]
+        unknown = [c for c in columns if c not in names and c not in range(len(names))]
         if unknown:
-            raise ValueError(f"fixed={list(self.fixed)!r} names columns that X does not have: {unknown}.")
-        return tuple(sorted(names.index(c) if isinstance(c, str) else int(c) for c in self.fixed))
+            raise ValueError(f"{option}={list(columns)!r} names columns that X does not have: {unknown}.")
+        return tuple(sorted(names.index(c) if isinstance(c, str) else int(c) for c in columns))
 
     def _store(self, chosen: Subset, evaluations: Evaluations) -> None:
         super()._store(chosen, evaluations)
-        self.n_features_to_select_ = len(chosen)
+        self.n_features_to_select_ = int(self.support_.sum())
 
 
 def validated(

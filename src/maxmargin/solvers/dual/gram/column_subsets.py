@@ -13,23 +13,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.base.threads import check_stop
+from maxmargin.base.threads import check_stop, single_threaded_blas
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.dual.bounds import multiplier_of
 from maxmargin.compute.dual.fold_problems import FoldAnswers, FoldMatrix, solve_folds
-from maxmargin.kernels import RBF
+from maxmargin.compute.tables.design import design
+from maxmargin.kernels import RBF, Linear
 from maxmargin.kernels.vector_base import resolve_gamma
+from maxmargin.problems.loss_penalty import LossPenalty
+from maxmargin.problems.losses import Hinge
+from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Ending, worst_ending
 from maxmargin.solvers.dual.gram.chains import ChainCell, watch_of
 from maxmargin.solvers.dual.gram.class_pairs import ending_of, hinge_problem
-from maxmargin.solvers.dual.gram.gram_problem import interior_patience
+from maxmargin.solvers.dual.gram.free_system import hand_out
+from maxmargin.solvers.dual.gram.gram_problem import interior_patience, on_bounds
 from maxmargin.solvers.dual.gram.leave_one_out import leave_out
 from maxmargin.solvers.dual.gram.repeated_rows import MergedRows, RepeatedRows, Subset
 from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel, exponentiate
+from maxmargin.solvers.primal.augmented import AugmentedLagrangian
 
 Splits = list[tuple[IntArray, IntArray]]
 LARGEST_STRETCH = 1 / 4  # relative difference of gammas up to which they share a matrix
 _REFRESH = 64  # moves of the centre before its statistic is recomputed, because rounding errors add up
+_PRIMAL_GAP = 1e-6  # relative, of a primal solution that starts the dual one
 _CLOSE_UP = 0.9  # when this share of the columns is left, the others are dropped from memory
 
 
@@ -216,6 +223,10 @@ class SubsetLeaveOneOut(SubsetFolds):
 class FewerColumns:
     """The problems of one training set on fewer and fewer columns, each from the last solution.
 
+    With a linear kernel and fewer columns than rows, kernel matrices are singular and pairwise steps slow.
+    The primal problem, with a weight for each column, is then solved first. It says which variables are at
+    their bounds, and a Newton step finds the others.
+
     After `solve`: ``t`` (n_machines, n_samples) are the signed variables and ``decisions`` those of all rows.
     """
 
@@ -238,16 +249,36 @@ class FewerColumns:
 
     def solve(self, K: FloatArray) -> Ending:
         """Solve on the kernel matrix of the remaining columns."""
-        endings = []
-        for m, (y, bound) in enumerate(zip(self.problems.signs, self.problems.bounds[0], strict=True)):
-            problem, point = hinge_problem(K, y, bound)
-            t = self.t[m, point]
-            v = problem.sums_of(t)
-            endings.append(problem.solve(t, v, watch_of(self.problems.cell, len(t))))
-            self.t[m, point] = t
-            s = problem.signed
-            self.decisions[m] = v - multiplier_of(problem.gradient(t, v), t, s.lo, s.hi)
-        return worst_ending(endings)
+        pairs = zip(self.problems.signs, self.problems.bounds[0], strict=True)
+        with single_threaded_blas():
+            return worst_ending([self._solve_one(K, m, y, bound) for m, (y, bound) in enumerate(pairs)])
+
+    def _solve_one(self, K: FloatArray, m: int, y: FloatArray, bound: FloatArray) -> Ending:
+        problem, point = hinge_problem(K, y, bound)
+        watch = watch_of(self.problems.cell, len(point))
+        is_tall = isinstance(self.problems.kernel.kernel, Linear) and len(self.left) < len(point)
+        is_primal = is_tall and bool(np.isfinite(bound).all())
+        t = self._primal_start(y[point], bound[point], point) if is_primal else self.t[m, point]
+        v = problem.sums_of(t)
+        if is_primal:
+            problem.refine(t, v, watch.tol)
+        ending = problem.solve(t, v, watch)
+        self.t[m, point] = t
+        s = problem.signed
+        self.decisions[m] = v - multiplier_of(problem.gradient(t, v), t, s.lo, s.hi)
+        return ending
+
+    def _primal_start(self, y: FloatArray, upper: FloatArray, rows: IntArray) -> FloatArray:
+        """Signed variables from the multipliers of the primal problem, the slopes of its losses."""
+        table = design(np.ascontiguousarray(self.columns[np.ix_(self.left, rows)].T), 1)
+        problem = LossPenalty(
+            X=table, y=y, c=upper, loss=Hinge(), penalty=Penalty(l2=1.0), fit_intercept=True
+        )
+        found = AugmentedLagrangian(tol=_PRIMAL_GAP).solve(problem)
+        lo, hi = np.minimum(y * upper, 0.0), np.maximum(y * upper, 0.0)
+        t = np.clip(-found.multipliers, lo, hi)
+        hand_out(-float(t.sum()), np.ones(len(t), dtype=bool), t, lo, hi)
+        return on_bounds(t, lo, hi)
 
     def drop(self, places: IntArray) -> None:
         """Remove the columns at these positions among the remaining ones."""

@@ -34,6 +34,7 @@ _FEW = 64  # free variables with which pairwise steps are never slow
 _BEFORE_INTERIOR = 20_000  # pairwise steps at least, before an interior point is tried
 _AFTER_INTERIOR = 150_000  # pairwise steps after it, before a solve is given up
 _LEAST_ROUND = 400  # pairwise steps for which every round counts: a Newton step takes that long
+_REFINEMENTS = 3  # Newton steps near a solution: one is enough if the bounded variables are known
 _SETTLED = 0.003  # share of the free variables that may reach or leave a bound meanwhile
 
 
@@ -149,6 +150,12 @@ class GramProblem:
                 pace.restart(moved)
             elif watch.shrinking:
                 steps += self._solve_moving(t, v, watch, steps)
+
+    def refine(self, t: FloatArray, v: FloatArray, tol: float) -> None:
+        """Newton steps from a point near the solution, as long as they help; both arrays are changed."""
+        for _ in range(_REFINEMENTS):
+            if self.violation(t, v) <= tol or not self._newton_step(t, v, tol, None)[1]:
+                return
 
     def _ended(self, ending: Ending, seen: list[FloatArray], t: FloatArray, v: FloatArray) -> Ending:
         """After a stall take the point that violates least, with fresh sums: those of many steps drift."""

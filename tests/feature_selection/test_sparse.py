@@ -138,7 +138,7 @@ def test_an_l0_path_is_a_continuation():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(80, 10))
     y = (X[:, 1] - X[:, 4] + 0.5 * rng.normal(size=80) > 0).astype(int)
-    selector = SparseSVMSelector("l0", n_features=2, standardize=False).fit(X, y)
+    selector = SparseSVMSelector("l0", n_features=2, n_lambdas=6, standardize=False).fit(X, y)
     assert selector.get_support(indices=True).tolist() == [1, 4]
     before = None
     for value, weights in zip(selector.lambdas_, selector.coef_path_, strict=True):
@@ -152,13 +152,13 @@ def test_an_l0_path_is_a_continuation():
 
 
 def test_separable_classes_end_where_the_penalty_is_flat():
-    """Without loss the objective is the number of columns: weights that grow for ever gain nothing."""
+    """Without loss the objective is at most the number of columns: ever larger weights gain nothing."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(24, 16))
     y = rng.integers(0, 2, 24)
     model = LinearSVC(100.0, penalty="l0").fit(X, y, coef_init=np.zeros((1, 16)))
     assert model.certificate_.kkt <= model.tol
-    assert model.certificate_.primal == pytest.approx(np.count_nonzero(model.coef_), abs=1e-3)
+    assert model.certificate_.primal <= np.count_nonzero(model.coef_) + 1e-3
     assert model.n_iter_[0] < 100
 
 

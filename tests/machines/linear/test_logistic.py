@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog, nnls
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.ensemble import StackingClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression as Reference
 
 import maxmargin as mm
@@ -40,6 +42,14 @@ def test_same_model_as_scikit_learn(C, classes, fit_intercept):
     other = Reference(C=C, fit_intercept=fit_intercept, tol=1e-10, max_iter=5000).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=2e-5)
     np.testing.assert_array_equal(model.classes_, other.classes_)
+
+
+def test_select_from_model_reads_its_parameters():
+    """SelectFromModel looks at ``l1_ratio`` to choose its threshold."""
+    X, y = load_iris(return_X_y=True)
+    kinds = (mm.LogisticRegression, Reference)
+    ours, theirs = (SelectFromModel(model(C=1.0, max_iter=1000)).fit(X, y) for model in kinds)
+    np.testing.assert_array_equal(ours.get_support(), theirs.get_support())
 
 
 def test_sparse_float32_and_dense_agree():

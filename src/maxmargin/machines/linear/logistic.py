@@ -125,7 +125,7 @@ class LogisticRegression(LinearClassifier):
     n_jobs : number of threads.
     verbose : 1 to print the objective of every iteration.
     penalty : "l2", weighted by C, or None for none, which is C=inf.
-    l1_ratio : must be None or 0. Use LinearSVC(loss="logistic", penalty="l1") for l1.
+    l1_ratio : must be 0 or None. Use LinearSVC(loss="logistic", penalty="l1") for l1.
     dual, random_state : accepted for compatibility; the optimum depends on neither.
     solver : "newton". scikit-learn's other names mean the same, because the optimum is the same. "liblinear"
         and its ``intercept_scaling`` are refused, because it penalises the intercept.
@@ -169,7 +169,7 @@ class LogisticRegression(LinearClassifier):
     n_jobs: int | None = None
     verbose: int = 0
     penalty: Literal["l2", "deprecated"] | None = "l2"
-    l1_ratio: float | None = None
+    l1_ratio: float | None = 0.0
     dual: bool = False
     intercept_scaling: float = 1
     solver: Literal["newton", "lbfgs", "newton-cg", "newton-cholesky", "sag", "saga"] = "newton"

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
-from maxmargin.base.tables import class_codes, class_factors
+from maxmargin.base.tables import checked_table, class_codes, class_factors
 from maxmargin.feature_selection import RFE, SFS, FisherScore, ReliefF, SparseSVMSelector
 from maxmargin.scorecards import IVSelector
 
@@ -65,6 +65,15 @@ def test_nan_and_infinity_name_the_column_and_the_remedy(kind):
     table = pd.DataFrame(with_value(np.inf), columns=["age", "dose"])
     with pytest.raises(ValueError, match=r"X contains infinity .* in column 'dose': drop"):
         kind().fit(table, target_of(kind))
+
+
+def test_sums_that_overflow_both_ways_are_no_warning():
+    """scikit-learn adds all values up to look for NaN, and infinity - infinity is invalid."""
+    X = np.full((4096, 1), np.float32(3e38))
+    X[2048:] *= -1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(checked_table(X, dtype=[np.float64, np.float32]), X)
 
 
 def test_nan_in_a_sparse_matrix_is_refused_without_a_place():

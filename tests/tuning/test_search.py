@@ -484,11 +484,11 @@ class Listener:
     def teardown(self, estimator, context) -> None:
         self.heard.append(estimator)
 
-    def on_fit_task_begin(self, context, **told) -> None:
-        self.heard.append(told["estimator"])
+    def on_fit_task_begin(self, estimator, context, **told) -> None:
+        self.heard.append(estimator)
 
-    def on_fit_task_end(self, context, **told) -> None:
-        self.heard.append(told["estimator"])
+    def on_fit_task_end(self, estimator, context, **told) -> None:
+        self.heard.append(estimator)
 
 
 @pytest.mark.skipif(not hasattr(mm.GridSearch, "set_callbacks"), reason="needs scikit-learn 1.9")

@@ -42,7 +42,8 @@ def checked_table(X: TableLike, **options: Any) -> Any:
             "make it again from rows, columns and values."
         )
     try:
-        return check_array(X, input_name="X", **options)
+        with np.errstate(invalid="ignore"):  # it adds all values up; where that overflows it looks at each
+            return check_array(X, input_name="X", **options)
     except (TypeError, ValueError) as refused:
         advice = _advice(str(refused).splitlines()[0].rstrip("."), X)
         if advice is None:

@@ -47,8 +47,9 @@ class VectorPoints:
 
     @classmethod
     def make(cls, X: Any, shift: AnyArray | None = None) -> VectorPoints:
-        rows = X if shift is None else X - shift.astype(X.dtype)
-        norms = squared_norms(rows)
+        with np.errstate(over="ignore"):  # float32 rows that overflow are shifted again, in float64
+            rows = X if shift is None else X - shift.astype(X.dtype)
+            norms = squared_norms(rows)
         if rows.dtype == np.float32 and _beyond_float32(norms):
             return cls.make(X.astype(np.float64), shift)
         return cls(rows, norms.astype(rows.dtype), shift)

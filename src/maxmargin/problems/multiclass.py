@@ -104,12 +104,10 @@ def predict_codes(
 ) -> IntArray:
     """Class codes from binary decisions of shape (n_samples,) or (n_samples, n_machines).
 
-    A decision of exactly 0 between two classes goes to the later one in "ovo", as in LIBSVM, and to the first
-    in "ovr", as in scikit-learn's linear models.
+    With two classes the second needs f > 0; in votes of several classes 0 counts for the second of a pair.
     """
     if n_classes == 2:
-        f = decisions.ravel()
-        return (f >= 0 if strategy == "ovo" else f > 0).astype(np.int64)
+        return (decisions.ravel() > 0).astype(np.int64)
     if strategy == "ovr":
         return np.asarray(decisions.argmax(axis=1))
     if break_ties:

@@ -162,9 +162,7 @@ class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator
         thetas = np.asarray(thetas, dtype=dtype)
         column_stays = self._keeps_one_column and y.ndim == 2
         self.coef_ = thetas[:, :-1] if len(thetas) > 1 or column_stays else thetas[0, :-1]
-        self.intercept_ = (
-            thetas[:, -1] if self._lists_intercepts or y.ndim == 2 else np.float64(thetas[0, -1])
-        )
+        self.intercept_ = thetas[:, -1] if self._lists_intercepts or y.ndim == 2 else thetas[0, -1]
 
     @of_one_fit
     def predict(self, X: TableLike) -> FloatArray:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import threading
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import joblib
@@ -13,8 +15,9 @@ from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 
 import maxmargin as mm
-from maxmargin.base.interruption import all_or_nothing, of_one_fit
+from maxmargin.base.interruption import all_or_nothing, interrupts_afterwards, of_one_fit
 from maxmargin.base.threads import start_workers
+from maxmargin.compute import jit
 
 
 class Learner:
@@ -161,3 +164,33 @@ def test_worker_processes_do_not_hear_an_interrupt():
         joblib.delayed(signal.pthread_sigmask)(signal.SIG_BLOCK, []) for _ in range(2)
     )
     assert all(signal.SIGINT in one for one in blocked)
+
+
+def test_an_interrupt_waits_until_compiled_code_is_read() -> None:
+    """LLVM asks a Python function for the code; cut off there, the process crashed."""
+    done: list[str] = []
+
+    class Files:
+        _guard_against_spurious_io_errors = staticmethod(nullcontext)
+
+        def _load_overload(self, signature: Any, context: Any) -> None:
+            signal.raise_signal(signal.SIGINT)
+            done.append("read")
+
+    with pytest.raises(KeyboardInterrupt):
+        jit._read(Files(), (), None)
+    assert done == ["read"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_threads_leave_the_handler_of_interrupts_alone() -> None:
+    found: list[Any] = []
+
+    def look() -> None:
+        with interrupts_afterwards():
+            found.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert found == [signal.getsignal(signal.SIGINT)]

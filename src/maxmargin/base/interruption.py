@@ -1,8 +1,11 @@
-"""A fit replaces the whole model at once or not at all, and a prediction uses one model."""
+"""A fit replaces the whole model at once or not at all, a prediction uses one model, Ctrl-C comes in time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -65,3 +68,20 @@ def _with_state(estimator: Estimator, state: dict[str, object]) -> Estimator:
     twin: Estimator = object.__new__(type(estimator))
     twin.__dict__ = state
     return twin
+
+
+@contextmanager
+def interrupts_afterwards() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment, where an exception would leave a library's memory half written."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    pressed: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)

@@ -24,6 +24,7 @@ import numpy as np
 from numba.core.runtime.nrt import rtsys
 from numba.extending import register_jitable
 
+from maxmargin.base.interruption import interrupts_afterwards
 from maxmargin.compute.compiling import start_watch
 
 Function = Callable[..., Any]
@@ -153,10 +154,11 @@ def _read(files: Any, signature: Any, context: Any) -> Any:
     """Compiled code from the disk, or None.
 
     Numba's own function first imports everything that compiling needs. That takes 0.3 s, longer than most
-    first fits, and machine code only needs the runtime: Numba imports the rest when it does compile.
+    first fits, and machine code only needs the runtime: Numba imports the rest when it does compile. LLVM
+    takes the code from a Python function, and crashes if Ctrl-C cuts that off.
     """
     rtsys.initialize(context)
-    with files._guard_against_spurious_io_errors():
+    with interrupts_afterwards(), files._guard_against_spurious_io_errors():
         return files._load_overload(signature, context)
 
 

@@ -57,8 +57,8 @@ class SVC(Classifier):
 
     Attributes
     ----------
-    support_, support_vectors_, dual_coef_, intercept_, coef_ (linear kernel), n_support_, classes_, n_iter_,
-        class_weight_, fit_status_, shape_fit_ : as in scikit-learn's SVC.
+    support_, support_vectors_, dual_coef_, intercept_, coef_ (linear kernel) : as in scikit-learn's SVC.
+    n_support_, classes_, n_iter_, class_weight_, fit_status_, shape_fit_ : as in scikit-learn's SVC.
     certificate_ : the certificate of the fit (of the worst binary problem).
     machines_ : the fitted binary problems.
     solution_, alpha_, margin_, slack_, point_kinds_ : for two classes.

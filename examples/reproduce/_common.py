@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import fetch_openml
 
-# name -> OpenML number, for users without the data folder (scikit-learn keeps a copy of each download)
 WIDTH = 100  # of what is printed
 Item = TypeVar("Item")
+# name -> OpenML number, for users without the data folder (scikit-learn keeps a copy of each download)
 OPENML = {"spambase": 44, "usps": 41082, "vertebral": 1524}
 
 

@@ -164,7 +164,7 @@ def stochastic(options: argparse.Namespace) -> None:
     side_by_side(rows, "steps")
     verdict(False, "the notes print the rate 1/t; Pegasos has 1/(lambda t), for which the theorem holds")
 
-    heading("Algorithms 6 and 7: least squares and ridge regression, a row at a time")
+    heading("Algorithms 6 and 7: least squares and ridge regression, one row at a time")
     t = X @ [1.0, -2.0] + 0.3 * rng.normal(size=n)
     exact = {0.0: mm.LeastSquares(fit_intercept=False).fit(X, t).coef_}
     exact[0.1] = mm.Ridge(alpha=0.1 * n, fit_intercept=False).fit(X, t).coef_
@@ -191,6 +191,32 @@ def stochastic(options: argparse.Namespace) -> None:
         all(float(str(row["decaying rate"])) < 0.05 for row in rows.values()),
         "with a rate that decays; with a constant one the iterates do not settle",
     )
+
+
+def shrinkage(options: argparse.Namespace) -> None:
+    heading("Section 4.2: the training error R_n against lambda")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 15))
+    t, n = X[:, 0] - X[:, 1] + rng.normal(size=40), 40
+    lambdas = np.logspace(-2, 2, 41)
+    model = mm.Ridge(alphas=n * lambdas, fit_intercept=False).fit(X, t)
+    display = mm.displays.RidgeDisplay.from_estimator(model, X, t)
+    rows = {}
+    for k in range(0, 41, 10):
+        theta = np.linalg.solve(lambdas[k] * np.eye(15) + X.T @ X / n, X.T @ t / n)
+        rows[f"{lambdas[k]:g}"] = {
+            "R_n by hand": float(((t - X @ theta) ** 2).mean() / 2),
+            "R_n, ours": float(display.training[k] ** 2 / 2),
+            "rows left out": float(display.left_out[k] ** 2 / 2),
+        }
+    side_by_side(rows, "lambda")
+    verdict(
+        False,
+        "the notes say that R_n grows in proportion to lambda: it grows, but not in proportion, and ends at"
+        f" {(t**2).mean() / 2:.4f}, the error of theta = 0",
+    )
+    if draws(options):
+        save(display.plot(), options, "fuentes_section_4_2")
 
 
 def kernel_perceptron(options: argparse.Namespace) -> None:
@@ -260,7 +286,7 @@ def machines(options: argparse.Namespace) -> None:
             )
 
 
-def discriminant() -> None:
+def discriminant(options: argparse.Namespace) -> None:
     heading("Section 6: Fisher's discriminant by W^-1 F")
     X, y = two_classes()
     means = np.array([X[y == sign].mean(axis=0) for sign in (-1, 1)])
@@ -283,6 +309,8 @@ def discriminant() -> None:
         "",
     )
     verdict(bool((predicted == model.predict(X)).all()), "the same axis and the same cut point")
+    if draws(options):
+        save(mm.displays.DiscriminantDisplay.from_estimator(model, X, y).plot(), options, "fuentes_section_6")
 
 
 def scores(options: argparse.Namespace) -> None:
@@ -358,10 +386,8 @@ def evidence() -> None:
 def main() -> None:
     options = arguments(__doc__).parse_args()
     say("The notes print no data; these are drawn with fixed seeds.")
-    for part in (classifiers, stochastic, machines, kernel_perceptron):
+    for part in (classifiers, stochastic, machines, shrinkage, kernel_perceptron, discriminant, scores):
         part(options)
-    discriminant()
-    scores(options)
     evidence()
     finish(options, "Fuentes: supervised learning")
 

@@ -1,14 +1,17 @@
-"""Boundaries, sigmoid, descent paths, neighbours of Relief, images of rows, the product map."""
+"""The displays that draw the figures of the texts."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
 from maxmargin import displays
@@ -26,6 +29,8 @@ TALL = np.array(["tall", "short", "short", "short", "tall", "short", "tall", "ta
         "machines.boundary_display",
         "machines.sigmoid_display",
         "machines.descent_display",
+        "machines.ridge_display",
+        "machines.discriminant_display",
         "choices.neighbour_display",
     ],
 )
@@ -109,6 +114,71 @@ def test_the_sigmoid_of_one_variable():
         displays.SigmoidDisplay.from_estimator(mm.LogisticRegression(C=1.0).fit(PEOPLE, TALL), PEOPLE, TALL)
     with pytest.raises(TypeError, match="no predict_proba"):
         displays.SigmoidDisplay.from_estimator(mm.LinearSVC().fit(x, TALL), x, TALL)
+
+
+@pytest.mark.parametrize(
+    "make", [mm.Ridge, partial(mm.KernelRidge, kernel="rbf", gamma=0.1)], ids=["linear", "kernel"]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ridge_errors_are_those_of_single_fits(make, weighted):
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(30, 6)), rng.integers(1, 4, size=30) if weighted else np.ones(30)
+    y, alphas = X[:, 0] + rng.normal(size=30), [10.0, 0.1, 1.0]  # in no order
+    model = make_pipeline(StandardScaler(), make(alphas=alphas))
+    model.fit(X, y, **{f"{model.steps[-1][0]}__sample_weight": weights})
+    display = displays.RidgeDisplay.from_estimator(model, X, y, sample_weight=weights).plot()
+    assert display.alphas.tolist() == [0.1, 1.0, 10.0]
+    assert display.chosen == model[-1].alpha_
+    assert display.left_out.min() == display.left_out[display.alphas == display.chosen][0]
+    Z = model[0].transform(X)
+    for k, alpha in enumerate(display.alphas):
+        residuals = y - make(alpha=alpha).fit(Z, y, weights).predict(Z)
+        assert display.training[k] == pytest.approx(np.average(residuals**2, weights=weights) ** 0.5)
+        left = [(y[i] - make(alpha=alpha).fit(*but(i, Z, y, weights)).predict(Z[[i]])[0]) for i in range(30)]
+        assert display.left_out[k] == pytest.approx(np.average(np.square(left), weights=weights) ** 0.5)
+    assert [line.get_label() for line in display.ax_.get_lines()][:2] == ["training rows", "rows left out"]
+
+
+def but(i, *arrays):
+    """The arrays without row i."""
+    return [np.delete(array, i, axis=0) for array in arrays]
+
+
+def test_paths_that_cannot_be_drawn():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"Ridge has no path of penalties: fit Ridge\(alphas="):
+        displays.RidgeDisplay.from_estimator(mm.Ridge().fit(X, y), X, y)
+    two = np.column_stack([y, y])
+    with pytest.raises(ValueError, match="to one target"):
+        displays.RidgeDisplay.from_estimator(mm.Ridge(alphas=[1.0, 2.0]).fit(X, two), X, two)
+    with pytest.raises(ValueError, match="SVR has no path"):
+        displays.RidgeDisplay.from_estimator(mm.SVR().fit(X, y), X, y)
+    with pytest.raises(ValueError, match="y has 9 rows, but the model was fitted to 150"):
+        displays.RidgeDisplay.from_estimator(mm.Ridge(alphas=[1.0, 2.0]).fit(X, y), X[:9], y[:9])
+
+
+def test_scores_of_three_and_two_classes():
+    X, y = load_iris(return_X_y=True)
+    names = load_iris().target_names[y]
+    model = make_pipeline(StandardScaler(), mm.FisherDiscriminant()).fit(X, names)
+    display = displays.DiscriminantDisplay.from_estimator(model, X, names).plot()
+    assert display.classes == ("setosa", "versicolor", "virginica")
+    for k in range(3):
+        np.testing.assert_allclose(display.scores[y == k].mean(axis=0), display.centroids[k], atol=1e-9)
+    # within the classes the scores have unit variance and are not correlated
+    inside = display.scores - display.centroids[display.codes]
+    np.testing.assert_allclose(inside.T @ inside / (150 - 3), np.eye(2), atol=1e-9)
+    assert display.ax_.get_xlabel() == "axis 1 (99%)"
+    assert len(display.cut_points) == 0
+    pair = mm.FisherDiscriminant().fit(X[:100], y[:100])
+    one = displays.DiscriminantDisplay.from_estimator(pair, X[:100], y[:100]).plot()
+    assert one.scores.shape == (100, 1)
+    assert one.cut_points[0] == pytest.approx(one.centroids.mean())
+    assert [label.get_text() for label in one.ax_.get_yticklabels()] == ["0", "1"]
+    with pytest.raises(TypeError, match="LinearSVC has no discriminant axes"):
+        displays.DiscriminantDisplay.from_estimator(mm.LinearSVC().fit(X, y), X, y)
+    with pytest.raises(ValueError, match="y has the class 2, but the model knows only 0, 1: drop its rows"):
+        displays.DiscriminantDisplay.from_estimator(pair, X, y)
 
 
 def test_a_descent_in_one_and_two_variables():

@@ -273,7 +273,7 @@ def test_errors(moons: Any) -> None:
     with pytest.raises(ValueError, match="SVC has no trace: fit it with trace=True"):
         mm.steps(mm.SVC().fit(X, y), X, y)
     model = mm.SVC(trace=True).fit(X, y)
-    with pytest.raises(ValueError, match="machine=3 has no steps: there are 1"):
+    with pytest.raises(ValueError, match="machine=3 has no steps: the model has 1, numbered from 0"):
         mm.steps(model, X, y, machine=3)
     with pytest.raises(ValueError, match="not the rows"):
         mm.steps(model, X[:50], y[:50])

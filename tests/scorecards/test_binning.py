@@ -290,7 +290,7 @@ def test_no_rows_to_cut():
         ({"min_events": -1}, "must be a finite number >= 0"),
         ({"smoothing": 0.0}, "must be positive"),
         ({"positive": "x"}, "is not one of the classes"),
-        ({"edges": {"age": [2.0, 1.0]}}, "finite rising numbers"),
+        ({"edges": {"age": [2.0, 1.0]}}, "finite ascending numbers"),
         ({"edges": {"nope": [2.0]}}, "does not have a column 'nope': its columns are"),
         ({"edges": {"city": ["a", "b"]}}, "lists of categories"),
         ({"edges": {"city": [["a"]]}}, "leave out"),

@@ -31,6 +31,8 @@ _HOMES: dict[str, str] = {
     "BoundaryDisplay": "maxmargin.displays.machines.boundary_display",
     "SigmoidDisplay": "maxmargin.displays.machines.sigmoid_display",
     "DescentDisplay": "maxmargin.displays.machines.descent_display",
+    "RidgeDisplay": "maxmargin.displays.machines.ridge_display",
+    "DiscriminantDisplay": "maxmargin.displays.machines.discriminant_display",
     "NeighbourDisplay": "maxmargin.displays.choices.neighbour_display",
     "StepDisplay": "maxmargin.displays.machines.step_display",
 }

@@ -411,7 +411,8 @@ def steps(
         raise ValueError(f"{type(model).__name__} has no trace: fit it with trace=True.")
     trace = model.trace_[model.trace_["machine"] == machine]
     if not len(trace):
-        raise ValueError(f"machine={machine} has no steps: there are {model.trace_['machine'].nunique()}.")
+        n_machines = model.trace_["machine"].nunique()
+        raise ValueError(f"machine={machine} has no steps: the model has {n_machines}, numbered from 0.")
     if isinstance(model, KernelMachine):
         problem = model.rebuilt_problems(X, y, sample_weight)[machine]
         fitted = model.machines_[machine]
@@ -419,7 +420,7 @@ def steps(
             raise ValueError("these are not the weights that the model was fitted with: give sample_weight.")
         return DualSteps(model, trace, machine, problem)
     if y is None:
-        raise ValueError(f"the steps of {type(model).__name__} need y.")
+        raise ValueError(f"steps of {type(model).__name__} need y: pass the labels or targets of the fit.")
     kind = PerceptronSteps if "coefficient" in trace else LinearSteps
     return kind(model, trace, machine, X, np.asarray(y))
 

@@ -304,7 +304,7 @@ class Mapped(_Wrapper):
         mapped = self.h(rows)
         if len(mapped) != rows.shape[0]:
             raise ValueError(
-                f"Mapped: h must return one row for each row: got {rows.shape[0]}, gave {len(mapped)}."
+                f"Mapped: h must return a row for every row: it got {rows.shape[0]} and gave {len(mapped)}."
             )
         return mapped
 

@@ -116,7 +116,7 @@ def bins_by_hand(column: Column, settings: BinSettings) -> Bins:
     edges = np.asarray(settings.edges, dtype=np.float64)
     if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
         raise ValueError(
-            f"edges of {column.name!r} must be finite rising numbers (the outer bins are open), "
+            f"edges of {column.name!r} must be finite ascending numbers (the outer bins are open), "
             f"got {settings.edges!r}."
         )
     return NumberBins(name=column.name, edges=edges, specials=settings.specials)

@@ -240,7 +240,7 @@ class Scorecard(ClassifierMixin, BaseEstimator):
         self.dropped_ = pd.DataFrame(dropped, columns=["variable", "iv", "reason"])
         if not used:
             raise ValueError(
-                "No variable is left for the scorecard: lower min_iv or bring other columns.\n"
+                "No variable is left for the scorecard: lower min_iv or add other columns.\n"
                 f"{self.dropped_.to_string()}"
             )
         self._used = used

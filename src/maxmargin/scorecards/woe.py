@@ -33,9 +33,8 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     binning : a `Binning` with the settings of the bins; ``Binning()`` by default.
     numerator : "nonevent" for the formula above, "event" for its negative.
-    handle_unknown : what ``transform`` does with a value whose bin had no rows in fit (an unseen category, or
-    a
-        missing or special value if there were none): "warn" gives WoE 0 (no evidence) and a warning,
+    handle_unknown : what ``transform`` does with a value whose bin had no rows in fit (an unseen category,
+        or a missing or special value if there were none): "warn" gives WoE 0 (no evidence) and a warning,
         "neutral" the same without a warning, "error" raises an error.
 
     Attributes

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike
-from maxmargin.displays.drawing.style import Display, class_colour, class_marker, legend_below
+from maxmargin.displays.drawing.style import Display, legend_below, scatter_classes
 from maxmargin.displays.drawing.view import Features, view_of
 from maxmargin.feature_selection.relief import Relief
 
@@ -64,9 +64,7 @@ class NeighbourDisplay(Display):
         )
 
     def _draw(self, ax: Any) -> None:
-        for k, label in enumerate(self.classes):
-            mine = self.positions[self.codes == k].T
-            ax.scatter(*mine, color=class_colour(k), marker=class_marker(k), label=label, zorder=3)
+        scatter_classes(ax, self.positions, self.codes, self.classes, zorder=3)
         drawn = set()
         for row, ends in self.neighbours.items():
             for role, other in ends.items():

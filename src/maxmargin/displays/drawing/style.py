@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from maxmargin.base.typing import AnyArray, FloatArray
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -56,6 +58,18 @@ def class_colour(k: int) -> str:
 def class_marker(k: int) -> str:
     """The marker of the k-th class."""
     return MARKERS[k % len(MARKERS)]
+
+
+def scatter_classes(
+    ax: Axes, positions: FloatArray, codes: AnyArray, classes: Sequence[str], **look: Any
+) -> list[Any]:
+    """The rows as points, in the colour and shape of their class."""
+    return [
+        ax.scatter(
+            *positions[codes == k].T, color=class_colour(k), marker=class_marker(k), label=name, **look
+        )
+        for k, name in enumerate(classes)
+    ]
 
 
 def shortened(text: str, length: int = 32) -> str:

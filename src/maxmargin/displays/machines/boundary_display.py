@@ -14,9 +14,8 @@ from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike
 from maxmargin.displays.drawing.style import (
     OKABE_ITO,
     Display,
-    class_colour,
-    class_marker,
     legend_below,
+    scatter_classes,
 )
 from maxmargin.displays.drawing.view import view_of
 from maxmargin.displays.machines.margin_display import Task, drawn_function, surface_over
@@ -109,12 +108,7 @@ class BoundaryDisplay(Display):
     def _draw(self, ax: Any) -> None:
         from matplotlib.lines import Line2D
 
-        handles = []
-        for k, label in enumerate(self.classes):
-            mine = self.positions[self.codes == k].T
-            handles.append(
-                ax.scatter(*mine, color=class_colour(k), marker=class_marker(k), s=26, label=label, zorder=3)
-            )
+        handles = scatter_classes(ax, self.positions, self.codes, self.classes, s=26, zorder=3)
         for k, (name, f) in enumerate(self.surfaces.items()):
             look: dict[str, Any] = {"linestyle": _STYLES[k % 4], "color": _LINES[k % len(_LINES)]}
             ax.contour(*self.lattice, f, levels=[0.0], colors=look["color"], linestyles=look["linestyle"])

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d
 
 from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike
-from maxmargin.displays.drawing.style import class_colour, class_marker, pyplot
+from maxmargin.displays.drawing.style import pyplot, scatter_classes
 from maxmargin.displays.drawing.view import final_step
 from maxmargin.kernels import Polynomial
 from maxmargin.kernels.vectors import polynomial_map
@@ -130,11 +130,7 @@ class FeatureMapDisplay:
         if getattr(ax, "name", "") != "3d":
             raise ValueError('ax must be a 3-D Axes: figure.add_subplot(projection="3d").')
         self._plane(ax)
-        for k, name in enumerate(self.classes):
-            mine = self.lifted[self.codes == k].T
-            ax.scatter(
-                *mine, color=class_colour(k), marker=class_marker(k), label=name, s=24, depthshade=False
-            )
+        scatter_classes(ax, self.lifted, self.codes, self.classes, s=24, depthshade=False)
         ax.set_xlabel(self.names[0], labelpad=8)
         ax.set_ylabel(self.names[1], labelpad=8)
         ax.set_zlabel(self.names[2], labelpad=8)

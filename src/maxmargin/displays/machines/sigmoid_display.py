@@ -12,9 +12,8 @@ from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike
 from maxmargin.displays.drawing.style import (
     OKABE_ITO,
     Display,
-    class_colour,
-    class_marker,
     legend_below,
+    scatter_classes,
 )
 from maxmargin.displays.drawing.view import view_of
 from maxmargin.displays.machines.support_display import crossings
@@ -72,16 +71,8 @@ class SigmoidDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         ax.plot(self.at, self.probability, color=OKABE_ITO[7], label=f"p({self.classes[1]})")
-        for k, label in enumerate(self.classes):
-            mine = self.positions[self.codes == k]
-            ax.scatter(
-                mine,
-                np.full(len(mine), k),
-                color=class_colour(k),
-                marker=class_marker(k),
-                label=label,
-                zorder=3,
-            )
+        rows = np.column_stack([self.positions, self.codes])
+        scatter_classes(ax, rows, self.codes, self.classes, zorder=3)
         for x in self.half:
             ax.plot([x, x, self.at[0]], [0.0, 0.5, 0.5], color="black", linewidth=0.8, linestyle=":")
         ax.set_xlabel(self.name)

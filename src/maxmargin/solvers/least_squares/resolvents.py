@@ -42,7 +42,7 @@ class Resolvents(Protocol):
 
 @dataclass
 class _Tridiagonal:
-    """The factors of T + alpha I (`_compute.tridiagonal`)."""
+    """The factors of T + alpha I (`compute.lapack.tridiagonal`)."""
 
     Q: FloatArray
     lower: FloatArray

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
 from inspect import Parameter, Signature
@@ -89,6 +91,16 @@ def _place(parameter: Parameter) -> int:
     return (None, *PANELS).index(panel)
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without garbage collection: imports make many objects and hardly any garbage."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def command(name: str, options: type[CommandOptions]) -> Callable[..., None]:
     """A function that Typer can read, which runs ``cli.commands.NAME_command.run(options, screen)``."""
 
@@ -98,7 +110,7 @@ def command(name: str, options: type[CommandOptions]) -> Callable[..., None]:
         given: CommandOptions = filled(options, values)
         screen = Screen(name, as_json=given.screen.json, language=given.screen.language)
         with running(screen):
-            with screen.working("starting"):  # the libraries take seconds to load
+            with screen.working("starting"), _uncollected():  # the libraries take seconds to load
                 module = import_module(f"maxmargin.cli.commands.{name}_command")
             code = module.run(given, screen)
             screen.close()

@@ -83,7 +83,7 @@ def say_evaluation(study: Study, screen: Screen, where: str) -> None:
     screen.table(
         ["measure", *_MEASURES],
         [[_measure_name(screen, row[0]), *row[1:]] for row in rows],
-        f"{screen.say(where)} (intervals of {round(100 * result.confidence)} %)",
+        f"{screen.say(where)}{_of_class(result, screen)} (intervals of {round(100 * result.confidence)} %)",
     )
     name, share = study.baseline
     screen.line("baseline", f"accuracy {share:.4g} by always predicting {name!r}, the largest class")
@@ -96,9 +96,16 @@ def say_evaluation(study: Study, screen: Screen, where: str) -> None:
     screen.table(["predicted \\ true", *map(str, counts.columns)], body)
     screen.tell(
         evaluation={name: dict(zip(_MEASURES, values, strict=True)) for name, *values in rows},
+        positive=result.confusion.positive,
         baseline={"class": name, "accuracy": share},
         confusion={"labels": [str(c) for c in counts.columns], "counts": counts.to_numpy()},
     )
+
+
+def _of_class(result: Evaluation, screen: Screen) -> str:
+    """The positive class, whose sensitivity and precision the table shows."""
+    label = result.confusion.positive
+    return "" if label is None else f", {screen.say('positive class')} {label}"
 
 
 def _measure_name(screen: Screen, name: str) -> str:
@@ -164,7 +171,7 @@ class Finish:
         say_coefficients(study, screen)
         say_evaluation(study, screen, "held-out rows")
         say_cautions(study, screen)
-        outputs.model(model, self.data, path, report=report, rule=self.rule)
+        outputs.model(model, self.data, path, report=report, rule=self.rule, positive=self.positive)
         screen.tell(report=report)
         if report is not None:
             write_report(study, report, outputs)

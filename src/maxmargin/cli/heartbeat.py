@@ -11,6 +11,7 @@ from time import monotonic
 from maxmargin.base.progress import bar_is_shown, show_line
 
 _SILENCE = 1.2  # seconds
+_SOME = 0.03  # share of the work from which the time left is told
 _LOOK = 0.1  # seconds between two looks at the clock
 
 
@@ -29,7 +30,7 @@ class _Work:
         if not self.total:
             return f"[{self.what}] {seconds:.0f} s"
         line = f"[{self.what}] {self.done}/{self.total} in {seconds:.0f} s"
-        if self.done in (0, self.total):
+        if self.done == self.total or self.done < _SOME * self.total:
             return line
         return f"{line}, about {seconds * (self.total - self.done) / self.done:.0f} s left"
 

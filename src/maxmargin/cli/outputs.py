@@ -82,6 +82,7 @@ class Outputs:
         *,
         report: Path | None,
         rule: DecisionRule | None,
+        positive: Any,
     ) -> None:
         """A model file that knows its columns, its data, its command and its report."""
         notes = {
@@ -90,6 +91,7 @@ class Outputs:
             "command": command_line(),
             "run": self.run,
             "report": None if report is None else str(report),
+            "positive": None if positive is None else str(positive),
             "rule": None if rule is None else {"positive": rule.positive, "threshold": rule.threshold},
         }
         check_outputs(path, force=self.files.force)

@@ -51,6 +51,12 @@ class SavedModel:
         return list(getattr(self.model, "classes_", []))
 
     @property
+    def positive(self) -> Any:
+        """The class of interest when the model was fitted; None if the file names none."""
+        given = self.about["notes"].get("positive")
+        return next((label for label in self.classes if str(label) == given), None)
+
+    @property
     def rule(self) -> DecisionRule | None:
         """The threshold that was chosen when the model was fitted."""
         given = self.about["notes"].get("rule")

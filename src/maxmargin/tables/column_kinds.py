@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -144,8 +145,8 @@ class TableColumn:
                 value for value in column.dropna() if as_dates(pd.Series([value]), self.form) is None
             )
             raise Refusal(
-                f"column {self.name!r} holds {str(wrong)[:30]!r}, which is not a date like the others "
-                f"({_DATES.get(self.form, self.form)})."
+                f"column {self.name!r} holds {str(wrong)[:30]!r}, which is not a date of the form "
+                f"{_DATES.get(self.form, self.form)}: correct it, or use --columns {self.name}=category."
             )
         made = {
             "days": (dates - _EPOCH) / pd.Timedelta(days=1),
@@ -202,11 +203,12 @@ def _wished(column: pd.Series, wish: str, decimal: str) -> TableColumn:
         )
     if kind == ColumnKind.DATE and not pd.api.types.is_datetime64_any_dtype(column):
         form = form or date_form(column)
-        if not form or as_dates(column, form) is None:
+        if not form:
             raise Refusal(
                 f"column {name!r} does not hold dates of one known form: give it, such as --columns "
                 f"{name}=date:%d/%m/%Y."
             )
+        TableColumn(name, ColumnKind.DATE, form=form).values(column)  # refuses other values
     if kind == ColumnKind.DATE:
         return dates_of(column, form)
     return TableColumn(name, ColumnKind(kind), symbols=kind == ColumnKind.TEXT and _is_sequence(column))
@@ -214,6 +216,8 @@ def _wished(column: pd.Series, wish: str, decimal: str) -> TableColumn:
 
 def _number_column(column: pd.Series, decimal: str) -> TableColumn:
     name = str(column.name)
+    if column.is_unique and column.astype(str).str.fullmatch(r"\d{16,}").all():
+        return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: every row has its own number")
     values = numbers(column, decimal)
     known = values.dropna()
     whole = len(known) == len(values) and bool((known == np.rint(known)).all())
@@ -251,12 +255,26 @@ def _is_sequence(column: pd.Series) -> bool:
 def _pattern(decimal: str) -> re.Pattern[str]:
     """Numbers with thousands separators, a currency sign before or after, a percent sign, or in brackets."""
     groups = r"[,\s'’]" if decimal == "." else r"[.\s'’]"
-    digits = rf"(?:\d{{1,3}}(?:{groups}\d{{3}})+|\d+)(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?"
+    digits = rf"(?:[1-9]\d{{0,2}}(?:{groups}\d{{3}})+|\d+)(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?"
     body = rf"[-+−]?\s*{_CURRENCY}?\s*[-+−]?(?:{digits}|{re.escape(decimal)}\d+)\s*(?:{_CURRENCY}|%)?"
     return re.compile(rf"\s*(?:{body}|\(\s*{body}\s*\))\s*")
 
 
 _PATTERNS = {mark: _pattern(mark) for mark in ".,"}
+
+
+def decimal_of(table: pd.DataFrame, decimal: str) -> str:
+    """The decimal mark of a text file: ``decimal`` unless columns that can be read in one way only differ."""
+    fractions = any(pd.api.types.is_float_dtype(kind) for kind in table.dropna(axis=1).dtypes)
+    texts = [] if fractions else [table[name].dropna() for name in table.select_dtypes(["object", "string"])]
+    found = {_only_mark(column.drop_duplicates().iloc[:1000].astype(str)) for column in texts} - {None}
+    return str(found.pop()) if len(found) == 1 else decimal
+
+
+def _only_mark(texts: pd.Series) -> str | None:
+    """The decimal mark with which all texts are numbers, if the other one does not fit."""
+    fits = [mark for mark, form in _PATTERNS.items() if len(texts) and texts.map(form.fullmatch).all()]
+    return fits[0] if len(fits) == 1 else None
 
 
 def decimal_mark(column: pd.Series, decimal: str) -> str | None:
@@ -280,8 +298,8 @@ def decimal_mark(column: pd.Series, decimal: str) -> str | None:
         wrong = texts[~texts.map(lambda t: bool(_PATTERNS[mark].fullmatch(t))).astype(bool)]
         raise Refusal(
             f"column {column.name!r} holds numbers except {str(wrong.iloc[0])[:30]!r} in row "
-            f"{int(wrong.index[0]) + 1} ({len(wrong)} such values): correct the value, or use --na or "
-            f"--categorical {column.name}."
+            f"{int(wrong.index[0]) + 1} ({len(wrong)} such values): correct the value, use --na "
+            f"{shlex.quote(str(wrong.iloc[0])[:30])} if it means missing, or --categorical {column.name}."
         )
     signs = {sign for text in texts.unique() for sign in re.findall(_CURRENCY, text)}
     if len(signs) > 1:

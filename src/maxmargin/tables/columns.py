@@ -11,10 +11,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from maxmargin.tables.column_kinds import ColumnKind, TableColumn, decimal_mark, numbers, recognised
+from maxmargin.tables.column_kinds import (
+    ColumnKind,
+    TableColumn,
+    decimal_mark,
+    decimal_of,
+    numbers,
+    recognised,
+)
 from maxmargin.tables.refusals import Refusal, UsageRefusal, listed
 from maxmargin.tables.wishes import ColumnWishes, Note, Task
 
+_RARE = 5.0  # a class so many times as large as another makes the plain error misleading
 _FEW = 20  # whole numbers with at most so many distinct values are classes
 
 
@@ -91,6 +99,12 @@ class Prepared:
     def classes(self) -> list[Any]:
         return sorted(self.y.unique().tolist()) if self.classifies else []
 
+    @property
+    def rare_class(self) -> Any:
+        """The smallest class if another is more than five times as large; None otherwise."""
+        sizes = self.y.value_counts()
+        return sizes.idxmin() if self.classifies and sizes.max() > _RARE * sizes.min() else None
+
 
 def prepare(
     table: pd.DataFrame,
@@ -104,10 +118,10 @@ def prepare(
 
     ``source`` names the table in sentences; ``missing`` is kept for new tables (see `Reading`).
     """
-    decimal = table.attrs.get("decimal", ".")
+    decimal = decimal_of(table, table.attrs.get("decimal", "."))
     target = _target_name(wishes, table, source, note)
     kinds = _wished_kinds(wishes, table, source)
-    table, y, task = _target(table, target, task, note)
+    table, y, task = _target(table, target, task, decimal, note)
     columns = tuple(
         recognised(table[name], kinds.get(str(name)), decimal) for name in table.columns if name != target
     )
@@ -181,7 +195,9 @@ def known_column(name: str, table: pd.DataFrame, path: Path) -> None:
     raise Refusal(f"{path} has no column {name!r}: it has {names}.")
 
 
-def _target(table: pd.DataFrame, name: str, task: Task, note: Note) -> tuple[pd.DataFrame, pd.Series, Task]:
+def _target(
+    table: pd.DataFrame, name: str, task: Task, decimal: str, note: Note
+) -> tuple[pd.DataFrame, pd.Series, Task]:
     """The table without rows of unknown target, the target, and the task."""
     known = table[name].notna()
     if not known.any():
@@ -193,7 +209,7 @@ def _target(table: pd.DataFrame, name: str, task: Task, note: Note) -> tuple[pd.
     words = pd.api.types.is_bool_dtype(column) or (
         task is Task.CLASSIFICATION and not pd.api.types.is_numeric_dtype(column)
     )
-    values = None if words else target_numbers(column)
+    values = None if words else target_numbers(column, decimal)
     if task is Task.AUTO:
         task = _guessed_task(values)
     if task is Task.REGRESSION:
@@ -210,11 +226,11 @@ def _target(table: pd.DataFrame, name: str, task: Task, note: Note) -> tuple[pd.
     return table, labels, task
 
 
-def target_numbers(column: pd.Series) -> pd.Series | None:
+def target_numbers(column: pd.Series, decimal: str) -> pd.Series | None:
     """The target as numbers, also written as money; None where it is text."""
     if pd.api.types.is_numeric_dtype(column):
         return numbers(column)
-    mark = decimal_mark(column, ".")
+    mark = decimal_mark(column, decimal)
     return None if mark is None else numbers(column, mark)
 
 
@@ -254,18 +270,18 @@ def rows_for(model: str, schema: Schema, table: pd.DataFrame, source: Path, note
 def target_for(schema: Schema, name: str, table: pd.DataFrame, source: Path, classes: Any) -> pd.Series:
     """The target of a new table in the form that the model knows."""
     known_column(name, table, source)
-    column = table[name]
+    column, decimal = table[name], decimal_of(table, table.attrs.get("decimal", "."))
     if column.isna().any():
         raise Refusal(
             f"the target {name!r} is missing in {int(column.isna().sum())} rows: leave them out first."
         )
     if schema.task == Task.REGRESSION:
-        values = target_numbers(column)
+        values = target_numbers(column, decimal)
         if values is None:
             raise Refusal(f"the target {name!r} holds text, and the model predicts a quantity.")
         return values
     if np.asarray(classes).dtype.kind in "iuf":
-        values = target_numbers(column)
+        values = target_numbers(column, decimal)
         if values is not None:
             return _whole_labels(values)
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):

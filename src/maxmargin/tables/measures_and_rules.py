@@ -17,7 +17,6 @@ from maxmargin.tables.models import Family
 from maxmargin.tables.refusals import UsageRefusal
 from maxmargin.tables.wishes import ClassWeight, Note, Scoring
 
-_RARE = 5.0  # a class so many times as large as another makes the plain error misleading
 _OF_CLASSES = (Scoring.ERROR, Scoring.BALANCED_ERROR, Scoring.AUC, Scoring.F1, Scoring.LOG_LOSS)
 NEEDS_PROBABILITIES = ("neg_log_loss", "roc_auc_ovr")  # scorers
 _OF_QUANTITIES = (Scoring.MSE, Scoring.MAE, Scoring.R2)
@@ -31,22 +30,16 @@ class TuningMeasure:
     scoring: Any = None
 
 
-def is_rare(y: pd.Series) -> bool:
-    """Is one class more than five times as large as another?"""
-    sizes = y.value_counts()
-    return bool(sizes.max() > _RARE * sizes.min())
-
-
 def tuning_measure(data: Prepared, wish: Scoring, positive: LabelLike | None, note: Note) -> TuningMeasure:
     """The measure that the user chose, or the one that fits the target; says so where it is not plain."""
     allowed = _OF_CLASSES if data.classifies else _OF_QUANTITIES
     if wish is Scoring.AUTO:
         wish = allowed[0]
-        if data.classifies and is_rare(data.y):
+        rare = data.rare_class
+        if rare is not None:
             wish = Scoring.BALANCED_ERROR
-            sizes = data.y.value_counts()
             note(
-                f"class {sizes.idxmin()} is rare ({int(sizes.min())} of {len(data.y)} rows): parameters "
+                f"class {rare} is rare ({int((data.y == rare).sum())} of {len(data.y)} rows): parameters "
                 "are chosen by the balanced error, the mean of the error rates of the classes (--scoring "
                 "error for the plain error)."
             )
@@ -89,7 +82,7 @@ def weighted(family: Family, data: Prepared, wish: ClassWeight, note: Note) -> A
     able = "class_weight" in family.parameters
     if wish is ClassWeight.BALANCED and not able:
         raise UsageRefusal(f"{family.name} takes no class weights: use another --model.")
-    if not able or (wish is ClassWeight.AUTO and not is_rare(data.y)):
+    if not able or (wish is ClassWeight.AUTO and data.rare_class is None):
         return family.make()
     if wish is ClassWeight.AUTO:
         note("every class gets the same total weight (--class-weight none switches this off).")

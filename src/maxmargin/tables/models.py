@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.compose import ColumnTransformer
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from maxmargin.base.typing import LabelLike
-from maxmargin.machines.kernel import KernelPerceptron, KernelRidge
-from maxmargin.machines.large import CellSVC, LargeKernelRidge, LargeSVC, LargeSVR
-from maxmargin.machines.linear import (
-    FisherDiscriminant,
-    LeastSquares,
-    LinearSVC,
-    LinearSVR,
-    LogisticRegression,
-    Ridge,
-)
-from maxmargin.machines.online import PassiveAggressive, Pegasos, Perceptron, SubgradientDescent
-from maxmargin.machines.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR
-from maxmargin.scorecards import Binning, WOEEncoder
 from maxmargin.tables.columns import Prepared
 from maxmargin.tables.kernel_columns import levels, named_columns, on_columns
 from maxmargin.tables.refusals import UsageRefusal
@@ -40,23 +25,30 @@ _C_FEW = [2.0**k for k in range(-5, 12, 4)]
 _GAMMA_FEW = [2.0**k for k in range(-11, 2, 3)]
 _KERNEL_GROWTH = 2.0
 _DECADES = [10.0**k for k in range(-4, 5)]
+_SEEDED = {"random_state": 0}
 _EPSILONS = [0.01, 0.1, 0.5]  # of the standard deviation of the target
 
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of model: how it is made, and what tuning tries (a smaller grid for comparisons).
+    """A kind of model: its class and options, and what tuning tries (a smaller grid for comparisons).
 
     ``large`` names the model for many rows that can take its place. Models that are not ``usual`` are
-    compared only when they are named.
+    compared only when they are named. Only the class of a model that is made is imported.
     """
 
     name: str
-    make: Callable[..., Any]
+    machine: str
     grid: dict[str, list[Any]] = field(default_factory=dict)
     few: dict[str, list[Any]] | None = None
     large: str | None = None
     usual: bool = True
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def make(self, **options: Any) -> Any:
+        """A new model."""
+        room, name = self.machine.split(".")
+        return getattr(import_module(f"maxmargin.machines.{room}"), name)(**self.options, **options)
 
     def values(self, *, small: bool) -> dict[str, list[Any]]:
         return self.few if small and self.few is not None else self.grid
@@ -85,19 +77,21 @@ def _classifiers() -> list[Family]:
     large = {"C": [0.01, 0.1, 1.0, 10.0], "gamma": [2.0**-7, 2.0**-4, 2.0**-1]}
     other = partial(Family, usual=False)
     return [
-        Family("svm", SVC, rbf, rbf_few, "large-svc"),
-        Family("nu-svm", NuSVC, nu, {"nu": [0.1, 0.2], "gamma": _GAMMA_FEW}, "large-svc"),
-        Family("linear-svm", LinearSVC, {"C": _DECADES[:7]}, {"C": _DECADES[1:7:2]}),
-        Family("logistic", LogisticRegression, {"C": [*_DECADES[:8], np.inf]}, {"C": _DECADES[1:7:2]}),
-        Family("fisher", FisherDiscriminant, {"shrinkage": [None, 0.01, 0.1, 0.3, 0.6]}),
-        Family("perceptron", Perceptron, {"average": [False, True]}),
-        other("hard-margin", HardMarginSVC, {"gamma": _GAMMA}, {"gamma": _GAMMA_FEW}),
-        other("passive-aggressive", PassiveAggressive, {"C": _DECADES[:7]}, {"C": _DECADES[1:7:2]}),
-        other("pegasos", Pegasos, {"lam": _DECADES[:5]}, {"lam": _DECADES[:5:2]}),
-        other("subgradient", SubgradientDescent, {"lam": _DECADES[:5]}, {"lam": _DECADES[:5:2]}),
-        other("kernel-perceptron", KernelPerceptron, {"gamma": _GAMMA}, {"gamma": _GAMMA_FEW}),
-        other("large-svc", partial(LargeSVC, random_state=0), large),
-        other("cell-svc", partial(CellSVC, random_state=0), rbf_few, {"C": [1.0, 16.0], "gamma": _GAMMA_FEW}),
+        Family("svm", "svm.SVC", rbf, rbf_few, "large-svc"),
+        Family("nu-svm", "svm.NuSVC", nu, {"nu": [0.1, 0.2], "gamma": _GAMMA_FEW}, "large-svc"),
+        Family("linear-svm", "linear.LinearSVC", {"C": _DECADES[:7]}, {"C": _DECADES[1:7:2]}),
+        Family(
+            "logistic", "linear.LogisticRegression", {"C": [*_DECADES[:8], np.inf]}, {"C": _DECADES[1:7:2]}
+        ),
+        Family("fisher", "linear.FisherDiscriminant", {"shrinkage": [None, 0.01, 0.1, 0.3, 0.6]}),
+        Family("perceptron", "online.Perceptron", {"average": [False, True]}),
+        other("hard-margin", "svm.HardMarginSVC", {"gamma": _GAMMA}, {"gamma": _GAMMA_FEW}),
+        other("passive-aggressive", "online.PassiveAggressive", {"C": _DECADES[:7]}, {"C": _DECADES[1:7:2]}),
+        other("pegasos", "online.Pegasos", {"lam": _DECADES[:5]}, {"lam": _DECADES[:5:2]}),
+        other("subgradient", "online.SubgradientDescent", {"lam": _DECADES[:5]}, {"lam": _DECADES[:5:2]}),
+        other("kernel-perceptron", "kernel.KernelPerceptron", {"gamma": _GAMMA}, {"gamma": _GAMMA_FEW}),
+        other("large-svc", "large.LargeSVC", large, options=_SEEDED),
+        other("cell-svc", "large.CellSVC", rbf_few, {"C": [1.0, 16.0], "gamma": _GAMMA_FEW}, options=_SEEDED),
     ]
 
 
@@ -106,27 +100,35 @@ def _regressors(spread: float) -> list[Family]:
     C, C_few = [c * spread for c in _C[1:9]], [c * spread for c in _C[2:9:2]]
     gamma, gamma_few = _GAMMA[2:9], _GAMMA_FEW[1:]
     epsilons = [e * spread for e in _EPSILONS]
-    tol = 1e-3 * spread  # in units of the target, as violations of the dual are
+    exact = {"tol": 1e-3 * spread}  # in units of the target, as violations of the dual are
     rbf = {"C": C, "gamma": gamma, "epsilon": epsilons}
     rbf_few = {"C": C_few, "gamma": gamma_few, "epsilon": epsilons[:2]}
     ridge, ridge_few = {"alpha": _DECADES[:7], "gamma": gamma}, {"alpha": _DECADES[1:6:2], "gamma": gamma_few}
     linear = [c * spread for c in _DECADES[:6]]
     large = {"C": [0.01, 0.1, 1.0, 10.0], "gamma": gamma_few, "epsilon": epsilons[1:2]}
     return [
-        Family("svm", partial(SVR, tol=tol), rbf, rbf_few, "large-svr"),
+        Family("svm", "svm.SVR", rbf, rbf_few, "large-svr", options=exact),
         Family(
             "nu-svm",
-            partial(NuSVR, tol=tol),
+            "svm.NuSVR",
             {"C": C, "gamma": gamma},
             {"C": C_few, "gamma": gamma_few},
             "large-svr",
+            options=exact,
         ),
-        Family("kernel-ridge", partial(KernelRidge, kernel="rbf"), ridge, ridge_few, "large-kernel-ridge"),
-        Family("linear-svm", LinearSVR, {"C": linear}, {"C": linear[1::2]}),
-        Family("ridge", Ridge, {"alpha": _DECADES}, {"alpha": _DECADES[::2]}),
-        Family("least-squares", LeastSquares),
-        Family("large-svr", partial(LargeSVR, random_state=0), large, usual=False),
-        Family("large-kernel-ridge", partial(LargeKernelRidge, random_state=0), ridge_few, usual=False),
+        Family(
+            "kernel-ridge",
+            "kernel.KernelRidge",
+            ridge,
+            ridge_few,
+            "large-kernel-ridge",
+            options={"kernel": "rbf"},
+        ),
+        Family("linear-svm", "linear.LinearSVR", {"C": linear}, {"C": linear[1::2]}),
+        Family("ridge", "linear.Ridge", {"alpha": _DECADES}, {"alpha": _DECADES[::2]}),
+        Family("least-squares", "linear.LeastSquares"),
+        Family("large-svr", "large.LargeSVR", large, usual=False, options=_SEEDED),
+        Family("large-kernel-ridge", "large.LargeKernelRidge", ridge_few, usual=False, options=_SEEDED),
     ]
 
 
@@ -152,7 +154,7 @@ def with_kernel(family: Family, text: str | None, data: Prepared) -> Family:
         return {name: values for name, values in grid.items() if name != "gamma"}
 
     few = None if family.few is None else without(family.few)
-    return replace(family, make=partial(family.make, kernel=kernel), grid=without(family.grid), few=few)
+    return replace(family, options={**family.options, "kernel": kernel}, grid=without(family.grid), few=few)
 
 
 # -- pipelines -----------------------------------------------------------------------------------------------
@@ -164,8 +166,11 @@ def pipeline(
     """The model after the steps that its columns need: fill, scale, encode, count words."""
     named = named_columns(getattr(machine, "kernel", None))
     gaps = bool(data.numbers) and bool(data.X[data.numbers].isna().any().any())
-    scale: list[tuple[str, Any]] = [("fill", SimpleImputer(strategy="median"))] if gaps else []
-    scale.append(("scale", StandardScaler()))
+    scale: list[tuple[str, Any]] = [("scale", StandardScaler())]
+    if gaps:
+        from sklearn.impute import SimpleImputer  # loads a dozen modules of scikit-learn
+
+        scale.insert(0, ("fill", SimpleImputer(strategy="median")))
     parts: list[tuple[str, Any, Any]] = []
     if data.numbers:
         parts.append(("numbers", Pipeline(scale) if gaps else scale[-1][1], data.numbers))
@@ -175,6 +180,8 @@ def pipeline(
     parts += [("strings", "passthrough", data.strings)] if data.strings else []
     front: list[tuple[str, Any]] = scale
     if data.categories or data.texts or data.strings:
+        from sklearn.compose import ColumnTransformer  # loads all linear models of scikit-learn
+
         sparse = 0.3 if data.texts else 0.0
         front = [
             ("columns", ColumnTransformer(parts, sparse_threshold=sparse, verbose_feature_names_out=False))
@@ -185,8 +192,10 @@ def pipeline(
     return Pipeline([*front, ("model", machine)])
 
 
-def _words(data: Prepared, name: str) -> TfidfVectorizer:
+def _words(data: Prepared, name: str) -> Any:
     """Words (or groups of three symbols) that at least two rows hold, the most frequent 5000."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     column = next(column for column in data.schema.columns if column.name == name)
     form = {"analyzer": "char", "ngram_range": (3, 3)} if column.symbols else {"sublinear_tf": True}
     return TfidfVectorizer(min_df=2, max_features=5000, **form)
@@ -201,6 +210,8 @@ def _encoder(data: Prepared, encoding: Encoding, positive: Any) -> Any:
             f"weight of evidence needs two classes, and the target has {len(data.classes) or 'numbers'}: "
             "use --categories onehot."
         )
+    from maxmargin.scorecards import Binning, WOEEncoder
+
     return WOEEncoder(Binning(positive=positive), handle_unknown="neutral")
 
 
@@ -234,9 +245,11 @@ def _value(text: str) -> Any:
 
 
 def positive_of(data: Prepared, text: str | None) -> Any:
-    """The class called ``text`` on the command line."""
+    """The class called ``text`` on the command line; else a rare one, or the second of two."""
     if text is None:
-        return None
+        if len(data.classes) != 2:
+            return None
+        return data.classes[1] if data.rare_class is None else data.rare_class
     if not data.classifies:
         raise UsageRefusal("--positive is for classes, and the target is a quantity.")
     return match_class(data.classes, text)

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, clone
 
 from maxmargin.base import work_clock
 from maxmargin.base.typing import IntArray
-from maxmargin.machines.large.mapped_rows import map_size
 from maxmargin.tuning import tune
 
 _FIRST, _FIRST_OF_FEW = 200, 2000  # rows of the first sample with all cells, and with some of them
@@ -145,6 +144,8 @@ class SampleSearch:
         model: Any = clone(self.model)
         final = model.steps[-1][1] if hasattr(model, "steps") else model
         if getattr(final, "n_components", None) == "auto":
+            from maxmargin.machines.large.mapped_rows import map_size
+
             size = map_size(len(self.X), self.X.shape[1], 8, "auto", None)
             final.set_params(n_components=size.n_components)
         return model

@@ -73,10 +73,10 @@ def _decision(options: EvaluateOptions, saved: SavedModel) -> tuple[Any, float |
     given, rule = options.positive, saved.rule
     if not saved.classes and (given is not None or options.threshold is not None):
         raise UsageRefusal("--positive and --threshold are for classes; this model predicts a quantity.")
-    positive = None if given is None else match_class(saved.classes, given)
+    positive = saved.positive if given is None else match_class(saved.classes, given)
     if options.threshold is not None or rule is None:
         return positive, options.threshold
-    if positive is not None and positive != rule.positive:
+    if given is not None and positive != rule.positive:
         raise UsageRefusal(
             f"the model file has a threshold for {str(rule.positive)!r}: give --threshold for {given!r}."
         )

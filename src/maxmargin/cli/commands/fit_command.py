@@ -95,7 +95,6 @@ def _decision(
     """The threshold that was given, or the cheapest one."""
     if options.decision.threshold is None and options.decision.cost is None:
         return None
-    positive = data.classes[-1] if positive is None else positive
     if options.decision.threshold is not None:
         return DecisionRule(positive, options.decision.threshold)
     assert options.decision.cost is not None  # the other of the two

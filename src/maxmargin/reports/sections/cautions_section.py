@@ -275,10 +275,8 @@ def _no_better(study: Study) -> Caution | None:
     low = float(confusion.measures(study.evaluation.confidence)["low"].loc["accuracy"])
     if low > largest:
         return None
-    percent = study.words.percent
-    return _caution(
-        study, True, "no_better", name=name, share=percent(largest), accuracy=percent(confusion.accuracy)
-    )
+    key, percent = "worse" if confusion.accuracy < largest else "no_better", study.words.percent
+    return _caution(study, True, key, name=name, share=percent(largest), accuracy=percent(confusion.accuracy))
 
 
 def _no_better_than_the_mean(study: Study) -> Caution | None:

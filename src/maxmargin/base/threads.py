@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from numbers import Integral
 from typing import Any
 
@@ -144,12 +144,19 @@ def split(n: int, n_parts: int, *, multiple: int = 16) -> list[slice]:
     return [slice(start, min(start + length, n)) for start in range(0, n, length)]
 
 
+def in_parts(task: Callable[[slice], Any], n: int, width: int, n_threads: int) -> None:
+    """Call ``task`` with slices of ``range(n)``, on threads if n * width numbers are worth starting them."""
+    n_threads = n_threads if n * width > _LARGE_COPY else 1
+    run([partial(task, part) for part in split(n, n_threads)], n_threads)
+
+
 @cache
 def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
 _SMALL_MATRIX = 700
+_LARGE_COPY = 1 << 21
 _blas_lock = threading.RLock()
 _blas_depth = 0
 _blas_limiter: Any = None

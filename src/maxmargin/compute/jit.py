@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,7 +22,9 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core.runtime.nrt import rtsys
+from llvmlite import binding
+from numba.core import environment
+from numba.core.runtime import _nrt_python
 from numba.extending import register_jitable
 
 from maxmargin.base.interruption import interrupts_afterwards
@@ -154,12 +157,35 @@ def _read(files: Any, signature: Any, context: Any) -> Any:
     """Compiled code from the disk, or None.
 
     Numba's own function first imports everything that compiling needs. That takes 0.3 s, longer than most
-    first fits, and machine code only needs the runtime: Numba imports the rest when it does compile. LLVM
-    takes the code from a Python function, and crashes if Ctrl-C cuts that off.
+    first fits, and machine code only needs the addresses of the runtime: Numba imports the rest when it does
+    compile. LLVM takes the code from a Python function, and crashes if Ctrl-C cuts that off.
     """
-    rtsys.initialize(context)
+    _prepare_to_read()
     with interrupts_afterwards(), files._guard_against_spurious_io_errors():
         return files._load_overload(signature, context)
+
+
+@cache
+def _prepare_to_read() -> None:
+    """Announce the functions of Numba's runtime to LLVM, and read environments without what they came from.
+
+    An environment holds the globals of a module for code in Python's object mode. Ours has none, so the
+    modules of Numba that its parts came from (unicode, random numbers) need not be imported for them.
+    """
+    helpers: dict[str, int] = _nrt_python.c_helpers
+    for name, address in helpers.items():
+        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+    internals: Any = environment
+    rebuild = internals._rebuild_env
+
+    def rebuild_alone(module: str, consts: Any, name: str) -> Any:
+        if not module.startswith("numba.") or module in sys.modules or name in internals.Environment._memo:
+            return rebuild(module, consts, name)
+        found = internals.Environment._memo[name] = internals.Environment({})
+        found.consts[:], found.env_name = consts, name
+        return found
+
+    internals._rebuild_env = rebuild_alone
 
 
 def _say_once(folder: str, reason: str) -> None:

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from maxmargin.base.tables import entries_inside, indices_inside
+from maxmargin.base.threads import in_parts
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.compute.kernel_values.rbf_rows import panels_of
 from maxmargin.compute.tables.inner_products import squared_norms
@@ -48,7 +49,7 @@ class VectorPoints:
     @classmethod
     def make(cls, X: Any, shift: AnyArray | None = None) -> VectorPoints:
         with np.errstate(over="ignore"):  # float32 rows that overflow are shifted again, in float64
-            rows = X if shift is None else X - shift.astype(X.dtype)
+            rows = X if shift is None or not shift.any() else X - shift.astype(X.dtype)
             norms = squared_norms(rows)
         if rows.dtype == np.float32 and _beyond_float32(norms):
             return cls.make(X.astype(np.float64), shift)
@@ -65,7 +66,12 @@ class VectorPoints:
     @cached_property
     def panels(self) -> FloatArray:
         """Dense rows packed as columns for `rbf_rows`."""
-        return panels_of(self.X)
+        return panels_of(self.X, self.norms)
+
+    def pack(self, n_threads: int) -> None:
+        """Make `panels` on several threads."""
+        if "panels" not in self.__dict__:
+            self.__dict__["panels"] = panels_of(self.X, self.norms, n_threads)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the panels: their width depends on the processor."""
@@ -80,12 +86,21 @@ class VectorPoints:
         X = self.X.astype(dtype)
         return VectorPoints(X, squared_norms(X).astype(dtype), self.shift)
 
-    def for_engine(self, dtype: DTypeLike) -> VectorPoints:
+    def for_engine(self, dtype: DTypeLike, n_threads: int = 1) -> VectorPoints:
         """The same points in ``dtype`` and in the layout that is fastest for many inner products."""
         points = self
         if sp.issparse(self.X) and self._cheaper_dense():
             points = VectorPoints(self.X.toarray(), self.norms, self.shift)
-        return points.astype(dtype)
+        if sp.issparse(points.X) or self.dtype == dtype:
+            return points.astype(dtype)
+        X, norms = np.empty(points.X.shape, dtype), np.empty(len(self), dtype)
+
+        def convert(part: slice) -> None:
+            X[part] = points.X[part]
+            norms[part] = squared_norms(X[part])
+
+        in_parts(convert, len(X), X.shape[1], n_threads)
+        return VectorPoints(X, norms, self.shift)
 
     def _cheaper_dense(self) -> bool:
         n, p = self.X.shape
@@ -189,8 +204,9 @@ class CombinedPoints:
     def astype(self, dtype: DTypeLike) -> CombinedPoints:
         return CombinedPoints(tuple(points.astype(dtype) for points in self.distinct), self.which)
 
-    def for_engine(self, dtype: DTypeLike) -> CombinedPoints:
-        return CombinedPoints(tuple(for_engine(points, dtype) for points in self.distinct), self.which)
+    def for_engine(self, dtype: DTypeLike, n_threads: int = 1) -> CombinedPoints:
+        parts = tuple(for_engine(points, dtype, n_threads) for points in self.distinct)
+        return CombinedPoints(parts, self.which)
 
 
 @dataclass(frozen=True)
@@ -214,14 +230,15 @@ class WeightedPoints:
     def astype(self, dtype: DTypeLike) -> WeightedPoints:
         return WeightedPoints(self.inner.astype(dtype), self.factors.astype(dtype))
 
-    def for_engine(self, dtype: DTypeLike) -> WeightedPoints:
-        return WeightedPoints(for_engine(self.inner, dtype), self.factors.astype(dtype))
+    def for_engine(self, dtype: DTypeLike, n_threads: int = 1) -> WeightedPoints:
+        return WeightedPoints(for_engine(self.inner, dtype, n_threads), self.factors.astype(dtype))
 
 
-def for_engine(points: Any, dtype: DTypeLike) -> Any:
+def for_engine(points: Any, dtype: DTypeLike, n_threads: int = 1) -> Any:
     """Points in ``dtype``, laid out for many kernel evaluations."""
-    faster = getattr(points, "for_engine", points.astype)
-    return faster(dtype)
+    if hasattr(points, "for_engine"):
+        return points.for_engine(dtype, n_threads)
+    return points.astype(dtype)
 
 
 def beyond_float32(points: Any) -> bool:

@@ -11,12 +11,14 @@ import scipy.sparse as sp
 
 from maxmargin.base.tables import SQUARES_TOO_LARGE
 from maxmargin.base.typing import FloatArray, TableLike
-from maxmargin.compute.tables.inner_products import inner_products
+from maxmargin.compute.tables.inner_products import inner_products, squared_norms
 from maxmargin.kernels.base import Kernel, validated_columns
 from maxmargin.kernels.points import VectorPoints
 
 Features = Sequence[str] | Sequence[int] | str | int | None
 Gamma = float | Literal["scale", "auto"]
+
+_SAMPLE = 1000  # rows whose lengths are compared with that of the mean
 
 
 class VectorKernel(Kernel):
@@ -35,7 +37,7 @@ class VectorKernel(Kernel):
     def prepare(self, X: TableLike, like: Any = None) -> VectorPoints:
         X = self.embed(validated_columns(X, self.features))
         if like is None:
-            shift = X.mean(axis=0, dtype=np.float64) if self.centred and not sp.issparse(X) else None
+            shift = _centre(X) if self.centred and not sp.issparse(X) else None
             points = VectorPoints.make(X, shift)
             if not np.isfinite(points.norms).all():
                 raise ValueError(SQUARES_TOO_LARGE)
@@ -65,6 +67,13 @@ class VectorKernel(Kernel):
 
     def embedding_key(self) -> Any:
         return None
+
+
+def _centre(X: FloatArray) -> FloatArray:
+    """The mean row, to be subtracted; zeros where rows are longer, so that a copy of them saves no digits."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    lengths = squared_norms(X[:: 1 + len(X) // _SAMPLE])
+    return np.zeros_like(mean) if 2.0 * (mean @ mean) <= np.median(lengths) else mean
 
 
 def number(name: str, value: Any, *, positive: bool = True, owner: str) -> None:

@@ -248,6 +248,7 @@ class RBF(ScaledByGamma):
             self._fill_symmetric(A, out, n_threads)
             np.fill_diagonal(out, self.variance)
             return out
+        columns.pack(n_threads)
         fill = partial(rbf_rows, **self._tiles_of(A, columns), out=out)
         parts = split(len(columns), n_threads, multiple=WIDTH)
         run([partial(fill, columns=part) for part in parts], n_threads)
@@ -262,7 +263,7 @@ class RBF(ScaledByGamma):
             out[: strip.start, strip] = out[strip, : strip.start].T
 
         strips = split(len(A), max(1, min(_STRIPS, len(A) // _LEAST_STRIP)), multiple=WIDTH)
-        A.panels  # noqa: B018 - packed once, before the threads
+        A.pack(n_threads)
         run([partial(fill, strip) for strip in reversed(strips)], n_threads)
 
     def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
@@ -277,6 +278,7 @@ class RBF(ScaledByGamma):
     def add_products(
         self, v: FloatArray, A: VectorPoints, B: VectorPoints, weights: FloatArray, n_threads: int
     ) -> None:
+        A.pack(n_threads)
         at_once = max(WIDTH, _VALUES_AT_ONCE // max(len(B), 1))
         parts = split(len(A), max(n_threads, -(-len(A) // at_once)), multiple=WIDTH)
         add = partial(add_rbf_rows, **self._tiles_of(B, A), weights=weights, v=v)
@@ -284,7 +286,7 @@ class RBF(ScaledByGamma):
 
     def _tiles_of(self, A: VectorPoints, B: VectorPoints) -> dict[str, Any]:
         return {
-            "A": A.X, "row_norms": A.norms, "panels": B.panels, "column_norms": B.norms,
+            "A": A.X, "row_norms": A.norms, "panels": B.panels,
             "gamma": self.number_gamma(), "variance": self.variance,
         }  # fmt: skip
 

@@ -210,3 +210,13 @@ def test_a_penalty_lost_in_rounding_has_no_leave_one_out_error():
     assert np.isnan(model.path_.loo_mse[0])
     assert model.alpha_ > 1e-20
     assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_rows_that_change_after_the_fit_do_not_change_the_model(kernel) -> None:
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(30, 3)), rng.normal(size=(5, 3))
+    model = mm.KernelRidge(kernel=kernel).fit(X, X[:, 0])
+    before = model.predict(new)
+    X += 1.0
+    np.testing.assert_array_equal(model.predict(new), before)

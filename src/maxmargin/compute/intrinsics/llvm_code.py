@@ -1,7 +1,8 @@
 """Vector instructions, written for LLVM as operations on vectors.
 
 LLVM maps a vector of any length to the registers of the processor it finds. What an instruction computes is
-written in its plain twin: `panel_tile.plain_tile`, `lanes.sweep_plain`, `prefetch.prefetch_plain`.
+written in its plain twin: `panel_tile.plain_tile` and `plain_gaussians`, `lanes.sweep_plain`,
+`prefetch.prefetch_plain`.
 Numba calls these functions with its own typing context, so most of their types are Any.
 """
 
@@ -31,12 +32,78 @@ def vector_bits() -> int:
 # -- inner products ------------------------------------------------------------------------------------
 
 
-def tile(n_bits: int, n_rows: int, n_lanes: int, n_vectors: int) -> Any:
-    """Sums of products of ``n_rows`` points with a panel of n_lanes * n_vectors, float32 or float64."""
-    number: Any = ir.FloatType() if n_bits == 32 else ir.DoubleType()
-    numbers = ir.VectorType(number, n_lanes)
-    codes = ir.VectorType(_INT, n_lanes)
-    nothing = ir.Constant(numbers, [0.0] * n_lanes)
+class _Tile:
+    """Writes the sums of products of ``n_rows`` points with a panel, in vectors of ``n_lanes``."""
+
+    def __init__(self, shape: tuple[int, int, int, int], context: Any, builder: Any, types_: Any) -> None:
+        n_bits, self.n_rows, self.n_lanes, self.n_vectors = shape
+        self.context, self.builder, self.types = context, builder, types_
+        number: Any = ir.FloatType() if n_bits == 32 else ir.DoubleType()
+        self.numbers, self.codes = ir.VectorType(number, self.n_lanes), ir.VectorType(_INT, self.n_lanes)
+        self.align = number.get_abi_size(context.target_data)
+        self.offsets = [cgutils.intp_t(k * self.n_lanes) for k in range(self.n_vectors)]
+
+    def place(self, which: int, values: Any, start: Any) -> Any:
+        array = self.context.make_array(self.types[which])(self.context, self.builder, values[which])
+        return self.builder.gep(array.data, [start])
+
+    def places(self, first: Any, step: Any) -> list[Any]:
+        found = [first]
+        while len(found) < self.n_rows:
+            found.append(self.builder.gep(found[-1], [step]))
+        return found
+
+    def vector(self, pointer: Any, offset: Any) -> Any:
+        return self.builder.bitcast(self.builder.gep(pointer, [offset]), self.numbers.as_pointer())
+
+    def load(self, pointer: Any, offset: Any) -> Any:
+        return self.builder.load(self.vector(pointer, offset), align=self.align)
+
+    def spread(self, one: Any) -> Any:
+        first = self.builder.insert_element(ir.Constant(self.numbers, ir.Undefined), one, _INT(0))
+        return self.builder.shuffle_vector(first, first, ir.Constant(self.codes, [0] * self.n_lanes))
+
+    def same(self, value: float) -> Any:
+        return ir.Constant(self.numbers, [value] * self.n_lanes)
+
+    def times_plus(self, a: Any, b: Any, c: Any) -> Any:
+        return self.builder.fadd(self.builder.fmul(a, b, flags=_FUSED), c, flags=_FUSED)
+
+    def sums(self, rows: list[Any], a_step: Any, columns: Any, panel_step: Any, length: Any) -> list[Any]:
+        """For every row its sums, one vector after the other."""
+        builder, nothing = self.builder, self.same(0.0)
+        sums = [[cgutils.alloca_once_value(builder, nothing) for _ in self.offsets] for _ in rows]
+        with cgutils.for_range(builder, length) as loop:
+            along, base = builder.mul(loop.index, a_step), builder.mul(loop.index, panel_step)
+            theirs = [self.load(columns, builder.add(base, k)) for k in self.offsets]
+            for row, row_sums in zip(rows, sums, strict=True):
+                mine = self.spread(builder.load(builder.gep(row, [along])))
+                for other, total in zip(theirs, row_sums, strict=True):
+                    builder.store(self.times_plus(mine, other, builder.load(total)), total)
+        return [[builder.load(total) for total in row_sums] for row_sums in sums]
+
+    def store(self, targets: list[Any], tile: list[Any]) -> None:
+        for target, vectors in zip(targets, tile, strict=True):
+            for offset, value in zip(self.offsets, vectors, strict=True):
+                self.builder.store(value, self.vector(target, offset), align=self.align)
+
+    def powers(self, x: Any, coefficients: Any) -> Any:
+        """2 ** x for x <= 0; smaller values become 2 ** -126. See `elementwise`."""
+        builder = self.builder
+        x = builder.select(builder.fcmp_ordered("<", x, self.same(0.0)), x, self.same(0.0))
+        x = builder.select(builder.fcmp_ordered(">", x, self.same(-126.0)), x, self.same(-126.0))
+        whole = builder.fptosi(builder.fsub(x, self.same(0.5)), self.codes)
+        rest = builder.fsub(x, builder.sitofp(whole, self.numbers))
+        value = self.same(float(coefficients[-1]))
+        for coefficient in (*coefficients[-2::-1], 1.0):
+            value = self.times_plus(rest, value, self.same(float(coefficient)))
+        exponent = builder.add(whole, ir.Constant(self.codes, [127] * self.n_lanes))
+        bits = builder.shl(exponent, ir.Constant(self.codes, [23] * self.n_lanes))
+        return builder.fmul(value, builder.bitcast(bits, self.numbers))
+
+
+def tile(n_rows: int, n_lanes: int, n_vectors: int) -> Any:
+    """Sums of products of ``n_rows`` points with a panel of n_lanes * n_vectors, in float64."""
 
     def products(
         typing_context: Any, A: Any, a_at: Any, a_row: Any, a_step: Any, length: Any, panel: Any, at: Any,
@@ -45,44 +112,53 @@ def tile(n_bits: int, n_rows: int, n_lanes: int, n_vectors: int) -> Any:
         signature = types.void(A, a_at, a_row, a_step, length, panel, at, panel_step, out, out_at, out_row)
 
         def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            def place(which: int, start: Any) -> Any:
-                array = context.make_array(signature.args[which])(context, builder, values[which])
-                return builder.gep(array.data, [start])
-
-            def places(which: int, start: Any, step: Any) -> list[Any]:
-                found = [place(which, start)]
-                while len(found) < n_rows:
-                    found.append(builder.gep(found[-1], [step]))
-                return found
-
-            def vector(pointer: Any, offset: Any) -> Any:
-                return builder.bitcast(builder.gep(pointer, [offset]), numbers.as_pointer())
-
-            def spread(one: Any) -> Any:
-                first = builder.insert_element(ir.Constant(numbers, ir.Undefined), one, _INT(0))
-                return builder.shuffle_vector(first, first, ir.Constant(codes, [0] * n_lanes))
-
-            rows, targets = places(0, values[1], values[2]), places(8, values[9], values[10])
-            columns = place(5, values[6])
-            align = number.get_abi_size(context.target_data)
-            sums = [[cgutils.alloca_once_value(builder, nothing) for _ in range(n_vectors)] for _ in rows]
-            offsets = [cgutils.intp_t(k * n_lanes) for k in range(n_vectors)]
-            with cgutils.for_range(builder, values[4]) as loop:
-                along, base = builder.mul(loop.index, values[3]), builder.mul(loop.index, values[7])
-                theirs = [builder.load(vector(columns, builder.add(base, k)), align=align) for k in offsets]
-                for row, row_sums in zip(rows, sums, strict=True):
-                    mine = spread(builder.load(builder.gep(row, [along])))
-                    for other, total in zip(theirs, row_sums, strict=True):
-                        product = builder.fmul(mine, other, flags=_FUSED)
-                        builder.store(builder.fadd(product, builder.load(total), flags=_FUSED), total)
-            for target, row_sums in zip(targets, sums, strict=True):
-                for offset, total in zip(offsets, row_sums, strict=True):
-                    builder.store(builder.load(total), vector(target, offset), align=align)
+            write = _Tile((64, n_rows, n_lanes, n_vectors), context, builder, signature.args)
+            rows = write.places(write.place(0, values, values[1]), values[2])
+            targets = write.places(write.place(8, values, values[9]), values[10])
+            columns = write.place(5, values, values[6])
+            write.store(targets, write.sums(rows, values[3], columns, values[7], values[4]))
             return context.get_dummy_value()
 
         return signature, code
 
     return intrinsic(products)
+
+
+def gaussian_tile(n_rows: int, n_lanes: int, n_vectors: int, coefficients: Any) -> Any:
+    """Gaussian kernel values of ``n_rows`` points and a panel in float32; ``coefficients`` of 2 ** x."""
+
+    def gaussians(
+        typing_context: Any, A: Any, a_at: Any, length: Any, panel: Any, at: Any, norms: Any, norm_at: Any,
+        scale: Any, variance: Any, out: Any, out_at: Any, out_row: Any,
+    ) -> Any:  # fmt: skip
+        signature = types.void(
+            A, a_at, length, panel, at, norms, norm_at, scale, variance, out, out_at, out_row
+        )
+
+        def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            write = _Tile((32, n_rows, n_lanes, n_vectors), context, builder, signature.args)
+            one, width, length = cgutils.intp_t(1), cgutils.intp_t(n_lanes * n_vectors), values[2]
+            rows = write.places(write.place(0, values, values[1]), length)
+            columns = write.place(3, values, values[4])
+            norms = write.places(write.place(5, values, values[6]), one)
+            sums = write.sums(rows, one, columns, width, length)
+            last = builder.gep(columns, [builder.mul(length, width)])
+            theirs = [write.load(last, k) for k in write.offsets]
+            scale, variance, minus_two = write.spread(values[7]), write.spread(values[8]), write.same(-2.0)
+            tile = []
+            for norm, products in zip(norms, sums, strict=True):
+                mine, row = write.spread(builder.load(norm)), []
+                for other, product in zip(theirs, products, strict=True):
+                    squared = write.times_plus(product, minus_two, builder.fadd(mine, other))
+                    power = write.powers(builder.fmul(squared, scale), coefficients)
+                    row.append(builder.fmul(power, variance))
+                tile.append(row)
+            write.store(write.places(write.place(9, values, values[10]), values[11]), tile)
+            return context.get_dummy_value()
+
+        return signature, code
+
+    return intrinsic(gaussians)
 
 
 # -- the subsequence recursion -------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Inner products of a few points with a panel of many, kept in registers.
+"""Inner products of a few points with a panel of many, kept in registers, and Gaussian kernel values of them.
 
 Written as loops, the compiler keeps the sums in memory. The tile has as many sums as fill the registers.
 """
@@ -11,6 +11,8 @@ import numpy as np
 
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.intrinsics.choice import code_for, vector_bits
+from maxmargin.compute.jit import COMPILES, jit_row
+from maxmargin.compute.kernel_values.elementwise import LOG2E_32, POWERS_32, rbf_values_32
 
 ROWS = 6
 _WIDE = vector_bits() == 512
@@ -41,6 +43,26 @@ def plain_tile(width: int) -> Any:
     return products_plain
 
 
+def plain_gaussians(width: int) -> Any:
+    """The plain twin of kernel values with a panel of ``width`` points."""
+    products: Any = jit_row(plain_tile(width)) if COMPILES else plain_tile(width)
+
+    def gaussians_plain(
+        A: FloatArray, a_at: int, length: int, panel: FloatArray, at: int, norms: FloatArray, norm_at: int,
+        scale: Any, variance: Any, out: FloatArray, out_at: int, out_row: int,
+    ) -> None:  # fmt: skip
+        """out[r, c] = variance 2^(scale (norms[r] + panel[length, c] - 2 sum_k A[r, k] panel[k, c])).
+
+        As `plain_tile`, with rows of ``length`` numbers; the last row of a panel holds the squared norms.
+        """
+        products(A, a_at, length, 1, length, panel, at, width, out, out_at, out_row)
+        theirs = panel[at + length * width : at + (length + 1) * width]
+        gamma = -scale / LOG2E_32
+        rbf_values_32(out[out_at:], out_row, norms[norm_at : norm_at + ROWS], theirs, gamma, variance)
+
+    return gaussians_plain
+
+
 def _trial(function: Any) -> Any:
     def two_terms(A: FloatArray, panel: FloatArray) -> FloatArray:
         out = np.zeros(ROWS * len(panel), A.dtype)
@@ -50,13 +72,32 @@ def _trial(function: Any) -> Any:
     return two_terms
 
 
-def _tile(dtype: Any, n_lanes: int, n_vectors: int) -> Any:
-    width, bits = n_lanes * n_vectors, 8 * np.dtype(dtype).itemsize
-    A, panel = np.arange(2 * ROWS, dtype=dtype), np.arange(2 * width, dtype=dtype)
+def _gaussian_trial(function: Any) -> Any:
+    def two_terms(A: FloatArray, panel: FloatArray) -> FloatArray:
+        out = np.zeros(ROWS * len(panel), A.dtype)
+        one = np.float32(1.0)
+        function(A, 0, 2, panel, 0, A, 0, np.float32(-0.01), one, out, 0, len(panel))
+        return out
+
+    return two_terms
+
+
+def _tile(n_lanes: int, n_vectors: int) -> Any:
+    width = n_lanes * n_vectors
+    A, panel = np.arange(2.0 * ROWS), np.arange(2.0 * width)
     return code_for(
-        lambda llvm_code: llvm_code.tile(bits, ROWS, n_lanes, n_vectors), plain_tile(width), _trial, A, panel
+        lambda llvm_code: llvm_code.tile(ROWS, n_lanes, n_vectors), plain_tile(width), _trial, A, panel
     )
 
 
-products = _tile(np.float32, 16, 4) if _WIDE else _tile(np.float32, 8, 2)
-double_products = _tile(np.float64, DOUBLE_WIDTH // 2, 2)
+def _gaussian_tile(n_lanes: int, n_vectors: int) -> Any:
+    width = n_lanes * n_vectors
+    A, panel = np.arange(2 * ROWS, dtype=np.float32), np.arange(3 * width, dtype=np.float32)
+    return code_for(
+        lambda llvm_code: llvm_code.gaussian_tile(ROWS, n_lanes, n_vectors, POWERS_32),
+        plain_gaussians(width), _gaussian_trial, A, panel,
+    )  # fmt: skip
+
+
+gaussians = _gaussian_tile(16, 4) if _WIDE else _gaussian_tile(8, 2)
+double_products = _tile(DOUBLE_WIDTH // 2, 2)

@@ -13,13 +13,14 @@ from maxmargin.base.typing import FloatArray
 from maxmargin.compute.intrinsics.bits import power_of_two_f32, power_of_two_f64
 from maxmargin.compute.jit import jit_finite
 
-_LOG2E_32 = np.float32(1.4426950408889634)
+LOG2E_32 = np.float32(1.4426950408889634)
 _LOWEST_32 = np.float32(-126.0)
 # 2 ** f for |f| <= 1/2 with the smallest largest error of all polynomials of degree 5 that are 1 at 0: 9.1e-8
-_A1, _A2, _A3, _A4, _A5 = (
+POWERS_32 = tuple(
     np.float32(x)
     for x in (0.693146977599, 0.240222420854, 0.0555073374347, 0.00967151263996, 0.00132647271398)
 )
+_A1, _A2, _A3, _A4, _A5 = POWERS_32
 _ONE_32, _HALF_32, _TWO_32, _ZERO_32 = (np.float32(x) for x in (1.0, 0.5, 2.0, 0.0))
 
 _LOG2E = 1.4426950408889634
@@ -45,7 +46,7 @@ def flat(K: FloatArray) -> tuple[FloatArray, int]:
 @jit_finite
 def rbf_values_32(K, step, row_norms, column_norms, gamma, variance):
     """Products in a tile, given flat, become variance * exp(-gamma ||x - z||^2)."""
-    scale = -gamma * _LOG2E_32  # a power of two is cheaper than one of e
+    scale = -gamma * LOG2E_32  # a power of two is cheaper than one of e
     for i in range(len(row_norms)):
         norm = row_norms[i]
         row = K[i * step :]

@@ -9,30 +9,41 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin.base.threads import in_parts
 from maxmargin.base.typing import AnyArray, FloatArray
-from maxmargin.compute.intrinsics.panel_tile import ROWS, WIDTH, products
+from maxmargin.compute.intrinsics.panel_tile import ROWS, WIDTH, gaussians
 from maxmargin.compute.jit import jit, jit_finite
-from maxmargin.compute.kernel_values.elementwise import flat, rbf_values_32
+from maxmargin.compute.kernel_values.elementwise import LOG2E_32, flat
 
 _GROUP = 512  # columns that a tile of rows passes before their exponentials are taken, at most
 _CACHED = 1 << 17  # numbers of all panels of a group
 _NO_WEIGHTS = np.empty(0)
 
 
-def panels_of(X: FloatArray) -> FloatArray:
-    """The rows of ``X`` as columns, WIDTH of them side by side; the last panel is filled up with zeros."""
+def panels_of(X: FloatArray, norms: FloatArray, n_threads: int = 1) -> FloatArray:
+    """The rows of ``X`` as columns, WIDTH of them side by side, and below them their squared norms.
+
+    The last panel is filled up with zeros.
+    """
     n, p = X.shape
     full, rest = divmod(n, WIDTH)
-    panels = np.empty((full + (rest > 0), p, WIDTH), dtype=X.dtype)
-    panels[:full] = X[: full * WIDTH].reshape(full, WIDTH, p).transpose(0, 2, 1)
+    panels = np.empty((full + (rest > 0), p + 1, WIDTH), dtype=X.dtype)
+
+    def pack(part: slice) -> None:
+        rows = slice(part.start * WIDTH, part.stop * WIDTH)
+        panels[part, :p] = X[rows].reshape(-1, WIDTH, p).transpose(0, 2, 1)
+        panels[part, p] = norms[rows].reshape(-1, WIDTH)
+
+    in_parts(pack, full, WIDTH * p, n_threads)
     if rest:
-        panels[full, :, :rest] = X[full * WIDTH :].T
         panels[full, :, rest:] = 0.0
+        panels[full, :p, :rest] = X[full * WIDTH :].T
+        panels[full, p, :rest] = norms[full * WIDTH :]
     return panels.reshape(-1)
 
 
 @jit
-def _fill(A, panels, start, stop, row_norms, column_norms, gamma, variance, out, step, weights, v):
+def _fill(A, panels, start, stop, row_norms, scale, variance, out, step, weights, v):
     """Columns start ... stop of the kernel rows of ``A``, given flat, which has at least ROWS rows.
 
     Without ``weights`` the rows are kept in ``out``. With them, ``out`` only holds one tile of ROWS x _GROUP
@@ -54,13 +65,13 @@ def _fill(A, panels, start, stop, row_norms, column_norms, gamma, variance, out,
                 target, at, across = tile, j - begin, step
                 if j + WIDTH > end:  # the last panel is not full
                     target, at, across = spare, np.int64(0), np.int64(WIDTH)
-                products(A, first * p, p, 1, p, panels, j * p, WIDTH, target, at, across)
+                panel = j * (p + 1)
+                gaussians(
+                    A, first * p, p, panels, panel, row_norms, first, scale, variance, target, at, across
+                )
             for j in range(end - (end - begin) % WIDTH, end):
                 for r in range(ROWS):
                     tile[r * step + j - begin] = spare[r * WIDTH + (j - begin) % WIDTH]
-            rbf_values_32(
-                tile, step, row_norms[first : first + ROWS], column_norms[begin:end], gamma, variance
-            )
             if not keep:
                 for r in range(i - first, ROWS):
                     add_row(v[begin:end], tile[r * step :], weights[first + r])
@@ -74,8 +85,8 @@ def add_row(v, row, weight):
 
 
 def rbf_rows(
-    A: FloatArray, row_norms: FloatArray, panels: FloatArray, column_norms: FloatArray, *, columns: slice,
-    gamma: float, variance: float, out: AnyArray,
+    A: FloatArray, row_norms: FloatArray, panels: FloatArray, *, columns: slice, gamma: float,
+    variance: float, out: AnyArray,
 ) -> None:  # fmt: skip
     """out[:, columns] = variance exp(-gamma ||a - b||^2) for the rows of ``A`` and the points of the panels.
 
@@ -85,21 +96,19 @@ def rbf_rows(
     if n_rows < ROWS:
         whole = np.empty((ROWS, out.shape[1]), dtype=np.float32)
         A, row_norms = _at_least_a_tile(A, row_norms)
-        rbf_rows(
-            A, row_norms, panels, column_norms, columns=columns, gamma=gamma, variance=variance, out=whole
-        )
+        rbf_rows(A, row_norms, panels, columns=columns, gamma=gamma, variance=variance, out=whole)
         out[:, columns] = whole[:n_rows, columns]
         return
     values, step = flat(out)
     _fill(
-        np.ascontiguousarray(A).reshape(-1), panels, columns.start, columns.stop, row_norms, column_norms,
-        np.float32(gamma), np.float32(variance), values, step, _NO_WEIGHTS, _NO_WEIGHTS,
+        np.ascontiguousarray(A).reshape(-1), panels, columns.start, columns.stop, row_norms,
+        np.float32(-gamma) * LOG2E_32, np.float32(variance), values, step, _NO_WEIGHTS, _NO_WEIGHTS,
     )  # fmt: skip
 
 
 def add_rbf_rows(
-    A: FloatArray, row_norms: FloatArray, panels: FloatArray, column_norms: FloatArray, *, columns: slice,
-    gamma: float, variance: float, weights: FloatArray, v: FloatArray,
+    A: FloatArray, row_norms: FloatArray, panels: FloatArray, *, columns: slice, gamma: float,
+    variance: float, weights: FloatArray, v: FloatArray,
 ) -> None:  # fmt: skip
     """v[columns] += sum_k weights[k] K(a_k, points of the panels), summed in float64; as `rbf_rows` else."""
     if len(A) < ROWS:
@@ -107,8 +116,8 @@ def add_rbf_rows(
         A, row_norms = _at_least_a_tile(A, row_norms)
     tile = np.empty(ROWS * _GROUP, dtype=np.float32)
     _fill(
-        np.ascontiguousarray(A).reshape(-1), panels, columns.start, columns.stop, row_norms, column_norms,
-        np.float32(gamma), np.float32(variance), tile, _GROUP, weights, v,
+        np.ascontiguousarray(A).reshape(-1), panels, columns.start, columns.stop, row_norms,
+        np.float32(-gamma) * LOG2E_32, np.float32(variance), tile, _GROUP, weights, v,
     )  # fmt: skip
 
 

@@ -80,7 +80,8 @@ class KernelRidge(RegressorMixin, KernelExpansion):
     def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None = None) -> KernelRidge:
         """Fit to rows X and targets y of shape (n_samples,) or (n_samples, n_targets)."""
         alphas = self.check_parameters()
-        self.kernel_, self._points = self.prepare_rows(X)
+        self.kernel_, points = self.prepare_rows(X)
+        self._points = points.take(np.arange(len(points)))  # a copy: X may change after the fit
         y = checked_targets(y, len(self._points), self)
         weights = row_weights(sample_weight, len(y))
         threads = effective_threads(self.n_jobs)

@@ -121,7 +121,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         solver = PreconditionedGradients(tol=self.tol, max_iter=self.max_iter)
         features = mapped.design if everything else mapped.design.take(used)
         solution = solver.solve(problem, features, callback=partial(tell_iteration, self))
-        self._points = points
+        self._points = points.take(np.arange(len(points)))  # a copy: X may change after the fit
         self.dual_coef_: FloatArray | None = solution.x
         self.n_iter_ = 1 + solution.n_iter  # the preconditioner alone is the first solution
         self.certificate_ = problem.certify(solution.x)

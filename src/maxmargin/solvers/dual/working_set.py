@@ -215,7 +215,7 @@ class Engine:
     def _enter(self, dtype: Any) -> None:
         """Choose the precision of kernel values; are rows expensive, and must they be stored to be added?"""
         self.dtype = np.dtype(dtype)
-        self.points = for_engine(self.problem.Q.points, dtype)
+        self.points = for_engine(self.problem.Q.points, dtype, self.settings.n_threads)
         vectors = isinstance(self.points, VectorPoints)
         self.expensive_rows = not vectors or self.points.X.shape[1] >= _WIDE
         self.adds = vectors and self.kernel.adds(self.points, self.points)

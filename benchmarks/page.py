@@ -7,10 +7,11 @@ from a move to its picture is a whole number of frames (16.7 ms each) plus the w
 
 from __future__ import annotations
 
-import asyncio
+import queue
 import shutil
 import tempfile
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from maxmargin.playground import watching
-from maxmargin.playground.server import PageServer
+from maxmargin.playground.server import serve_page
 from maxmargin.playground.session import Session
 from maxmargin.playground.tuning_tab import TableTab
 
@@ -30,18 +31,11 @@ FLAGS = [
 
 def _served(table: Path) -> str:
     """The address of a server in a thread."""
-    ready, found = threading.Event(), []
-
-    def run() -> None:
-        async def main() -> None:
-            server = PageServer(0, lambda: Session(TableTab.read(table, "target")), tunes=True)
-            await server.run(lambda started: (found.append(started.address), ready.set()))  # type: ignore[func-returns-value]
-
-        asyncio.run(main())
-
-    threading.Thread(target=run, daemon=True).start()
-    ready.wait()
-    return found[0]
+    found: queue.SimpleQueue[str] = queue.SimpleQueue()
+    settings = {"port": 0, "started": found.put, "tunes": True}
+    new_session = partial(Session, TableTab.read(table, "target"))
+    threading.Thread(target=serve_page, args=(new_session,), kwargs=settings, daemon=True).start()
+    return found.get()
 
 
 def _told(name: str, times: list[float], median: float, high: float) -> None:
@@ -127,16 +121,21 @@ def _steps(page: Any) -> None:
     page.wait_for_function("() => mmPage.steps.watched")
     _quiet(page)
     n = page.evaluate("mmPage.steps.watched.steps")
-    page.evaluate("mmPage.timings.length = 0")
-    for k in range(40):
-        page.evaluate(f"mmPage.steps.go({n // 2 + k})")
-        _quiet(page)
-    _told(f"one step in a trace of {n}", page.evaluate("mmPage.timings"), 40, 40)
-    page.evaluate("mmPage.timings.length = 0")
-    for k in np.random.default_rng(0).integers(0, n, 40):
-        page.evaluate(f"mmPage.steps.go({k})")
-        _quiet(page)
-    _told(f"a jump in a trace of {n}", page.evaluate("mmPage.timings"), 60, 60)
+    _told(f"one step in a trace of {n}", _walked(page, range(n // 2, n // 2 + 60)), 40, 40)
+    _told(f"a jump in a trace of {n}", _walked(page, np.random.default_rng(0).integers(0, n, 60)), 60, 60)
+
+
+def _walked(page: Any, steps: Any) -> list[float]:
+    """The times of steps, each asked for at any moment between two frames, as a hand does."""
+    return page.evaluate(
+        """async steps => { const { timings } = mmPage; timings.length = 0;
+        for (const [n, k] of steps.entries()) {
+          mmPage.steps.go(k);
+          while (timings.length <= n) await new Promise(done => setTimeout(done, 1));
+          await new Promise(done => setTimeout(done, 40 + n % 17)); }
+        return timings; }""",
+        [int(k) for k in steps],
+    )
 
 
 def _tuning(page: Any) -> None:

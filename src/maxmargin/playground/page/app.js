@@ -172,8 +172,9 @@ export class Page {
     const { state } = this;
     return {
       drawn: () => {
-        if (this.waiting !== undefined) this.timings.push(performance.now() - this.waiting);
+        const since = this.waiting;
         this.waiting = undefined;
+        if (since !== undefined) setTimeout(() => this.timings.push(performance.now() - since)); // after the frame is made
       },
       select: i => { state.selected = i; this.plane.draw(); this.tellRows(); },
       add: ([x, y]) => {
@@ -258,20 +259,20 @@ export class Page {
     this.state.family = this.state.regression ? "regression" : this.state.detector ? "detector" : "classifier";
     this.state.yfName = this.state.regression ? "residual" : this.state.detector ? "f" : "y_f";
     clearTimeout(this.resting);
+    let asked;
     this.talk.wish("fit", () => {
-      const since = this.since;
+      asked = this.since;
       this.since = undefined;
-      this.asked = since;
       return { do: "fit", ...this.request(patient ? { patient } : {}) };
-    }, reply => this.fitted(reply, patient));
+    }, reply => this.fitted(reply, patient, asked));
   }
 
-  fitted(reply, patient) {
+  fitted(reply, patient, asked) {
     if (this.steps.watched) return;
     if (reply.do === "error") { this.refused(reply); return; }
     this.settings.complain(null);
     this.take(reply);
-    this.waiting = this.asked;
+    this.waiting ??= asked;
     this.resting = setTimeout(() => {
       this.tellRows();
       this.tellStatus();
@@ -313,8 +314,9 @@ export class Page {
 
   tellAll() { this.tellCertificate(); this.tellRows(); this.tellStatus(); }
 
-  tellRows() {
-    conditionTable(this.conditions, this.state.shown, this.state, i => { this.state.selected = i; this.plane.draw(); this.tellRows(); });
+  tellRows(moving = false) {
+    const select = i => { this.state.selected = i; this.plane.draw(); this.tellRows(); };
+    conditionTable(this.conditions, this.state.shown, this.state, select, moving);
     this.story.replaceChildren(...rowStory(this.state.shown, this.state));
   }
 

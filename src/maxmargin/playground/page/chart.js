@@ -38,17 +38,17 @@ export function chart(watched, jump) {
     });
     picture.append(svg("path", { d: path, class: `curve ${name}` }));
   }
-  const cursor = svg("line", { y1: 6, y2: H - BOTTOM + 4, class: "cursor" });
-  picture.append(cursor, Object.assign(svg("text", { x: W - 8, y: H - 5, class: "steps" }), { textContent: say("steps_axis", { n: steps - 1 }) }));
+  picture.append(Object.assign(svg("text", { x: W - 8, y: H - 5, class: "steps" }), { textContent: say("steps_axis", { n: steps - 1 }) }));
   picture.addEventListener("click", event => {
     const box = picture.getBoundingClientRect();
     const at = ((event.clientX - box.left) / box.width * W - LEFT) / (W - LEFT - 8);
     jump(Math.round(Math.min(1, Math.max(0, at)) * (steps - 1)));
   });
   const legend = el("div", { class: "mm-legend" }, names.map(name => el("span", { class: name, text: name })));
-  const show = k => { cursor.setAttribute("x1", `${x(k)}`); cursor.setAttribute("x2", `${x(k)}`); };
+  const cursor = el("div", { class: "cursor" }); // a layer of its own: the curves are not drawn again when it moves
+  const show = k => { cursor.style.transform = `translateX(${100 * x(k) / W}%)`; };
   show(0);
-  return { node: el("div", {}, picture, legend), show };
+  return { node: el("div", {}, el("div", { class: "mm-curves" }, picture, cursor), legend), show };
 }
 
 function ticks(values) {

@@ -2,11 +2,14 @@
 import { KIND_NAMES } from "./plane.js";
 import { el, figure, say, write } from "./words.js";
 
-const MOST = 200;
+const MOST = 200, SEEN = 20; // rows of the table; rows that its window may show
 export const BROKEN = 1e-3;
 
-/** @param {any} place @param {any} shown @param {any} state @param {(row: number) => void} select */
-export function conditionTable(place, shown, state, select) {
+/**
+ * @param {any} place @param {any} shown @param {any} state @param {(row: number) => void} select
+ * @param {boolean} moving the rest of the rows follows when nothing moves
+ */
+export function conditionTable(place, shown, state, select, moving = false) {
   const d = shown?.data;
   if (!d?.row) { place.replaceChildren(); return; }
   const full = Boolean(d.condition);
@@ -24,15 +27,19 @@ export function conditionTable(place, shown, state, select) {
     });
     place.mmSummary = el("p", { class: "quiet", id: "mm-broken" });
     place.mmMore = el("p", { class: "quiet" });
-    place.replaceChildren(place.mmSummary, el("div", { class: "mm-scroll", tabindex: "0", label: "conditions" }, el("table", { class: "mm-kkt" },
-      el("thead", {}, el("tr", {}, heads.map(name => el("th", { scope: "col", text: `column_${name}` })))), el("tbody", {}, place.mmRows.map(row => row.line)))), place.mmMore);
+    place.mmFirst = 0;
+    const box = el("div", { class: "mm-scroll", tabindex: "0", label: "conditions",
+      onscroll: () => { place.mmFirst = Math.floor(box.scrollTop / box.scrollHeight * n) - 2; } });
+    place.replaceChildren(place.mmSummary, box, place.mmMore);
+    box.append(el("table", { class: "mm-kkt mm-even" }, el("thead", {}, el("tr", {}, heads.map(name => el("th", { scope: "col", text: `column_${name}` })))), el("tbody", {}, place.mmRows.map(row => row.line))));
   }
   const chosen = new Set(shown.chosen ?? []);
+  const [from, to] = moving ? [place.mmFirst, place.mmFirst + SEEN] : [0, n];
   let broken = 0;
   for (let k = 0; k < d.row.length; k++) {
     const wrong = full ? d.violation[k] > BROKEN : d.y_f[k] <= 0;
     broken += wrong ? 1 : 0;
-    if (k >= n) continue;
+    if (k >= n || k < from || k >= to) continue;
     const i = d.row[k], row = place.mmRows[k];
     row.line.dataset.row = `${i}`;
     row.line.className = `${i === state.selected ? "selected " : ""}${chosen.has(i) ? "chosen" : ""}`;

@@ -14,7 +14,6 @@ export class Plane {
     this.state = state;
     this.on = on;
     this.brush = document.createElement("canvas");
-    this.ground = document.createElement("canvas"); // what changes with a fit only, not with every point
     this.half = document.createElement("canvas"); // the colours of the regions
     this.scale = document.createElement("canvas"); // its axes, which change with the view only
     this.marks = new Map(); // pictures of points: drawing paths for each takes ten times as long
@@ -41,7 +40,7 @@ export class Plane {
     this.ink = style.getPropertyValue("--ink").trim() || "#10202f";
     this.paper = style.getPropertyValue("--paper").trim() || "#ffffff";
     this.marks.clear();
-    this.grounded = this.axesOf = null;
+    this.fieldOf = this.axesOf = null;
     this.draw();
   }
 
@@ -124,52 +123,52 @@ export class Plane {
 
   // -- drawing -----------------------------------------------------------------------------------------------
 
-  /** Draw at the next frame, once for all that changed until then. */
+  /** Paint now, while the frame is not due yet; what changes after that is painted once more, with the frame. */
   draw() {
-    this.due ??= requestAnimationFrame(() => {
+    this.stale = Boolean(this.due);
+    if (this.due) return;
+    this.paint();
+    this.due = requestAnimationFrame(() => {
       this.due = undefined;
-      this.paint();
+      if (this.stale) this.paint();
       this.on.drawn?.();
     });
   }
 
   paint() {
-    const { canvas } = this, pen = pencil(canvas), shown = this.state.shown;
-    const now = [shown, this.state.view];
-    if (!this.grounded || now.some((value, k) => value !== this.grounded[k])) {
-      this.grounded = now;
-      this.paintGround(shown);
-    }
+    const { canvas, state } = this, { shown } = state, pen = pencil(canvas), curved = shown?.data.f && !state.regression;
     pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.drawImage(this.ground, 0, 0);
-    if (shown) this.under(pen, shown);
-    this.state.points.forEach((p, i) => this.point(pen, p, i, shown));
-  }
-
-  paintGround(shown) {
-    const { ground, canvas } = this;
-    if (ground.width !== canvas.width) ground.width = canvas.width;
-    if (ground.height !== canvas.height) ground.height = canvas.height;
-    const [across, down] = [canvas.width, canvas.height].map(pixels => Math.ceil(pixels / 2));
-    if (this.half.width !== across) this.half.width = across;
-    if (this.half.height !== down) this.half.height = down;
-    const pen = pencil(ground);
-    if (shown?.data.f && !this.state.regression) this.field(pen, shown);
+    if (curved) this.field(pen, shown);
     else {
       pen.fillStyle = this.paper;
-      pen.fillRect(0, 0, ground.width, ground.height);
+      pen.fillRect(0, 0, canvas.width, canvas.height);
       if (shown?.data.f) this.tube(pen, shown);
     }
-    if (this.axesOf !== this.state.view) { // text takes longer than the rest
-      this.axesOf = this.state.view;
-      this.scale.width = canvas.width;
-      this.scale.height = canvas.height;
-      this.axes(this.scale.getContext("2d", { willReadFrequently: true }));
-    }
-    pen.drawImage(this.scale, 0, 0);
+    this.axes(pen);
+    if (shown) this.under(pen, shown);
+    state.points.forEach((p, i) => this.point(pen, p, i, shown));
   }
 
   field(pen, shown) {
+    if (this.fieldOf !== shown) {
+      this.fieldOf = shown;
+      this.tint(shown);
+      this.paths = this.levels(shown);
+    }
+    pen.imageSmoothingEnabled = false; // smooth at half the size, then every pixel four times: no eye sees it
+    pen.drawImage(this.half, 0, 0, this.canvas.width, this.canvas.height);
+    pen.save();
+    pen.strokeStyle = this.ink;
+    for (const [path, dash, width] of this.paths) {
+      pen.setLineDash(dash);
+      pen.lineWidth = width;
+      pen.stroke(path);
+    }
+    pen.restore();
+  }
+
+  /** The colours of the regions, at half the size of the plane. */
+  tint(shown) {
     const { nx, ny } = shown.view, f = shown.data.f, region = shown.data.region;
     const image = new ImageData(nx, ny), out = image.data;
     const sides = this.sides(shown), paper = [1, 3, 5].map(k => parseInt(this.paper.slice(k, k + 2), 16));
@@ -183,14 +182,25 @@ export class Plane {
         out[o + 3] = 255; // mixed here: a picture without transparency is stretched in half the time
       }
     }
-    this.brush.width = nx; this.brush.height = ny;
+    resize(this.brush, nx, ny);
     pencil(this.brush).putImageData(image, 0, 0);
-    const { half } = this, { width, height } = half, w = width / (nx - 1), h = height / (ny - 1);
-    pencil(half).drawImage(this.brush, -w / 2, -h / 2, width + w, height + h);
-    pen.imageSmoothingEnabled = false; // smooth at half the size, then every pixel four times: no eye sees it
-    pen.drawImage(half, 0, 0, this.canvas.width, this.canvas.height);
-    this.line(pen, f, nx, ny, 0, [], 2.4);
-    if (!this.state.detector) for (const level of [-1, 1]) this.line(pen, f, nx, ny, level, [7, 5], 1.3);
+    const width = Math.ceil(this.canvas.width / 2), height = Math.ceil(this.canvas.height / 2), w = width / (nx - 1), h = height / (ny - 1);
+    resize(this.half, width, height);
+    pencil(this.half).drawImage(this.brush, -w / 2, -h / 2, width + w, height + h);
+  }
+
+  /** The lines f = 0 and f = -1, 1, with their dashes and widths: one pixel is drawn ten times as fast as more. */
+  levels(shown) {
+    const { nx, ny } = shown.view, { width, height } = this.canvas, sx = width / (nx - 1), sy = height / (ny - 1);
+    const path = level => {
+      const made = new Path2D();
+      for (const points of contours(shown.data.f, nx, ny, level))
+        points.forEach(([i, j], k) => made[k ? "lineTo" : "moveTo"](i * sx, height - j * sy));
+      return made;
+    };
+    const dash = [7 * this.ratio, 5 * this.ratio];
+    const margins = this.state.detector ? [] : [-1, 1].map(level => [path(level), dash, this.ratio]);
+    return [[path(0), [], 2.4 * this.ratio], ...margins];
   }
 
   /** The classes of f < 0 and f > 0; -1 for "the rest" and for outliers. */
@@ -199,19 +209,6 @@ export class Plane {
     if (shown.pairs?.length) return shown.pairs[shown.pair].map(c => (c === null ? -1 : c));
     const classes = [...new Set(this.state.points.map(p => p[2]))].sort();
     return [classes[0] ?? 0, classes[1] ?? 1];
-  }
-
-  line(pen, f, nx, ny, level, dash, width) {
-    const sx = this.canvas.width / (nx - 1), sy = this.canvas.height / (ny - 1);
-    pen.save();
-    pen.strokeStyle = this.ink;
-    pen.lineWidth = width * this.ratio;
-    pen.setLineDash(dash.map(d => d * this.ratio));
-    pen.beginPath();
-    for (const points of contours(f, nx, ny, level))
-      points.forEach(([i, j], k) => pen[k ? "lineTo" : "moveTo"](i * sx, this.canvas.height - j * sy));
-    pen.stroke();
-    pen.restore();
   }
 
   tube(pen, shown) {
@@ -235,7 +232,21 @@ export class Plane {
     pen.restore();
   }
 
+  /** Text takes longer than the rest: it is written once for a view. */
   axes(pen) {
+    const { width, height } = this.canvas;
+    if (this.axesOf !== this.state.view) {
+      this.axesOf = this.state.view;
+      this.scale.width = width;
+      this.scale.height = height;
+      this.writeAxes(this.scale.getContext("2d", { willReadFrequently: true }));
+    }
+    const left = 100 * this.ratio, low = 24 * this.ratio; // where its marks are
+    pen.drawImage(this.scale, 0, 0, left, height - low, 0, 0, left, height - low);
+    pen.drawImage(this.scale, 0, height - low, width, low, 0, height - low, width, low);
+  }
+
+  writeAxes(pen) {
     const v = this.state.view;
     pen.save();
     pen.fillStyle = pen.strokeStyle = this.ink;
@@ -379,6 +390,11 @@ export class Plane {
 
 /** Pictures of a few hundred small marks are drawn faster in memory than by a graphics card. */
 const pencil = canvas => canvas.getContext("2d", { alpha: false, willReadFrequently: true });
+
+function resize(canvas, width, height) {
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+}
 
 /** w of a linear f, from three corners of its grid. */
 function slope(shown) {

@@ -59,6 +59,7 @@ export class StepPanel {
     this.bar.hidden = false;
     this.range.max = `${Math.max(mine.steps, this.other?.steps ?? 0) - 1}`;
     this.tell();
+    page.status.textContent = ""; // what it said of the fit is not true of a step
     this.go(0);
     page.plane.fit();
     this.rivalPlane.fit();
@@ -90,8 +91,8 @@ export class StepPanel {
       reply.pairs = this.watched.pairs;
       reply.pair = this.watched.pair;
       this.page.take(reply);
-      this.page.waiting = since;
-      this.page.tellRows();
+      this.page.waiting ??= since;
+      this.page.tellRows(true);
       this.rest();
     });
     if (this.other) talk.wish("rival", () => ({ do: "step", k: Math.min(this.k, this.other.steps - 1), view: state.view, slot: 1 }), reply => {
@@ -105,7 +106,7 @@ export class StepPanel {
 
   rest() {
     clearTimeout(this.quiet);
-    this.quiet = setTimeout(() => this.page.tellStatus(), this.timer ? 1200 : 150);
+    this.quiet = setTimeout(() => { this.page.tellRows(); this.page.tellStatus(); }, this.timer ? 1200 : 150);
   }
 
   play() {

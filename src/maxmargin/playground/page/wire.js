@@ -62,9 +62,9 @@ export class Talk {
       if (reply.id === undefined || reply.id === null) this.pushed(reply);
       return;
     }
-    const heard = this.flying.heard;
+    const { heard } = this.flying;
     this.flying = null;
+    this.next(); // the other side works while this one draws
     heard(reply);
-    this.next();
   }
 }

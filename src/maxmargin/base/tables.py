@@ -441,3 +441,12 @@ def class_factors(
         return np.ones(len(codes))
     counts = np.bincount(codes, weights=weights, minlength=len(classes))
     return class_weights(class_weight, classes, counts)[codes]
+
+
+def stream_weights(
+    sample_weight: WeightLike | None, class_weight: ClassWeightLike | None, classes: AnyArray, codes: IntArray
+) -> FloatArray:
+    """`row_weights` times `class_factors` for a chunk of rows, which cannot balance classes."""
+    if class_weight == "balanced":
+        raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
+    return row_weights(sample_weight, len(codes)) * class_factors(class_weight, classes, codes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -39,8 +40,18 @@ class _Rows:
     missing: bool
 
 
+class _GappyRanker(Ranker):
+    """A ranker that takes missing values and sparse rows."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class _ReliefBase(Ranker):
+class _ReliefBase(_GappyRanker):
     n_instances: Instances = None
     distance: Distance = "scaled"
     categorical: Categorical = "auto"
@@ -148,21 +159,20 @@ class _ReliefBase(Ranker):
         radius: FloatArray,
         *more: FloatArray,
     ) -> FloatArray:
-        """Compiled ``sums`` over the instances, on threads."""
-        n_threads = effective_threads(self.n_jobs)
+        """Compiled ``sums`` over the instances."""
         table = rows.measured, rows.diffs, rows.categorical, rows.missing, target
-        tasks = [
-            lambda part=part: sums(*table, drawn[part], n_neighbors, radius[part], *more)
-            for part in split(len(drawn), n_threads, multiple=8)
-        ]
-        total: FloatArray = np.sum(run(tasks, n_threads), axis=0)
+        total: FloatArray = np.sum(
+            self._on_threads(
+                lambda part: sums(*table, drawn[part], n_neighbors, radius[part], *more), len(drawn)
+            ),
+            axis=0,
+        )
         return total
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
+    def _on_threads(self, work: Callable[[slice], FloatArray], n_instances: int) -> list[FloatArray]:
+        """``work`` on parts of the instances."""
+        n_threads = effective_threads(self.n_jobs)
+        return run([partial(work, part) for part in split(n_instances, n_threads, multiple=8)], n_threads)
 
 
 class Relief(_ReliefBase):
@@ -313,14 +323,11 @@ class SURF(_NumbersToo):
 
     def _distances(self, rows: _Rows) -> FloatArray:
         """Number, mean and standard deviation of the distances from every instance, of shape (m, 3)."""
-        n_threads = effective_threads(self.n_jobs)
-        tasks = [
-            lambda part=part: distance_moments(
-                rows.measured, rows.categorical, rows.missing, self.instances_[part]
-            )
-            for part in split(len(self.instances_), n_threads, multiple=8)
-        ]
-        return np.concatenate(run(tasks, n_threads))
+        table = rows.measured, rows.categorical, rows.missing
+        drawn = self.instances_
+        return np.concatenate(
+            self._on_threads(lambda part: distance_moments(*table, drawn[part]), len(drawn))
+        )
 
 
 class MultiSURF(SURF):
@@ -353,7 +360,7 @@ class MultiSURF(SURF):
 
 
 @dataclass(eq=False, repr=False)
-class TuRF(Ranker):
+class TuRF(_GappyRanker):
     """Score, drop the worst columns, and score the rest again: neighbours are found without the noise.
 
     Parameters
@@ -430,12 +437,6 @@ class TuRF(Ranker):
         if self.threshold is not None:
             number = min(number, int((scores <= self.threshold).sum()))
         return min(number, len(scores) - fewest)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _miss_weights(masses: FloatArray) -> FloatArray:

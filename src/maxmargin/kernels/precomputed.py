@@ -126,4 +126,4 @@ def _are_objects(X: Any) -> bool:
     """True if X is a sequence of texts or other objects, not a table."""
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and isinstance(X[0], str)
-    return isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "OU"
+    return len(getattr(X, "shape", ())) == 1 and np.asarray(X).dtype.kind in "OUT"

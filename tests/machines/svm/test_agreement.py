@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn import svm
 from sklearn.datasets import load_iris, make_classification
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 
 import maxmargin as mm
 from maxmargin.base.tables import as_dense
@@ -65,7 +66,7 @@ def test_nu_svc(n_classes: int) -> None:
     assert_same_classifier(ours, theirs, X)
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
 @pytest.mark.parametrize("class_weight", ["balanced", {"class 0": 5.0}])
 def test_class_and_sample_weights(n_classes: int, class_weight: Any) -> None:
     X, y = data(n_classes)
@@ -73,6 +74,46 @@ def test_class_and_sample_weights(n_classes: int, class_weight: Any) -> None:
     ours = mm.SVC(tol=TIGHT, class_weight=class_weight).fit(X, y, weight)
     theirs = svm.SVC(tol=TIGHT, class_weight=class_weight).fit(X, y, weight)
     assert_same_classifier(ours, theirs, X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_of_weight_zero(n_classes: int) -> None:
+    """``support_`` counts all rows; scikit-learn's counts those of positive weight only."""
+    X, y = data(n_classes)
+    weight = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
+    kept = np.flatnonzero(weight)
+    ours, theirs = mm.SVC(tol=TIGHT).fit(X, y, weight), svm.SVC(tol=TIGHT).fit(X, y, weight)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), **CLOSE)
+    np.testing.assert_array_equal(ours.support_vectors_, X[ours.support_])
+    np.testing.assert_array_equal(ours.support_vectors_, theirs.support_vectors_)
+    np.testing.assert_array_equal(ours.support_, kept[theirs.support_])
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sparse_rows(n_classes: int, kernel: str) -> None:
+    X, y = data(n_classes)
+    X = sp.csr_matrix(np.where(np.abs(X) < 0.7, 0.0, X))
+    ours, theirs = (machine.SVC(kernel=kernel, tol=TIGHT).fit(X, y) for machine in (mm, svm))
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), **CLOSE)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+    for name in ("support_vectors_", "dual_coef_"):
+        np.testing.assert_allclose(as_dense(getattr(ours, name)), as_dense(getattr(theirs, name)), **CLOSE)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_cosine(layout: Any) -> None:
+    """Also with rows of zeros, as empty documents have: their kernel values are 0."""
+    X, y = data(3)
+    X[[5, 11]] = 0.0
+    ours = mm.SVC(kernel="cosine", tol=TIGHT).fit(layout(X), y)
+    theirs = svm.SVC(kernel=cosine_similarity, tol=TIGHT).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(layout(X)), theirs.decision_function(X), **CLOSE)
+    np.testing.assert_allclose(ours.decision_function(7 * layout(X)), ours.decision_function(layout(X)))
+    ours = mm.KernelRidge(kernel="cosine").fit(layout(X), X[:, 0])
+    theirs = KernelRidge(kernel="cosine").fit(X, X[:, 0])
+    np.testing.assert_allclose(ours.predict(layout(X)), theirs.predict(X), atol=1e-12)
 
 
 @pytest.mark.parametrize("shape", ["ovr", "ovo"])

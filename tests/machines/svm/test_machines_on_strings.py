@@ -64,6 +64,17 @@ def test_every_container(container):
     np.testing.assert_array_equal(mm.SVC(kernel=KERNEL).fit(X, Y).decision_function(X[:20]), expected)
 
 
+@pytest.mark.parametrize("container", [tuple, np.array, pd.Series, pl.Series])
+def test_function_kernels_take_the_same_containers(container):
+    def shared_letters(A, B):
+        return np.array([[len(set(a) & set(b)) for b in B] for a in A], dtype=float)
+
+    expected = mm.SVC(kernel=shared_letters).fit(TEXTS, Y).decision_function(TEXTS[:20])
+    X = container(TEXTS)
+    model = mm.SVC(kernel=shared_letters).fit(X, Y)
+    np.testing.assert_array_equal(model.decision_function(X[:20]), expected)
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_text_and_numbers_together(frame):
     rng = np.random.default_rng(1)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_count, check_flags
 from maxmargin.base.progress import Callback, show_line, tell
-from maxmargin.base.tables import checked_labels, class_codes, class_factors, example_weights, row_weights
+from maxmargin.base.tables import checked_labels, class_codes, example_weights, stream_weights
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import (
     AnyArray,
@@ -132,8 +132,6 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         self.check_parameters()
         if self.kernel == "precomputed":
             raise ValueError("partial_fit needs rows: a precomputed kernel only covers its training rows.")
-        if self.class_weight == "balanced":
-            raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
         past: PerceptronPast | None = getattr(self, "_past", None)
         if past is None:
             known = stream_classes(classes)
@@ -146,8 +144,8 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         held = 0 if past is None else len(past.positions)
         rows = X if not held or past is None else stack_rows(past.rows, X)
         points = self.kernel_.prepare(rows) if held else fresh
-        factors = class_factors(self.class_weight, self.classes_, codes)
-        machines = self._machines(points, codes, row_weights(sample_weight, len(codes)) * factors, held)
+        weights = stream_weights(sample_weight, self.class_weight, self.classes_, codes)
+        machines = self._machines(points, codes, weights, held)
         if past is None:
             self._begin(len(machines))
         else:

@@ -14,13 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_count, check_flags
 from maxmargin.base.progress import Callback, show_line, tell
-from maxmargin.base.tables import (
-    checked_labels,
-    class_factors,
-    example_weights,
-    numbers_or_csr,
-    row_weights,
-)
+from maxmargin.base.tables import checked_labels, example_weights, numbers_or_csr, stream_weights
 from maxmargin.base.typing import (
     ClassWeightLike,
     FloatArray,
@@ -141,10 +135,7 @@ class OnlineClassifier(LinearClassifier):
             self.classes_ = stream_classes(classes)
             self._begin(X.shape[1])
         codes = stream_codes(y, self.classes_, announced=classes)
-        weights = row_weights(sample_weight, X.shape[0])
-        if self.class_weight == "balanced":
-            raise ValueError("class_weight='balanced' needs all rows at once: give a dict to partial_fit.")
-        weights = weights * class_factors(self.class_weight, self.classes_, codes)
+        weights = stream_weights(sample_weight, self.class_weight, self.classes_, codes)
         self._pass(X, self._tasks(codes), weights)
         self._store()
         for name in (*self._reports, "certificate_", "certificates_"):

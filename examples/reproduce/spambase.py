@@ -241,7 +241,7 @@ def platt_tables(parts: Parts, seeds: range) -> None:
         found = by_probability(parts, kernel, seeds)
         rows[kernel] = {
             "published": _cells(TEXT_TABLES[kernel]),
-            "came out": f"{found.count(TEXT_TABLES[kernel])} times",
+            "came out": f"{found.count(TEXT_TABLES[kernel])} of {len(found)}",
             "smallest of each cell": _cells(np.min(found, axis=0)),
             "largest": _cells(np.max(found, axis=0)),
         }

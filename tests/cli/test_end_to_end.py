@@ -116,3 +116,13 @@ def test_ctrl_c_ends_with_one_sentence_and_keeps_old_files(clients: Path) -> Non
     assert working.returncode == 130
     assert "Traceback" not in said
     assert kept.read_bytes() == b"an older model" or mm.load(kept) is not None
+
+
+def test_what_a_fit_does_not_need_is_not_loaded() -> None:
+    """The first estimate waits for all imports; reports, scorecards and large machines come later."""
+    code = "import sys, maxmargin.cli.commands.fit_command; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    late = ["matplotlib", "dask", "jinja2", "sklearn.ensemble"]
+    late += [f"maxmargin.{room}" for room in ("machines.large", "scorecards", "displays", "reports", "io")]
+    assert loaded.isdisjoint(late), loaded & set(late)

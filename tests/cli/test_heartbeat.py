@@ -63,3 +63,16 @@ def test_a_live_display_is_not_disturbed(
     with running(screen), screen.heart.during("fitting", live=True):
         time.sleep(0.3)
     assert shown == []
+
+
+def test_the_first_few_steps_tell_nothing_about_the_rest(
+    quick: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first fits load or compile code: 2 of 90 in 20 seconds said "about 900 s left"."""
+    screen = Screen("fit")
+    with running(screen), screen.working("tuning", 90) as step:
+        step("one")
+        time.sleep(0.2)
+    said = capsys.readouterr().err
+    assert "[tuning] 1/90 in 0 s" in said
+    assert "left" not in said

@@ -179,3 +179,26 @@ def test_cautions_reach_the_terminal_and_json(tmp_path: Path, ask: Any, run: Any
     assert mended["data"]["missing"]["glucose"] == int((rows["glucose"] == 0).sum())
     assert "zeros" not in {caution["kind"] for caution in mended["cautions"]}
     assert json.dumps(found)
+
+
+def test_the_rare_class_is_the_positive_one(tmp_path: Path, ask: Any, run: Any) -> None:
+    """Also where its name comes first: sensitivity, precision and costs are those of the rare class."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    s = X.sum(axis=1) + 2.0 * rng.normal(size=400)
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(
+        policy=np.where(s > np.quantile(s, 0.94), "claim", "no")
+    )
+    table.to_csv(tmp_path / "p.csv", index=False)
+    words = ["-t", "policy", "--model", "logistic", "--grid", "C=1", "--folds", "3", "--no-report"]
+    found = ask("fit", "p.csv", *words, "--cost", "fp=1,fn=5")
+    assert found["positive"] == found["threshold"]["positive"] == "claim"
+    counts = np.asarray(found["confusion"]["counts"])
+    k = found["confusion"]["labels"].index("claim")
+    assert found["evaluation"]["sensitivity"]["value"] == pytest.approx(counts[k, k] / counts[:, k].sum())
+    said = run("fit", "p.csv", *words, "--force").stdout
+    assert "held-out rows, positive class claim (intervals of 95 %)" in said
+    assert "is lower than that of always predicting no" in " ".join(said.split())
+    assert "these rows, positive class claim" in run("evaluate", "p.logistic.mm", "p.csv").stdout
+    other = run("fit", "p.csv", *words, "--force", "--positive", "no").stdout
+    assert "held-out rows, positive class no (" in other

@@ -26,7 +26,7 @@ onload = () => {{
   while (walker.nextNode()) {{
     const node = walker.currentNode;
     if (node.parentElement.closest("pre, style, script")) continue;
-    for (const match of node.data.matchAll(/[^\\s\\-\u2010-\u2015\\/]+/g)) {{
+    for (const match of node.data.matchAll(/(?:\\d[eE]-\u2060?|[^\\s\\-\u2010-\u2015\\/])+/g)) {{
       const range = document.createRange();
       range.setStart(node, match.index);
       range.setEnd(node, match.index + match[0].length);

@@ -409,3 +409,46 @@ def test_the_browser_test_can_fail(tmp_path):
     assert seen.scroll_width > PHONE
     assert seen.n_too_wide
     assert seen.n_broken_images
+
+
+def test_a_spanish_regression_has_no_classes_and_no_english(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(90, 2)), columns=["a", "b"])
+    y = pd.Series(50 + 10 * X["a"] + rng.normal(size=90), name="precio")
+    options = {"training": (X[:60], y[:60]), "n_repeats": 1, "language": "es"}
+    model = mm.SVR(C=10.0, epsilon=0.5).fit(X[:60], y[:60])
+    page = Page(mm.report(model, X[60:], y[60:], tmp_path / "a.html", **options))
+    said = " ".join(page.words)
+    assert not re.search(r"\bclases?\b|\b(the|rows|against|True|False)\b", said)
+
+
+def test_odds_in_spanish_and_near_one(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"amount": 1000.0 * rng.normal(size=200), "b": rng.normal(size=200)})
+    y = np.where(X["amount"] / 1000 + rng.normal(size=200) > 0, "bad", "good")
+    options = {"training": (X[:150], y[:150]), "n_repeats": 1, "language": "es"}
+    model = mm.LogisticRegression(C=1.0).fit(X[:150], y[:150])
+    page = Page(mm.report(model, X[150:], y[150:], tmp_path / "a.html", **options))
+    said = " ".join(page.words)
+    assert "good frente a bad" in said.replace("'", "").replace("’", "")
+    assert re.search(r"0,99\d{2,}", said)  # the odds ratio of one unit of the amount, not 1 or 0,998
+
+
+def test_values_of_a_grid_on_an_axis_have_the_decimal_mark_of_the_page():
+    from matplotlib.figure import Figure
+
+    from maxmargin.reports.pictures import _translate
+
+    figure = Figure()
+    ax = figure.subplots()
+    ax.set_xticks([0, 1, 2], ["0.5", "1e-05", "v1.2 rows"])
+    _translate(figure, words_in("es"))
+    figure.draw_without_rendering()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0,5", "1e-05", "v1,2 rows"]
+
+
+def test_an_exponent_is_not_broken_from_its_number():
+    from maxmargin.reports.line_breaks import with_breaks
+
+    assert with_breaks("5.31e-05") == "5.31e-\u206005"
+    assert with_breaks("size-2") == "size-\u200b2"

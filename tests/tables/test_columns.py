@@ -98,3 +98,49 @@ def test_money_and_percent(texts: list[str], values: list[float]) -> None:
     found = recognised(column)
     assert found.kind is ColumnKind.NUMBER
     assert numbers(column, found.decimal).tolist() == values
+
+
+def _read(content: str, suffix: str = "csv") -> pd.DataFrame:
+    return read_table(Path(f"t.{suffix}"), Reading(), lambda note: None, content=content.encode())
+
+
+@pytest.mark.parametrize(
+    ("weights", "other", "expected"),
+    [
+        (["0,345", "1,250", "2,875"], ["a", "b", "a"], 1.25),  # no thousands start with 0
+        (["3,345", "1,250", "2,875"], ["1.234,50 €", "99,00 €", "7,25 €"], 1.25),  # as in the next column
+        (["3,345", "1,250", "2,875"], ["$1,234.50", "$99.00", "$7.25"], 1250.0),
+        (["3,345", "1,250", "2,875"], ["0.5", "1.5", "2.5"], 1250.0),
+        (["3,345", "1,250", "2,875"], ["a", "b", "a"], 1250.0),  # nothing else is known
+    ],
+)
+def test_decimal_commas_are_recognised_from_the_whole_table(
+    weights: list[str], other: list[str], expected: float
+) -> None:
+    lines = [f"{w}\t{o}\t{k}" for k, (w, o) in enumerate(zip(weights, other, strict=True))]
+    table = _read("weight\tother\ty\n" + "\n".join(lines), "tsv")
+    wishes = ColumnWishes(target="y", columns=["weight=number"])
+    data = prepare(table, Path("t.tsv"), wishes, Task.CLASSIFICATION, lambda note: None)
+    assert data.X["weight"].iloc[1] == expected
+
+
+def test_a_target_is_read_with_the_decimal_mark_of_its_table() -> None:
+    """In a file with semicolons 1.250 is one thousand two hundred and fifty."""
+    table = _read("x;price\n" + "\n".join(f"{k},5;{k}.250" for k in range(1, 40)))
+    wishes = ColumnWishes(target="price")
+    data = prepare(table, Path("t.csv"), wishes, Task.AUTO, lambda note: None)
+    assert data.y.iloc[0] == 1250.0
+
+
+def test_numbers_of_many_digits_that_differ_are_an_identifier() -> None:
+    found = recognised(pd.Series([10**17 + 3 * k for k in range(50)], name="card"))
+    assert found.is_identifier
+    twice = pd.Series([10**17 + 3 * (k // 2) for k in range(50)], name="card")
+    with pytest.raises(Refusal, match="too large to be exact"):
+        recognised(twice)
+
+
+def test_a_date_of_another_form_is_named() -> None:
+    column = pd.Series(["01/02/2020", "23/04/1996"], name="birth")
+    with pytest.raises(Refusal, match=r"'23/04/1996', which is not a date of the form month/day/year: corr"):
+        recognised(column, "date:%m/%d/%Y")

@@ -43,7 +43,8 @@ def say_coefficients(study: Study, screen: Screen) -> None:
     table = found.table.rename(columns=_COEFFICIENT_HEADS)
     names = estimate_names(found)
     values = table.drop(columns=["low", "high"], errors="ignore") if "odds ratio" in table else table
-    rows = [[name, *map(float, row)] for name, row in zip(names, values.to_numpy(), strict=True)]
+    spaced = [name.replace("=", " = ", 1) for name in names]  # long names can be broken there
+    rows = [[name, *map(float, row)] for name, row in zip(spaced, values.to_numpy(), strict=True)]
     screen.table(
         ["variable", *map(str, values.columns)],
         rows[:_SHOWN_COEFFICIENTS],

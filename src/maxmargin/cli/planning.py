@@ -199,10 +199,10 @@ def search(
     best = ", ".join(
         f"{name}={screen.shown(value)}" for name, value in plain_names(found.best_params).items()
     )
+    cells = "1 cell" if len(found.table) == 1 else f"{len(found.table)} cells"
     screen.line(
         "tuning",
-        f"{len(found.table)} cells x {found.folds.shape[1]} folds in {float(found.seconds):.1f} s "
-        f"({found.path})",
+        f"{cells} x {found.folds.shape[1]} folds in {float(found.seconds):.1f} s ({found.path})",
     )
     screen.line(
         "best",

@@ -165,6 +165,8 @@ def running(screen: Screen) -> Iterator[None]:
         warnings.simplefilter("default")
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         warnings.filterwarnings("ignore", category=FutureWarning)
+        # joblib renews a worker whose memory has grown, and loses no work
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
         warnings.showwarning = lambda message, *_, **__: screen.note(str(message))
         try:
             with nullcontext() if screen.as_json else screen.heart.beating():
@@ -226,6 +228,8 @@ def shown(value: Any, digits: int = 4) -> str:
         return ""
     if isinstance(value, bool) or not isinstance(value, float):
         return str(value)
+    if 0 < abs(value - 1.0) < 10.0 ** (1 - digits):  # an odds ratio or an AUC near one is not one
+        digits = 2 + math.ceil(-math.log10(max(abs(value - 1.0), 1e-9)))
     return f"{value:.0f}" if 10**digits <= abs(value) < 1e12 else f"{value:.{digits}g}"
 
 

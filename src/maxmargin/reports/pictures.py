@@ -11,6 +11,7 @@ from maxmargin.displays.drawing.style import pyplot
 from maxmargin.reports.blocks import Picture
 from maxmargin.reports.words import Words
 
+_FIGURE = re.compile(r"(?<=\d)\.(?=\d)")  # the decimal point
 _LARGEST_SVG = 250_000  # bytes: a picture of many points is smaller, and quicker to show, as PNG
 _STYLE: dict[Any, Any] = {
     "font.size": 10,
@@ -62,7 +63,7 @@ def _data_uri(kind: str, content: bytes) -> str:
 def _translate(figure: Any, words: Words) -> None:
     """Replace the English words of the displays by those of the page, and use its decimal mark."""
     from matplotlib.text import Text
-    from matplotlib.ticker import ScalarFormatter
+    from matplotlib.ticker import FixedLocator, ScalarFormatter
 
     class Marked(ScalarFormatter):
         def __call__(self, x: float, pos: int | None = None) -> str:
@@ -74,6 +75,9 @@ def _translate(figure: Any, words: Words) -> None:
         for axis in (ax.xaxis, ax.yaxis):
             if type(axis.get_major_formatter()) is ScalarFormatter:
                 axis.set_major_formatter(Marked())
+            elif isinstance(axis.get_major_locator(), FixedLocator):  # labels of its own, such as values of C
+                labels = [label.get_text() for label in axis.get_ticklabels()]
+                axis.set_ticklabels([_FIGURE.sub(words.decimal, label) for label in labels])
     for artist in figure.findobj(Text):
         artist.set_text(translated(artist.get_text(), words))
 
@@ -82,4 +86,4 @@ def translated(text: str, words: Words) -> str:
     """``text`` with its phrases and decimal marks in the language of the page."""
     for phrase, other in words.in_pictures.items():
         text = re.sub(phrase, other, text)
-    return re.sub(r"(?<=\d)\.(?=\d)", words.decimal, text)
+    return _FIGURE.sub(words.decimal, text)

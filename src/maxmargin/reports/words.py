@@ -50,7 +50,9 @@ class Words:
 
     def number(self, value: Any, digits: int = 4) -> str:
         """A number with few digits; nothing for NaN; other values as text."""
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
+        if isinstance(value, (bool, np.bool_)):
+            return self.sentences["value.yes" if value else "value.no"]
+        if not isinstance(value, (int, float, np.number)):
             return str(value)
         given = float(value)
         if isnan(given):

@@ -265,15 +265,19 @@ _PATTERNS = {mark: _pattern(mark) for mark in ".,"}
 
 def decimal_of(table: pd.DataFrame, decimal: str) -> str:
     """The decimal mark of a text file: ``decimal`` unless columns that can be read in one way only differ."""
-    fractions = any(pd.api.types.is_float_dtype(kind) for kind in table.dropna(axis=1).dtypes)
-    texts = [] if fractions else [table[name].dropna() for name in table.select_dtypes(["object", "string"])]
-    found = {_only_mark(column.drop_duplicates().iloc[:1000].astype(str)) for column in texts} - {None}
+    columns = [table[name].dropna() for name in table.columns]
+    if any(pd.api.types.is_float_dtype(column) and (column % 1 != 0).any() for column in columns):
+        return decimal
+    texts = [
+        column.drop_duplicates().iloc[:1000] for column in columns if pd.api.types.is_string_dtype(column)
+    ]
+    found = {_only_mark(text.astype(str)) for text in texts} - {None}
     return str(found.pop()) if len(found) == 1 else decimal
 
 
 def _only_mark(texts: pd.Series) -> str | None:
     """The decimal mark with which all texts are numbers, if the other one does not fit."""
-    fits = [mark for mark, form in _PATTERNS.items() if len(texts) and texts.map(form.fullmatch).all()]
+    fits = [mark for mark, form in _PATTERNS.items() if all(form.fullmatch(text) for text in texts)]
     return fits[0] if len(fits) == 1 else None
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -166,11 +168,8 @@ def pipeline(
     """The model after the steps that its columns need: fill, scale, encode, count words."""
     named = named_columns(getattr(machine, "kernel", None))
     gaps = bool(data.numbers) and bool(data.X[data.numbers].isna().any().any())
-    scale: list[tuple[str, Any]] = [("scale", StandardScaler())]
-    if gaps:
-        from sklearn.impute import SimpleImputer  # loads a dozen modules of scikit-learn
-
-        scale.insert(0, ("fill", SimpleImputer(strategy="median")))
+    scale: list[tuple[str, Any]] = [("fill", SimpleImputer(strategy="median"))] if gaps else []
+    scale.append(("scale", StandardScaler()))
     parts: list[tuple[str, Any, Any]] = []
     if data.numbers:
         parts.append(("numbers", Pipeline(scale) if gaps else scale[-1][1], data.numbers))
@@ -180,8 +179,6 @@ def pipeline(
     parts += [("strings", "passthrough", data.strings)] if data.strings else []
     front: list[tuple[str, Any]] = scale
     if data.categories or data.texts or data.strings:
-        from sklearn.compose import ColumnTransformer  # loads all linear models of scikit-learn
-
         sparse = 0.3 if data.texts else 0.0
         front = [
             ("columns", ColumnTransformer(parts, sparse_threshold=sparse, verbose_feature_names_out=False))

@@ -79,7 +79,8 @@ def _say(kernel: Kernel, bound: Any, check: MercerCheck, points: pd.DataFrame, s
     total = float(positive.sum())
     needed = int(np.searchsorted(np.cumsum(positive), 0.99 * total) + 1) if total > 0 else 0
     screen.line("kernel", repr(bound))
-    screen.line("rows", f"{len(points)} rows, {points.shape[1]} columns")
+    columns = "1 column" if points.shape[1] == 1 else f"{points.shape[1]} columns"
+    screen.line("rows", f"{len(points)} rows, {columns}")
     screen.line("in theory", f"positive semidefinite: {screen.say(known)}")
     screen.line("here", str(check))
     screen.line(

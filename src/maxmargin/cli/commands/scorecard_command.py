@@ -24,7 +24,10 @@ def run(options: ScorecardOptions, screen: Screen) -> None:
         check_outputs(path, options.points, options.report, force=options.files.force)
     data = prepared(options.table, Task.CLASSIFICATION, screen, "missing values get a bin of their own")
     if len(data.classes) != 2:
-        raise Refusal(f"a scorecard needs two classes, and {data.schema.target!r} has {len(data.classes)}.")
+        raise Refusal(
+            f"a scorecard needs two classes, and {data.schema.target!r} has {len(data.classes)}: choose "
+            "another --target, or use maxmargin fit."
+        )
     event = positive_of(data, options.positive)
     parts = split(data, options.test_share, options.seed, screen)
     card = mm.Scorecard(

@@ -28,8 +28,8 @@ def run(options: TuneOptions, screen: Screen) -> ExitCode:
     table = found.table.rename(columns=lambda name: next(iter(plain_names({str(name): None}))))
     best = table.sort_values("error", kind="stable").head(options.top)
     screen.table(
-        list(best.columns),
-        best.astype(object).to_numpy().tolist(),
+        [measure.name if name == "error" else name for name in best.columns],
+        best.assign(status=best["status"].map(screen.say)).astype(object).to_numpy().tolist(),
         f"best {len(best)} of {len(table)} cells",
         mark=0,
     )

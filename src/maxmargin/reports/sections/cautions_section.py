@@ -30,7 +30,8 @@ _FEWEST = 20  # rows below which one variable separates the classes by chance
 def cautions(study: Study) -> Section:
     """All warnings, the serious ones first."""
     found, title = study.cautions, study.say("cautions.title")
-    block = Cautions(found) if found else Text(study.say("cautions.none"))
+    clean = "cautions.none_regression" if study.subject.task == "regression" else "cautions.none"
+    block = Cautions(found) if found else Text(study.say(clean))
     return Section("cautions", title, [block])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import ceil, isnan, log10
 from typing import Any
 
 import numpy as np
@@ -157,7 +157,8 @@ def _estimates(study: Study, found: CoefficientSummary) -> list[Any]:
     logistic = isinstance(found, LogisticSummary)
     told = say("machine.estimates_squares")
     if isinstance(found, LogisticSummary):
-        told = say("machine.estimates_logistic", odds=found.odds)
+        odds = found.odds.replace("each class", say("machine.each_class"))
+        told = say("machine.estimates_logistic", odds=odds.replace(" against ", say("machine.against")))
     statistic = "z" if logistic else "t"
     columns = [say("data.variable"), say("machine.coefficient"), say("machine.error"), statistic, "p"]
     columns += [say("machine.odds_ratio")] if logistic else []
@@ -165,12 +166,11 @@ def _estimates(study: Study, found: CoefficientSummary) -> list[Any]:
     rows = []
     for name, row in zip(estimate_names(found), found.table.to_dict("records"), strict=True):
         low, high = (row[f"odds_{end}" if logistic else end] for end in ("low", "high"))
-        digits = 7 if logistic and abs(low - 1) < 0.01 and abs(high - 1) < 0.01 else 3  # of ratios near one
-        ends = {"low": number(low, digits), "high": number(high, digits)}
+        ends = {"low": number(low, _digits(low)), "high": number(high, _digits(high))}
         interval = "" if isnan(low) else say("evaluation.from_to", **ends)
         cells = [number(row[key], 3) for key in ("coef", "std_err", statistic)]
         cells += [_p_value(study, row["p_value"])]
-        cells += [number(row["odds_ratio"], digits)] if logistic else []
+        cells += [number(row["odds_ratio"], _digits(row["odds_ratio"]))] if logistic else []
         rows.append([name, *cells, interval])
     facts = [(say("machine.log_likelihood"), number(found.log_likelihood, 6)), ("AIC", number(found.aic, 6))]
     if isinstance(found, SquaresSummary):
@@ -189,6 +189,12 @@ def _estimates(study: Study, found: CoefficientSummary) -> list[Any]:
         Facts(facts),
         *(Text(note) for note in getattr(found, "notes", ())),
     ]
+
+
+def _digits(ratio: float) -> int:
+    """Three digits, and more of a ratio near one, so that it does not read as one."""
+    distance = abs(ratio - 1.0)
+    return 2 + ceil(-log10(max(distance, 1e-6))) if 0 < distance < 0.01 else 3
 
 
 def _p_value(study: Study, value: float) -> str:

@@ -52,7 +52,9 @@ def _grid(study: Study) -> Grid:
     if table is not None:
         heads.append(say("variables.importance"))
         found = zip(table["variable"], table["importance"], table["deviation"], strict=True)
-        columns.append({name: f"{number(mean, 3)} ± {number(spread, 2)}" for name, mean, spread in found})
+        columns.append(
+            {name: f"{number(round(mean, 12), 3)} ± {number(spread, 2)}" for name, mean, spread in found}
+        )
     if ranks is not None:
         heads.append(say("variables.rank"))
         columns.append({name: str(rank) for name, rank in sorted(ranks.items(), key=lambda item: item[1])})

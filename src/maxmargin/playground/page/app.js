@@ -236,6 +236,7 @@ export class Page {
     }
     this.settings.show();
     this.steps.drop();
+    this.since ??= performance.now();
     this.restart();
   }
 

@@ -1,5 +1,5 @@
 // The settings of a machine: choices, sliders and the kernel's text.
-import { el, figure, language } from "./words.js";
+import { el, figure, language, write } from "./words.js";
 
 const POWERS = { C: [-3, 5], gamma: [-3, 3] }; // sliders of powers of ten
 const PLAIN = { nu: [0.02, 1, 0.01], epsilon: [0, 1.5, 0.01], degree: [1, 8, 1] };
@@ -48,8 +48,9 @@ export function settingsPanel(ready, state, changed) {
       row.hidden = name !== "machine" && !used.includes(name);
       const input = row.querySelector("select, input"), value = state.settings[name];
       if (input.type === "range") {
-        input.value = POWERS[name] ? `${Math.log10(value)}` : `${value}`;
-        row.querySelector("output").textContent = figure(value, 3);
+        const place = POWERS[name] ? Math.log10(value) : value;
+        if (!(Math.abs(Number(input.value) - place) < Number(input.step) / 2)) input.value = `${place}`; // where it is, it stays: no layout
+        write(row.querySelector("output"), figure(value, 3));
       } else if (document.activeElement !== input || input.value !== value) input.value = value;
     }
   };

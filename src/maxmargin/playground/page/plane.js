@@ -19,7 +19,9 @@ export class Plane {
     this.marks = new Map(); // pictures of points: drawing paths for each takes ten times as long
     this.dragged = -1;
     canvas.addEventListener("pointerdown", event => this.press(event));
-    canvas.addEventListener("pointermove", event => this.move(event));
+    canvas.addEventListener("pointermove", event => this.hover(event));
+    // Moves as they come: other ones are held back until the next frame.
+    canvas.addEventListener("onpointerrawupdate" in window ? "pointerrawupdate" : "pointermove", event => this.move(event));
     canvas.addEventListener("pointerup", event => this.release(event));
     canvas.addEventListener("pointercancel", () => { this.dragged = -1; });
     canvas.addEventListener("contextmenu", event => { event.preventDefault(); this.erase(event); });
@@ -83,14 +85,13 @@ export class Plane {
     } else this.on.select(-1);
   }
 
+  hover(event) {
+    const idle = this.state.locked ? "default" : "crosshair";
+    this.canvas.style.cursor = this.dragged >= 0 ? "grabbing" : this.near(event) >= 0 ? "grab" : idle;
+  }
+
   move(event) {
-    if (this.dragged < 0) {
-      this.canvas.style.cursor = this.near(event) >= 0 ? "grab" : this.state.locked ? "default" : "crosshair";
-      return;
-    }
-    if (this.state.locked) return;
-    this.canvas.style.cursor = "grabbing";
-    this.on.move(this.dragged, this.at(event), event.timeStamp);
+    if (this.dragged >= 0 && !this.state.locked) this.on.move(this.dragged, this.at(event), event.timeStamp);
   }
 
   release(event) {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import time
 import warnings
 from contextlib import nullcontext
 from typing import Any
@@ -16,7 +18,7 @@ from numba.core.registry import cpu_target
 from sklearn.base import clone
 
 import maxmargin as mm
-from maxmargin.base.interruption import all_or_nothing, interrupts_afterwards, of_one_fit
+from maxmargin.base.interruption import all_or_nothing, interrupts_afterwards, interrupts_kept, of_one_fit
 from maxmargin.base.threads import start_workers
 from maxmargin.compute import jit
 
@@ -199,3 +201,37 @@ def test_other_threads_leave_the_handler_of_interrupts_alone() -> None:
     thread.start()
     thread.join()
     assert found == [signal.getsignal(signal.SIGINT)]
+
+
+def test_an_interrupt_in_a_finaliser_is_not_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    """Python prints "Exception ignored in ..." and goes on: reports were finished in spite of Ctrl-C."""
+
+    class Finalised:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def press() -> None:
+        with interrupts_kept():
+            Finalised()
+            time.sleep(10.0)
+
+    before, hook = signal.signal(signal.SIGINT, signal.default_int_handler), sys.unraisablehook
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        assert sys.unraisablehook is hook
+        assert capsys.readouterr().err == ""
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_errors_in_finalisers_are_still_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Finalised:
+        def __del__(self) -> None:
+            raise ValueError("a defect")
+
+    shown: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: shown.append(lost.exc_type))
+    with interrupts_kept():
+        Finalised()
+    assert shown == [ValueError]

@@ -82,6 +82,14 @@ def test_links_permissions_and_special_files(tmp_path: Path) -> None:
     assert not Path("/dev/null").is_file()
 
 
+def test_long_names_are_written(tmp_path: Path) -> None:
+    """Names have at most 255 bytes on most systems, and the name of the file in the making is longer."""
+    for name in ("x" * 250, "年" * 84):
+        with whole_file(tmp_path / name) as file:
+            file.write("whole")
+        assert (tmp_path / name).read_text() == "whole"
+
+
 LIMITED = """
 import resource, signal, sys
 from maxmargin.base.whole_files import whole_file

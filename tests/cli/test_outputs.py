@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -138,3 +139,37 @@ def test_a_full_disk_leaves_the_old_files(tmp_path: Path, tmp_path_factory: Any,
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == sorted(
         path.name for path in kept
     )
+
+
+WRITING = """
+import sys, time
+from maxmargin import cli
+from maxmargin.base.whole_files import whole_file
+
+def write():
+    with whole_file(sys.argv[1]) as file:
+        file.write("half")
+        print("go", flush=True)
+        time.sleep(60.0)
+
+cli._run = write
+cli.main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_leave_no_half_files(tmp_path: Path, number: int) -> None:
+    """``docker stop`` and ``timeout`` send SIGTERM, which left the file that was being written."""
+    path = tmp_path / "model.mm"
+    path.write_text("old")
+    command = [sys.executable, "-c", WRITING, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "go\n"
+        process.send_signal(number)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 128 + number
+    assert "Traceback" not in said
+    assert [file.name for file in tmp_path.iterdir()] == ["model.mm"]
+    assert path.read_text() == "old"

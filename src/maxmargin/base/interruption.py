@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -85,3 +88,26 @@ def interrupts_afterwards() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if pressed:
             signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def interrupts_kept() -> Iterator[None]:
+    """Repeat a Ctrl-C that Python drops because it came in a finaliser or a weak reference's callback."""
+    before = sys.unraisablehook
+
+    def again(lost: Any) -> None:
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
+            before(lost)
+        else:
+            _thread.start_new_thread(_interrupt_soon, ())
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+def _interrupt_soon() -> None:
+    time.sleep(0.05)  # at once it would be dropped again
+    _thread.interrupt_main()

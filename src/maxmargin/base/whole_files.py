@@ -45,7 +45,7 @@ def whole_file(
         with open(target, mode, **text) as file:
             yield file
         return
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.part")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with open(handle, mode, **text) as file:

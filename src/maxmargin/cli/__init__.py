@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from typing import Any
 
 
 def main() -> None:
     """Entry point of the command ``maxmargin``."""
+    signal.signal(signal.SIGTERM, _end)
     try:
         _run()
     except KeyboardInterrupt:  # while the library is imported; a command has its own words for it
         print("maxmargin: interrupted", file=sys.stderr)
         raise SystemExit(130) from None
+
+
+def _end(number: int, frame: Any) -> None:
+    """End as after an error: unfinished files are removed and workers are stopped."""
+    raise SystemExit(128 + number)
 
 
 def _run() -> None:

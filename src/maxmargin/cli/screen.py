@@ -19,6 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from maxmargin.base import work_clock
+from maxmargin.base.interruption import interrupts_kept
 from maxmargin.base.progress import ProgressReport, on_terminal
 from maxmargin.base.visible_text import visible
 from maxmargin.cli.heartbeat import Heartbeat
@@ -169,7 +170,7 @@ def running(screen: Screen) -> Iterator[None]:
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
         warnings.showwarning = lambda message, *_, **__: screen.note(str(message))
         try:
-            with nullcontext() if screen.as_json else screen.heart.beating():
+            with interrupts_kept(), nullcontext() if screen.as_json else screen.heart.beating():
                 yield
         except BaseException as error:
             code = _failure(screen, error)

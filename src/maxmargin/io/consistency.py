@@ -7,12 +7,14 @@ and the like are free: they are the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import inspect
+from collections.abc import Callable, Collection, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.parameters import check_choice, check_not_negative
@@ -33,7 +35,8 @@ from maxmargin.io.prepared_rows import (
 )
 from maxmargin.io.schema import entry_of, hidden
 from maxmargin.kernels import Precomputed
-from maxmargin.problems.multiclass import class_pairs
+
+_TOKENS = inspect.signature(TfidfVectorizer).parameters["token_pattern"].default  # others can take years
 
 
 def check_parts(name: str, made: Any) -> None:
@@ -71,7 +74,8 @@ def _n_machines(model: Any) -> int:
     """Binary problems behind the classes of a classifier."""
     strategy = getattr(model, "multiclass", "ovr")
     check_choice("multiclass", strategy, ("ovo", "ovr", "multinomial"))
-    return len(class_pairs(len(model.classes_), "ovo" if strategy == "ovo" else "ovr"))
+    k = len(model.classes_)  # of a file, perhaps many: the pairs are counted, not listed
+    return 1 if k == 2 else k * (k - 1) // 2 if strategy == "ovo" else k
 
 
 def _svm(model: Any) -> None:
@@ -117,13 +121,18 @@ def _check_problems(model: Any, n_rows: int) -> None:
     problems = zip(model.machines_, _spread(model), model.intercept_, strict=True)
     for machine, coefficients, intercept in problems:
         agree(machine.rows.min(initial=0) >= 0 and machine.rows.max(initial=-1) < n_rows, "rows")
-        full = np.zeros(n_rows)
-        full[machine.rows] = machine.beta
-        agree(np.array_equal(full[model.support_], coefficients), "coefficients")
-        agree(np.count_nonzero(full) == np.count_nonzero(coefficients), "coefficients")
+        used, known = _not_zero(machine.rows, machine.beta), _not_zero(model.support_, coefficients)
+        agree(all(map(np.array_equal, used, known)), "coefficients")
         agree(machine.intercept == intercept, "intercepts")
     for task, machine in zip(getattr(model, "binary_tasks_", model.machines_), model.machines_, strict=True):
         agree(np.array_equal(task.rows, machine.rows) and np.array_equal(task.signs, machine.signs), "rows")
+
+
+def _not_zero(rows: AnyArray, values: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """The rows with a value, in ascending order, and their values."""
+    order = np.argsort(rows, kind="stable")
+    order = order[values[order] != 0]
+    return rows[order], values[order]
 
 
 def _spread(model: Any) -> list[AnyArray]:
@@ -328,11 +337,20 @@ def _pipeline(model: Any) -> None:
     parts = [step for _, step in model.steps if step is not None and step != "passthrough"]
     for step, following in pairwise(parts):
         if hasattr(step, "n_features_in_") and hasattr(following, "n_features_in_"):
+            agree(_is_backed(step), "the columns of a step")
             made = step.get_feature_names_out()
             agree(len(made) == following.n_features_in_, "the steps of a pipeline")
             agree(
                 list(getattr(following, "feature_names_in_", made)) == list(made), "the steps of a pipeline"
             )
+
+
+def _is_backed(step: Any) -> bool:
+    """Whether the number of columns, for which names are made, is that of something in the file."""
+    n = step.n_features_in_
+    return n <= 4096 or any(
+        len(part) == n for part in vars(step).values() if isinstance(part, (list, np.ndarray))
+    )
 
 
 def _column_transformer(model: Any) -> None:
@@ -343,14 +361,15 @@ def _column_transformer(model: Any) -> None:
         agree(words and len(set(made)) == len(made), "the names of the columns that are made")
     for name, step, chosen in model.transformers_:
         mine = _positions(chosen, columns)
-        agree(list(indices.get(name, ())) == mine, "the columns of a step")
+        agree(len(indices.get(name, ())) == len(mine), "the columns of a step")
+        agree(list(indices.get(name, ())) == list(mine), "the columns of a step")
         named = [columns.names[j] for j in mine] if columns.names else []
         agree(getattr(step, "n_features_in_", len(mine)) == len(mine), "the columns of a step")
         agree(list(getattr(step, "feature_names_in_", named)) == named, "the columns of a step")
 
 
-def _positions(chosen: Any, columns: Columns) -> list[int]:
-    every = list(range(columns.n or 0))
+def _positions(chosen: Any, columns: Columns) -> Sequence[int]:
+    every = range(columns.n or 0)
     if isinstance(chosen, slice):
         return every[chosen]
     given = [chosen] if isinstance(chosen, (str, int)) else list(chosen)
@@ -424,6 +443,7 @@ def _words(vectorizer: Any) -> None:
     agree(numbers == list(range(len(words))), "the columns of a vocabulary")
     agree(len(vars(vectorizer)["_tfidf"].idf_) == len(words), "the weights of the words")
     agree(vectorizer.analyzer in ("word", "char", "char_wb"), "the analyzer of words")
+    agree(vectorizer.token_pattern == _TOKENS, "the pattern of words")
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {

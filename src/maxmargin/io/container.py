@@ -27,8 +27,12 @@ FORMAT = 2
 DTYPES = re.compile(r"<f[48]|<[iu][248]|\|[iub]1|<U[1-9]\d{0,5}")
 MOST_DIMENSIONS = 4
 _LONGEST_LINE = 200
-_LONGEST_HEADER = 1 << 26
-_MOST_BRACKETS = 4_000_000  # of the header: a bracket of one byte becomes an object of about 60
+# A header is parsed as a whole, and a byte of it can become 30 in memory. Large models have large arrays, so
+# each limit grows with their bytes: without arrays the header takes at most 0.2 s and 50 MB.
+_LONGEST_HEADER = 6_000_000
+_MOST_VALUES = 50_000
+_MOST_PARTS = 2_000  # nodes and arrays
+_LONGEST_NUMBER = 40
 _LARGEST_EMPTY = 1 << 20  # a side of an array without elements costs no bytes, but loops may run over it
 _CHUNK = 1 << 20
 
@@ -87,8 +91,11 @@ def printable(text: Any) -> str:
 def container_parts(header: dict[str, Any], arrays: Sequence[AnyArray]) -> list[Any]:
     """A header, to which the list of arrays is added, and the arrays, as pieces of bytes."""
     stored = [_described(array) for array in arrays]
-    text = json.dumps({**header, "arrays": [entry for entry, _ in stored]}, separators=(",", ":")).encode()
-    _check_header(text)
+    header = {**header, "arrays": [entry for entry, _ in stored]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    n_bytes = sum(len(content) for _, content in stored)
+    _check_text(text, n_bytes)
+    _check_parts(header, n_bytes)
     parts: list[Any] = [len(text).to_bytes(8, "little"), text, *(content for _, content in stored)]
     digest = hashlib.sha256()
     for part in parts:
@@ -111,8 +118,7 @@ def _described(array: AnyArray) -> tuple[list[Any], AnyArray]:
 
 def read_container(path: str | os.PathLike[str], *, arrays: bool = True) -> tuple[dict[str, Any], list[Any]]:
     """Header and arrays of a file after its length, checksum and sizes were found right."""
-    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe without a writer would never answer
-        raise ModelFileError(f"{printable(path)} is a folder, pipe or device: give the path of a model file.")
+    check_regular(path)
     with open(path, "rb") as file:
         line = file.readline(_LONGEST_LINE)
         size = _checked_size(printable(path), file, line)
@@ -122,6 +128,12 @@ def read_container(path: str | os.PathLike[str], *, arrays: bool = True) -> tupl
             return header, [_read_array(file, *entry) for entry in header["arrays"]] if arrays else []
         except Exception as broken:  # a file may be wrong in any way: the user gets one sentence
             raise unreadable(path, broken) from broken
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Refuse what is no file: a pipe without a writer would never answer, and a device never end."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise ModelFileError(f"{printable(path)} is a folder, pipe or device: give the path of a model file.")
 
 
 def unreadable(path: Any, error: BaseException) -> ModelFileError:
@@ -167,22 +179,39 @@ def _looks_like(line: bytes) -> str:
 
 def _read_header(file: IO[bytes], size: int) -> dict[str, Any]:
     length = int.from_bytes(file.read(8), "little")
-    require(length <= min(size - 8, _LONGEST_HEADER), f"its header would be {length} bytes long.")
+    there = size - 8 - length
+    require(there >= 0 and length <= _LONGEST_HEADER + there, f"its header would be {length} bytes long.")
     text = file.read(length)
-    _check_header(text)
-    header = json.loads(text, object_pairs_hook=_distinct)
+    _check_text(text, there)
+    header = json.loads(text, object_pairs_hook=_distinct, parse_int=_whole)
     right = type(header) is dict and set(header) == {"about", "nodes", "arrays"}
     right = right and type(header["nodes"]) is type(header["arrays"]) is list
     require(right, "its header is not that of a model.")
-    needed, there = sum(_size(entry) for entry in header["arrays"]), size - 8 - length
+    _check_parts(header, there)
+    needed = sum(_size(entry) for entry in header["arrays"])
     require(needed == there, f"its arrays need {needed} bytes, and {there} are there.")
     return header
 
 
-def _check_header(text: bytes) -> None:
-    require(len(text) <= _LONGEST_HEADER, f"its text takes {len(text)} bytes of {_LONGEST_HEADER} allowed.")
-    brackets = text.count(b"[") + text.count(b"{")
-    require(brackets <= _MOST_BRACKETS, f"it has {brackets} parts, and {_MOST_BRACKETS} are allowed.")
+def _check_text(text: bytes, array_bytes: int) -> None:
+    """Refuse a header that would take long to parse."""
+    most = _LONGEST_HEADER + array_bytes
+    require(len(text) <= most, f"its header takes {len(text)} bytes, and {most} are allowed.")
+    require(text.isascii(), "its header is not plain JSON.")
+    values, most = sum(map(text.count, (b",", b"[", b"{"))), _MOST_VALUES + array_bytes // 2
+    require(values <= most, f"its header has {values} values, and {most} are allowed.")
+
+
+def _check_parts(header: dict[str, Any], array_bytes: int) -> None:
+    """Refuse a model that would take long to make."""
+    parts, most = len(header["nodes"]) + len(header["arrays"]), _MOST_PARTS + array_bytes // 4
+    require(parts <= most, f"it has {parts} parts, and {most} are allowed.")
+
+
+def _whole(digits: str) -> int:
+    """Whole numbers take quadratic time in their digits."""
+    require(len(digits) <= _LONGEST_NUMBER, "its header holds a number of too many digits.")
+    return int(digits)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from maxmargin.io.encoding import COLUMN_DTYPES, SEQUENCES, TYPES
 from maxmargin.io.schema import entry_of
 
 _DEEPEST = 100  # nodes inside nodes
-_UNFOLDED = 50  # times as many parts as nodes: a part may be used more than once, but not without end
+_UNFOLDED = 10  # times as many parts as nodes: a part may be used more than once, but not without end
+_MOST_TABLES = 200  # tables and pipelines: they take longest to make
 _EQUAL_HASHES = 16  # keys of a mapping: more would make it slow
 
 
@@ -37,9 +38,12 @@ class Decoder:
     def model(self) -> Any:
         """The last node, which is the model."""
         require(self._nodes, "it holds no model.")
+        tables = 0
         for node in self._nodes:
             known = type(node) is list and node and type(node[0]) is str and node[0] in _MAKERS
             require(known, f"{str(node)[:80]} is not a part of a model.")
+            tables += node[0] in _TABLES or node[1:2] == ["sklearn/Pipeline"]
+            require(tables <= _MOST_TABLES, f"it has more than {_MOST_TABLES} tables and pipelines.")
             self._inside = []
             made = _MAKERS[node[0]](self, *node[1:])
             size = 1 + sum(self._sizes[k][0] for k in self._inside)
@@ -238,6 +242,7 @@ def _random_state(file: Decoder, keys: Any, position: Any, has_gauss: Any, gauss
     return made
 
 
+_TABLES = frozenset(["index", "multiindex", "categorical", "series", "frame"])
 _MAKERS: dict[str, Callable[..., Any]] = {
     "object": _object,
     "enum": _member,

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.base.whole_files import whole_file
-from maxmargin.io.container import ModelFileError, printable
+from maxmargin.io.container import ModelFileError, check_regular, printable
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Scaled, Sigmoid
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.machines.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
@@ -282,6 +282,7 @@ def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) 
 def _split(path: Path) -> tuple[_Header, list[str]]:
     """The header, and the lines of the support vectors."""
     shown = printable(path)
+    check_regular(path)
     try:
         text = path.read_bytes().decode("ascii")
     except UnicodeDecodeError as wrong:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from maxmargin.base.typing import FloatArray
+from maxmargin.compute.intrinsics.lanes import LANES
+from maxmargin.io.container import require
 from maxmargin.kernels import (
     Linear,
     Normalized,
@@ -36,6 +40,9 @@ _POINTS: dict[type, type] = {
     Spectrum: CountPoints,
 }
 
+_MOST_STEPS = 1e10
+_LONGEST_WORDS = 100  # symbols, on average: a code of 4 bytes may stand for a word of any length
+
 
 def agree(holds: Any, what: str) -> None:
     """Refuse a file of which one part contradicts another."""
@@ -51,7 +58,8 @@ def agree_closely(stored: Any, derived: Any, what: str) -> None:
     agree(np.allclose(stored, derived, rtol=tolerance, atol=tolerance * size), what)
 
 
-class Columns(NamedTuple):
+@dataclass(frozen=True)
+class Columns:
     """The columns of the table that a model was fitted on."""
 
     n: int | None
@@ -61,13 +69,17 @@ class Columns(NamedTuple):
     def of(cls, model: BaseEstimator) -> Columns:
         return cls(getattr(model, "n_features_in_", None), list(getattr(model, "feature_names_in_", ())))
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.names)}
+
     def chosen(self, features: Any) -> list[int]:
         """Positions of the columns with these names or numbers."""
         n, found = self.n or 0, []
         for one in [features] if np.ndim(features) == 0 else features:
-            there = one in self.names if isinstance(one, str) else -n <= one < n
+            there = one in self.places if isinstance(one, str) else -n <= one < n
             agree(there, "the columns of a kernel or step")
-            found.append(self.names.index(one) if isinstance(one, str) else int(one) % n)
+            found.append(self.places[one] if isinstance(one, str) else int(one) % n)
         return found
 
 
@@ -80,6 +92,7 @@ def check_vectors(points: VectorPoints) -> None:
     agree(not sp.issparse(X) or X.format == "csr", "prepared sparse rows")
     agree_closely(points.norms, _squared_norms(X).astype(kind), "the norms of prepared rows")
     if points.shift is not None:
+        agree(not sp.issparse(X), "the shift of prepared rows")  # a sum of both would be dense
         agree(np.isfinite(_squared_norms(X + points.shift)).all(), "the shift of prepared rows")
 
 
@@ -156,11 +169,13 @@ def check_points(kernel: Any, points: Any, columns: Columns) -> None:
         case Subsequence():
             columns.chosen(kernel.features or [])
             agree((points.vocabulary is None) == (kernel.tokens == "characters"), "the symbols of strings")
+            _check_work(kernel, points)
             _compare(points, kernel.with_params(features=None).prepare(_texts(points), like=points))
         case Spectrum():
             columns.chosen(kernel.features or [])
-            lengths = range(1, kernel.length + 1) if kernel.up_to else (kernel.length,)
-            agree({len(piece) for piece in points.columns} <= {*lengths}, "the pieces of strings")
+            least = 1 if kernel.up_to else kernel.length
+            right = all(least <= len(piece) <= kernel.length for piece in points.columns)
+            agree(right, "the pieces of strings")
             ones = (points.squares > 0.5).astype(points.squares.dtype)
             agree_closely(
                 points.squares, ones if kernel.normalize else points.squares, "the squares of counts"
@@ -181,12 +196,21 @@ def _check_vector_kernel(kernel: Any, points: VectorPoints, columns: Columns) ->
     agree(not isinstance(kernel, QuadraticForm) or len(kernel.B) == seen, "the matrix of a kernel")
 
 
+def _check_work(kernel: Subsequence, points: StringPoints) -> None:
+    """The strings are prepared again to compare them: refuse those that would take more than some seconds."""
+    longest = np.sort(points.lengths)[::-LANES].astype(float)  # of each group that is prepared together
+    steps = LANES * kernel.length * float(longest @ longest)
+    require(steps <= _MOST_STEPS, f"its strings are too long: to check them takes about {steps:.0e} steps.")
+
+
 def _texts(points: StringPoints) -> list[str]:
     """The strings again, with spaces between words."""
     parts = [points.codes[start:stop].tolist() for start, stop in pairwise(points.starts.tolist())]
     if points.vocabulary is None:
         return ["".join(map(chr, part)) for part in parts]
     words = list(points.vocabulary)
+    length = np.array([len(word) for word in words])[points.codes].sum()
+    agree(length <= _LONGEST_WORDS * len(points.codes) + (1 << 20), "the words of strings")
     return [" ".join(words[code] for code in part) for part in parts]
 
 

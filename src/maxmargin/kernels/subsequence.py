@@ -39,8 +39,8 @@ class StringKernel(Kernel):
 
 
 def check_length(owner: str, length: Any) -> None:
-    if not isinstance(length, numbers.Integral) or isinstance(length, bool) or length < 1:
-        raise ValueError(f"{owner}: length={length!r} must be a whole number >= 1.")
+    if not isinstance(length, numbers.Integral) or isinstance(length, bool) or not 1 <= length <= 1000:
+        raise ValueError(f"{owner}: length={length!r} must be a whole number from 1 to 1000.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,7 +54,7 @@ class Subsequence(StringKernel):
 
     Parameters
     ----------
-    length : m, the number of symbols of a subsequence.
+    length : m, the number of symbols of a subsequence, at most 1000.
     decay : in (0, 1); small values penalise gaps.
     normalize : divide by sqrt(K(s, s) K(t, t)). A string without any subsequence of that length (shorter than
         m, or empty) is the zero vector: its value is 0 with every string, itself included.

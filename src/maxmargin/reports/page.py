@@ -10,6 +10,7 @@ from typing import Unpack
 
 from sklearn.base import BaseEstimator
 
+from maxmargin.base.interruption import interrupts_kept
 from maxmargin.base.typing import TableLike, TargetLike
 from maxmargin.base.visible_text import visible
 from maxmargin.base.whole_files import whole_file
@@ -71,8 +72,9 @@ def report(
     ...     path.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
-    study = make_study(model, X, y, training, options)
-    return write_page(study, Path(path), overwrite=overwrite)
+    with interrupts_kept():  # drawing has many finalisers
+        study = make_study(model, X, y, training, options)
+        return write_page(study, Path(path), overwrite=overwrite)
 
 
 def write_page(study: Study, path: Path, *, overwrite: bool = True) -> Path:

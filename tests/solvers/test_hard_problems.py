@@ -145,7 +145,7 @@ def _overlapping(n: int = 200) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("C", [1e6, 1e8])
-@pytest.mark.parametrize("machine", [mm.SVC, mm.SVR])
+@pytest.mark.parametrize("machine", [mm.SVC, mm.SVR, mm.NuSVR])
 def test_a_huge_cost_leaves_no_wide_gap(machine: Any, C: float) -> None:
     """Each violation of 5e-4 costs C: at this tolerance the objective was up to 90 times its minimum."""
     X, target = _overlapping()

@@ -228,7 +228,7 @@ def test_bad_input():
         (mm.SVC(), {"gamma": [1.0, "a"]}),
     ]:
         (name, (_, wrong)), *_ = grid.items()
-        with pytest.warns(UserWarning, match=rf"1 cells failed .*{name}.* failed: .*{name}={wrong!r}"):
+        with pytest.warns(UserWarning, match=rf"1 cell failed .*{name}.* failed: .*{name}={wrong!r}"):
             result = mm.tune(estimator, X, y, grid, cv=3)
         assert np.isnan(result.folds[1]).all()  # the cell that is impossible has no error
         assert np.isfinite(result.folds[0]).all()  # the rest of the grid runs
@@ -359,7 +359,7 @@ def test_a_killed_process_costs_one_cell(data, monkeypatch):
     monkeypatch.setattr(search_module, "_WORTH_PROCESSES", 0.0)
     monkeypatch.setattr(joblib, "Parallel", Workers)
     model, grid = LogisticRegression(), {"C": [0.1, 0.5, 1.0]}
-    with pytest.warns(UserWarning, match="1 cells failed.*'C': 0.5.*killed, perhaps for lack of memory"):
+    with pytest.warns(UserWarning, match="1 cell failed.*'C': 0.5.*killed, perhaps for lack of memory"):
         result = mm.tune(model, *data, grid, cv=3, n_jobs=2)
     assert result.table["status"].tolist() == ["fitted", "failed", "fitted"]
     expected = [1 - cross_val_score(LogisticRegression(C=C), *data, cv=3).mean() for C in (0.1, 1.0)]

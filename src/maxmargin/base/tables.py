@@ -315,11 +315,16 @@ def checked_numbers(y: TargetLike | None, n_rows: int, estimator: object) -> Flo
 
 
 def checked_targets(y: TargetLike | None, n_rows: int, estimator: object) -> FloatArray:
-    """Finite numbers of shape (n_rows,), or (n_rows, n_targets) where y has columns."""
+    """Numbers with finite squares of shape (n_rows,), or (n_rows, n_targets) where y has columns."""
     values = np.asarray(y)
     if values.ndim != 2:
-        return checked_numbers(y, n_rows, estimator)
-    return np.column_stack([checked_numbers(values[:, k], n_rows, estimator) for k in range(values.shape[1])])
+        targets = checked_numbers(y, n_rows, estimator)
+    else:
+        columns = [checked_numbers(values[:, k], n_rows, estimator) for k in range(values.shape[1])]
+        targets = np.column_stack(columns)
+    if not _squares_are_finite(targets):
+        raise ValueError("the squares of y are too large for floating-point numbers: scale y.")
+    return targets
 
 
 def checked_target(

@@ -32,7 +32,8 @@ def kernel_times(kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threa
         kernel.add_products(out[:, 0], A, B, np.ascontiguousarray(wide[:, 0], dtype=np.float64), n_threads)
         return out[:, 0] if weights.ndim == 1 else out
     dtype = np.result_type(A.dtype, B.dtype)
-    narrow = np.ascontiguousarray(wide, dtype=dtype)
+    scale = _scale(wide) if dtype == np.float32 else np.ones(1)
+    narrow = np.ascontiguousarray(wide / scale, dtype=dtype)
     starts = range(0, len(A), _ROWS)
     slices = [slice(begin, min(begin + _COLUMNS, len(B))) for begin in range(0, len(B), _COLUMNS)]
     blocks = [(columns, B.take(columns)) for columns in slices]
@@ -50,4 +51,11 @@ def kernel_times(kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threa
 
     with single_threaded_blas():
         run([partial(share, first) for first in range(min(n_threads, max(len(starts), 1)))], n_threads)
+    out *= scale
     return out[:, 0] if weights.ndim == 1 else out
+
+
+def _scale(weights: FloatArray) -> FloatArray:
+    """A factor for each column of weights that would overflow or vanish in float32, 1 for the others."""
+    largest = np.abs(weights).max(axis=0, initial=0.0)
+    return np.where((largest > 0) & ((largest < 1e-20) | (largest > 1e20)), largest, 1.0)

@@ -33,7 +33,7 @@ def solve_certified(
     If the certificate finds a larger violation than the solver did, or if ``finer`` requires it (see
     `NuClassification.finer`), the solver continues with a smaller tolerance. All attempts share the limits,
     and their steps are added. The same happens where the violation is within tol but the gap is wide, as a
-    huge C can make it: there small violations cost much (problems without a cost C of slack have delta != 0).
+    huge C can make it: there small violations cost much.
     """
     solver.check(problem)
     solution = solve(problem, solver, start=start, callback=callback)
@@ -53,7 +53,7 @@ def solve_certified(
         solution = replace(solution, status=Status.STALLED)  # rounding hides the rest
     if solution.status is Status.STALLED:
         certificate = problem.with_rounding(certificate, solution.x)
-    costly = solver.narrows_gap and solver.tol <= _FINE and not problem.delta.any()
+    costly = solver.narrows_gap and solver.tol <= _FINE
     if solution.status is Status.CONVERGED and costly and certificate.is_wide:
         solution, certificate = _narrowed(problem, solver, solution, certificate, callback)
     by_gap = solver.needs_gap  # then a smaller tolerance on the violation does not help

@@ -368,7 +368,9 @@ class GridRun:
             self._refuse()
         if self.failures:
             named = "; ".join(self._failure(k) for k in list(self.failures)[:3])
-            warnings.warn(f"{len(self.failures)} cells failed and have no error. {named}", stacklevel=3)
+            several = len(self.failures)
+            count = "1 cell failed and has" if several == 1 else f"{several} cells failed and have"
+            warnings.warn(f"{count} no error. {named}", stacklevel=3)
         self.warn(kept)
         params, errors = [self.cells[k] for k in kept], self.errors[kept]
         found = TuneResult(

@@ -103,3 +103,19 @@ def test_a_fit_holds_two_kernel_matrices(alphas: Any, weighted: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 2.4 * 8 * n * n  # the rest are blocks of at most 96 columns
+
+
+@pytest.mark.parametrize(("scale", "size", "alpha"), [(1.0, 1e170, 1.0), (1e-150, 1e150, 1e-200)])
+def test_predictions_that_would_overflow_are_refused(scale: float, size: float, alpha: float) -> None:
+    X, y, _ = rows()
+    with pytest.raises(ValueError, match="too large for floating-point numbers"):
+        mm.KernelRidge(alpha, kernel="linear").fit(scale * X, size * y)
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e99])
+def test_float32_rows_with_targets_beyond_float32(size: float) -> None:
+    """The kernel values are float32 numbers, the coefficients are not."""
+    X, y, _ = rows()
+    X = X.astype(np.float32)
+    plain, far = mm.KernelRidge().fit(X, y), mm.KernelRidge().fit(X, size * y)
+    np.testing.assert_allclose(far.predict(X), size * plain.predict(X), rtol=1e-4, atol=1e-5 * size)

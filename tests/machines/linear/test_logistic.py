@@ -481,3 +481,11 @@ def test_one_versus_one_has_no_probabilities_to_stack():
     assert hasattr(clone(model).fit(X, y > 0), "predict_proba")
     stack = StackingClassifier([("pairs", model)], final_estimator=mm.LogisticRegression(C=1.0), cv=3)
     assert stack.fit(X, y).score(X, y) > 0.5
+
+
+def test_separation_of_sparse_float32_rows_whose_squares_overflow():
+    X = sparse.csr_array(np.float32(1e30) * np.random.default_rng(0).normal(size=(4, 50)).astype(np.float32))
+    y = [0, 1, 0, 1]
+    with pytest.warns(SeparationWarning):
+        model = mm.LogisticRegression().fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), y)

@@ -19,6 +19,7 @@ from maxmargin.problems.loss_penalty import LossPenalty, solved
 from maxmargin.problems.losses import Hinge, Logistic, SquaredHinge
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Status
+from maxmargin.solvers.primal import primal_choice
 from maxmargin.solvers.primal.augmented import AugmentedLagrangian, Envelope, envelope
 from maxmargin.solvers.primal.linear_program import LinearProgram
 from maxmargin.solvers.primal.newton import ChangingGram, WeightedLoss, weighted_loss
@@ -155,43 +156,57 @@ def test_l0_is_stationary_and_falls(loss, penalty):
     assert np.count_nonzero(np.abs(model.coef_) > 1e-8) < 8
 
 
+def _convex_problems(monkeypatch):
+    """A list that collects the solutions of the convex problems, each with the number of steps allowed."""
+    inner, convex = [], primal_choice._convex
+
+    def spy(problem, start, tol, steps):
+        inner.append((convex(problem, start, tol, steps), steps))
+        return inner[-1][0]
+
+    monkeypatch.setattr(primal_choice, "_convex", spy)
+    return inner
+
+
 @pytest.mark.parametrize(
     ("loss", "penalty", "tol"), [("hinge", "l0l2", 1e-6), ("logistic", "l0", 1e-4)], ids=str
 )
 def test_the_convex_problems_inside_l0_are_solved(loss, penalty, tol, monkeypatch):
-    """None runs out of iterations after a gap that rounding hides, or after an optimum of 0 (the second)."""
-    inner = []
+    """None runs out of iterations after a gap that rounding hides, or after an optimum of 0 (the second).
 
-    def spy(self, *given):
-        inner.append(tangent_problem(self, *given))
-        return inner[-1]
-
-    tangent_problem = SuccessiveLinearisation._tangent_problem
-    monkeypatch.setattr(SuccessiveLinearisation, "_tangent_problem", spy)
+    Those that only lower the objective are allowed ten steps at most.
+    """
+    inner = _convex_problems(monkeypatch)
     X, y = _data(n=60, p=5) if loss == "hinge" else _data(n=6, p=30)
     model = mm.LinearSVC(0.7, loss=loss, penalty=penalty, sparsity=0.7, tol=tol).fit(X, y)
     assert solved(model.certificate_, tol)
-    assert Status.MAX_ITER not in {solution.status for solution in inner}
+    assert Status.MAX_ITER not in {solution.status for solution, most in inner if most > 10}
 
 
 def test_l0_stops_where_the_objective_has_stopped(monkeypatch):
     """Separable rows leave no loss: the tangents vanish, and their problems have an optimum near 0."""
-    steps = []
-
-    def spy(self, *given):
-        found = tangent_problem(self, *given)
-        steps.append(found.n_iter)
-        return found
-
-    tangent_problem = SuccessiveLinearisation._tangent_problem
-    monkeypatch.setattr(SuccessiveLinearisation, "_tangent_problem", spy)
+    inner = _convex_problems(monkeypatch)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 60))
     y = np.where(X[:, :20].sum(axis=1) > 0, 1, -1)
     model = mm.LinearSVC(penalty="l0").fit(X, y)
     assert solved(model.certificate_, 1e-4)
+    steps = [solution.n_iter for solution, _ in inner]
     assert sum(steps) <= 2500
     assert max(steps) <= 100
+
+
+def test_an_l0_path_is_not_much_worse_than_single_fits():
+    """From few columns with large losses no small step leads to the columns that separate the classes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 25))
+    y = np.where(X[:, :3].sum(axis=1) + rng.normal(size=60) > 0, 1, -1)
+    before = None
+    for C in np.geomspace(0.05, 5.0, 10):
+        path = mm.LinearSVC(C, penalty="l0").fit(X, y, coef_init=before)
+        single = mm.LinearSVC(C, penalty="l0").fit(X, y)
+        assert path.solution_.trace[-1][-1] <= 1.15 * single.solution_.trace[-1][-1]
+        before = path.coef_
 
 
 def test_l0_is_not_worse_than_twenty_plain_restarts():
@@ -200,7 +215,7 @@ def test_l0_is_not_worse_than_twenty_plain_restarts():
     problem = LossPenalty(
         X=design(X), y=y.astype(float), c=np.ones(60), loss=Hinge(), penalty=Penalty(l0=2.0)
     )
-    plain = SuccessiveLinearisation(solve_convex=lambda problem, start, tol: LinearProgram().solve(problem))
+    plain = SuccessiveLinearisation(solve_convex=lambda problem, *_: LinearProgram().solve(problem))
     rng = np.random.default_rng(5)
     restarts = [plain.descend(problem, rng.normal(size=8), plain.longest).objectives[-1] for _ in range(20)]
     assert model.certificate_.primal <= min(restarts) * (1 + 1e-9)

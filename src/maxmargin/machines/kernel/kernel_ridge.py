@@ -87,9 +87,12 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         threads = effective_threads(self.n_jobs)
         K = np.asarray(self.kernel_.gram(self._points, n_threads=threads), dtype=np.float64)
         Y = y.reshape(len(y), -1)
-        paths = _solve(K, Y, weights, alphas, threads)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused or in the certificate
+            paths = _solve(K, Y, weights, alphas, threads)
         best = chosen_penalties(paths, self.alpha, self.alphas)
-        with single_threaded_blas():  # NumPy products, whose threads would compete with SciPy's
+        _check_finite(K, paths)
+        # NumPy products, whose threads would compete with SciPy's
+        with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
             certificates = [
                 KernelRidgeProblem(
                     kernel=self.kernel_, points=self._points, y=target, weights=weights, alpha=nan, matrix=K
@@ -147,6 +150,18 @@ def _solve(
         except linalg.LinAlgError:  # the path sets the eigenvalues below zero to 0
             pass
     return kernel_paths(K, Y, weights, alphas, n_threads=n_threads)
+
+
+def _check_finite(K: FloatArray, paths: list[RidgePath]) -> None:
+    """Refuse coefficients with which predictions would overflow."""
+    largest = float(np.abs(np.diag(K)).max(initial=0.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = max(float(np.abs(path.coef).sum(axis=1).max()) for path in paths) * max(largest, 1.0)
+    if not np.isfinite(4.0 * reach):
+        raise ValueError(
+            f"predictions are too large for floating-point numbers: kernel values up to {largest:.2g}. Scale "
+            "the columns of X and y, or raise alpha."
+        )
 
 
 def _warn_if_loose(certificate: Certificate) -> None:

@@ -150,9 +150,6 @@ class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator
         """The table, targets of shape (n,) or (n, n_targets) whose squares are finite, and weights."""
         X = numbers_or_csr(self, X)
         y = checked_targets(y, X.shape[0], self)
-        with np.errstate(over="ignore"):
-            if not np.isfinite(np.square(y).sum()):
-                raise ValueError("the squares of y are too large for floating-point numbers: scale y.")
         weights = row_weights(sample_weight, X.shape[0])
         check_weight_sizes(weights)
         return X, y, weights

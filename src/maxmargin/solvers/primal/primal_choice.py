@@ -27,7 +27,6 @@ from maxmargin.solvers.primal.warm_newton import DescentThenNewton, sample_start
 from maxmargin.solvers.stopping import GapCallback
 
 _EXPLICIT_COLUMNS = 1500
-_INNER_STEPS = 200  # of a convex problem inside successive linearisation
 _LARGEST_PROGRAM = 2_000_000  # numbers in a table whose linear program takes seconds
 _LONGEST_PROGRAM = 2000
 _PENALTIES = ("l2", "l1", "l0", "l1l2", "l0l2", "none")
@@ -51,9 +50,9 @@ _MAKERS: dict[str, Callable[[float, int, int], Any]] = {
 }
 
 
-def _convex(problem: LossPenalty, start: FloatArray | None, tol: float) -> Solution:
+def _convex(problem: LossPenalty, start: FloatArray | None, tol: float, steps: int) -> Solution:
     """Solve a convex problem inside successive linearisation."""
-    solver = _MAKERS[choose(problem)](tol, _INNER_STEPS, 0)
+    solver = _MAKERS[choose(problem)](tol, steps, 0)
     if isinstance(solver, ProximalCoordinateDescent):
         solver = replace(solver, settled=1e4 * tol)  # a descent only needs to lower the objective
     solution: Solution = solver.solve(problem, start=start)

@@ -129,10 +129,11 @@ def _coordinates(X: Design) -> tuple[Any, Any]:
     if isinstance(X.X, np.ndarray):
         basis, triangle = linalg.qr(X.dense().T, mode="economic")
         return triangle.T, basis
-    values, vectors = linalg.eigh((X.X @ X.X.T).toarray().astype(np.float64))
+    rows = X.X.astype(np.float64)  # squares of float32 values may overflow
+    values, vectors = linalg.eigh((rows @ rows.T).toarray())
     kept = values > 1e-12 * max(values[-1], 1e-300)
     lengths = np.sqrt(values[kept])
-    return vectors[:, kept] * lengths, X.X.T @ (vectors[:, kept] / lengths)
+    return vectors[:, kept] * lengths, rows.T @ (vectors[:, kept] / lengths)
 
 
 def _involved(w: FloatArray, X: Design) -> BoolArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -21,7 +22,8 @@ _STEPS = 10
 _MOST_LOST = 1e-3  # of the objective, when separating weights are scaled up
 _ROUGH_GAP = 1e-6  # relative gap of the convex problems of such a descent
 _FINEST_GAP = 1e-11  # rounding hides a finer one
-Solve = Callable[[LossPenalty, FloatArray | None, float], Solution]
+_INNER_STEPS = 200  # of the convex problems
+Solve = Callable[[LossPenalty, FloatArray | None, float, int], Solution]  # ..., gap, most steps
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,9 @@ class Descent:
         return self.objectives[-1]
 
 
+_reached = attrgetter("reached")
+
+
 @dataclass(frozen=True, kw_only=True)
 class SuccessiveLinearisation:
     """min over w, b   sum_i c_i L + l2/2 ||w||^2 + l1 ||w||_1 + l0 sum_j (1 - exp(-alpha |w_j|)).
@@ -49,8 +54,9 @@ class SuccessiveLinearisation:
     A stationary point depends on the start. Several are tried: zero (the l1 solution), solutions with lighter
     tangents, and ``n_random`` random ones. Each descent ends when the objective no longer decreases; the best
     one is improved by removing columns one at a time while that helps, and continued until it is
-    stationary to ``tol`` or the objective has stopped. With a ``start`` there are two descents, from there
-    and from zero, and no column is removed. The trace has the objectives of every descent.
+    stationary to ``tol`` or the objective has stopped. With a ``start`` there are three descents, from there,
+    from zero and from the lightest tangent, and no column is removed. The trace has the objectives of every
+    descent.
 
     ``max_iter`` and ``n_iter`` count the convex problems of all descents; one descent has at most
     ``longest``.
@@ -75,11 +81,14 @@ class SuccessiveLinearisation:
         for w in self._starts(problem, start):
             if not (left := self._left(runs)):
                 break
-            runs.append(self.descend(problem, w, left, _ROUGH))
+            goal = min((run.reached for run in runs), default=np.inf)
+            runs.append(self.descend(problem, w, left, _ROUGH, goal))
             asked = stop_asked(callback, len(runs), min(run.reached for run in runs))
-            if asked:
+            # along a path, a lighter tangent hardly improves a point without loss where the penalty is flat
+            second = start is not None and len(runs) > 1
+            if asked or (second and self._levelled(problem, min(runs, key=_reached)) is not None):
                 break
-        best = min(runs, key=lambda run: run.reached)
+        best = min(runs, key=_reached)
         if not asked and start is None:
             best = self._without_columns(problem, best, runs, callback)
             asked = stop_asked(callback, len(runs), best.reached)
@@ -111,6 +120,7 @@ class SuccessiveLinearisation:
         are not separated, if the penalty grows, or if this costs more than a thousandth of the objective.
         """
         theta, penalty = best.solution.x, problem.penalty
+        theta = np.where(penalty.alpha * np.abs(theta) < _MOST_LOST, 0.0, theta)  # not worth a column
         used = np.abs(theta[:-1][theta[:-1] != 0])
         grows = penalty.l2 > 0 or np.any(np.asarray(penalty.l1) > 0)
         margin = float((problem.y * problem.scores(theta)).min())
@@ -127,17 +137,22 @@ class SuccessiveLinearisation:
     def _left(self, runs: list[Descent]) -> int:
         return self.max_iter - sum(len(run.objectives) for run in runs)
 
-    def descend(self, problem: LossPenalty, w: FloatArray, left: int, rough: float = 0.0) -> Descent:
+    def descend(
+        self, problem: LossPenalty, w: FloatArray, left: int, rough: float = 0.0, goal: float = np.inf
+    ) -> Descent:
         """The successive linearisation algorithm from the weights w, with ``left`` steps at most.
 
-        It ends at a stationary point, or when a step lowers the objective by less than ``rough`` of it.
+        It ends at a stationary point, when a step lowers the objective by less than ``rough`` of it, or when
+        `_STEPS` such steps would not lower it to ``goal``.
         """
         objectives: list[float] = []
         theta: FloatArray | None = None
         tangent = problem.penalty.tangent(w)
         gap = _ROUGH_GAP if rough else max(1e-3 * self.tol**2, _FINEST_GAP)
         for _ in range(min(left, self.longest)):
-            solution = self._tangent_problem(problem, tangent, theta, gap)
+            # two Newton steps lower the objective; the next tangent would outdate an exact solution
+            steps = _most_steps(problem, 2) if rough and objectives else _INNER_STEPS
+            solution = self.solve_convex(replace(problem, penalty=tangent), theta, gap, steps)
             theta = solution.x
             objectives.append(problem.value(theta))
             before, w = w, theta[:-1]
@@ -146,28 +161,25 @@ class SuccessiveLinearisation:
             turned = np.abs(tangent.l1 - touched.l1)
             if np.max(np.maximum(np.abs(w - before), turned), initial=0.0) <= 0.1 * self.tol:
                 return Descent(objectives, solution, not rough)
-            if len(objectives) > 1 and objectives[-2] - objectives[-1] < rough * abs(objectives[-1]):
-                break
+            if len(objectives) > 1:
+                fall = objectives[-2] - objectives[-1]
+                if fall < rough * abs(objectives[-1]) or objectives[-1] - _STEPS * fall > goal:
+                    break
             if _creeps(objectives):
                 break
         return Descent(objectives, solution, False)
-
-    def _tangent_problem(
-        self, problem: LossPenalty, tangent: Penalty, theta: FloatArray | None, gap: float
-    ) -> Solution:
-        return self.solve_convex(replace(problem, penalty=tangent), theta, gap)
 
     def _starts(self, problem: LossPenalty, start: FloatArray | None) -> Iterator[FloatArray]:
         p = problem.X.shape[1]
         if start is not None:
             yield start[:-1]
         yield np.zeros(p)
+        full = problem.penalty.linearised(np.zeros(p))
+        for share in _SHARES if start is None else _SHARES[-1:]:
+            lighter = replace(problem, penalty=Penalty(l2=problem.penalty.l2, l1=share * full))
+            yield self.solve_convex(lighter, None, _ROUGH_GAP, _most_steps(problem, 10)).x[:-1]
         if start is not None:
             return
-        full = problem.penalty.linearised(np.zeros(p))
-        for share in _SHARES:
-            lighter = Penalty(l2=problem.penalty.l2, l1=share * full)
-            yield self._tangent_problem(problem, lighter, None, _ROUGH_GAP).x[:-1]
         rng = np.random.default_rng(self.random_state)
         for _ in range(self.n_random):
             yield rng.exponential(1.0 / problem.penalty.alpha, size=p)
@@ -185,10 +197,10 @@ class SuccessiveLinearisation:
                 trial[j] = 0.0
                 if not (left := self._left(runs)):
                     return best
-                run = self.descend(problem, trial, left, _ROUGH)
+                run = self.descend(problem, trial, left, _ROUGH, best.reached)
                 runs.append(run)
                 if stop_asked(callback, len(runs), min(run.reached, best.reached)):
-                    return min(run, best, key=lambda one: one.reached)
+                    return min(run, best, key=_reached)
                 if run.reached < best.reached - 2 * _ROUGH * abs(best.reached):
                     better = run
                     break
@@ -196,6 +208,11 @@ class SuccessiveLinearisation:
                 return best
             best = better
         return best
+
+
+def _most_steps(problem: LossPenalty, few: int) -> int:
+    """``few`` Newton steps, if Newton's method solves the convex problem."""
+    return few if problem.loss.smooth else _INNER_STEPS
 
 
 def _creeps(objectives: list[float]) -> bool:

@@ -151,7 +151,7 @@ def grids(X: np.ndarray, y: np.ndarray, options: argparse.Namespace) -> None:
             "our best": found.best_error,
             "at": ", ".join(f"{k}={v:g}" for k, v in best.items() if k != "kernel"),
             "cells": len(found.table),
-            "seconds": found.seconds,
+            "seconds": f"{found.seconds:.0f}",
         }
         if kernel == "radial" and draws(options):
             save(found.display(), options, "spambase_radial")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn import kernel_ridge, linear_model, svm
+from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, chi2_kernel
+from sklearn.preprocessing import scale
+from sklearn.utils._param_validation import Interval, Options
 from tools import peers
 
 import maxmargin as mm
@@ -87,15 +93,104 @@ def test_attributes_are_there_or_on_the_page(ours: Any, theirs: Any, classifies:
     target = y[::5] if classifies else X[::5, 3]
     frame = pd.DataFrame(X[::5, :3], columns=["a", "b", "c"])
     missing = public_names(theirs.fit(frame, target)) - public_names(ours.fit(frame, target))
-    line = next(row for row in peers.DIFFERENCES.read_text().splitlines() if "Missing attributes" in row)
+    line = page_line("Missing attributes")
     for name in missing:
         assert f"`{name}`" in line or f"`{type(ours).__name__}.{name}`" in line, name
+
+
+NAMED_KERNELS = sorted(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"})
+
+
+@pytest.mark.filterwarnings("ignore:the sigmoid kernel")
+@pytest.mark.parametrize("name", NAMED_KERNELS)
+def test_kernels_by_name_are_taken_or_on_the_page(name: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    rows = X @ X.T if name == "precomputed" else X
+    if f'"{name}"' in refused_options():
+        with pytest.raises(ValueError, match="a function"):
+            mm.KernelRidge(kernel=name).fit(rows, y)
+        return
+    ours, theirs = (
+        made.KernelRidge(kernel=name, gamma=0.1, coef0=1.0).fit(rows, y).predict(rows)
+        for made in (mm, kernel_ridge)
+    )
+    np.testing.assert_allclose(ours, theirs, atol=1e-8)
+
+
+def refused_options() -> str:
+    page = peers.DIFFERENCES.read_text(encoding="utf-8")
+    return page.partition("## Options that are refused")[2].partition("## Behaviour")[0]
+
+
+def test_a_kernel_that_has_no_name_here_is_a_function() -> None:
+    X, y = load_iris(return_X_y=True)
+    ours = mm.KernelRidge(kernel=chi2_kernel, kernel_params={"gamma": 0.1}).fit(X, y)
+    theirs = kernel_ridge.KernelRidge(kernel="chi2", gamma=0.1).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("name", "target"), [("LinearSVC", "classes"), ("LinearSVR", "one"), ("Ridge", "two")]
+)
+def test_intercepts_of_models_without_one_keep_their_shape(name: str, target: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    ys = {"classes": y, "one": X[:, 0], "two": X[:, :2]}[target]
+    ours = getattr(mm, name)(fit_intercept=False).fit(X, ys).intercept_
+    assert not np.any(ours)
+    assert np.shape(ours) == np.shape(getattr(mm, name)().fit(X, ys).intercept_)
+    assert f"`{name}`" in page_line("Intercepts keep their shape")
+
+
+@pytest.mark.parametrize("ours", [mm.LogisticRegression(C=1.0), mm.KernelRidge(), mm.Perceptron(max_iter=1)])
+def test_float64_where_the_page_says_so(ours: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    fitted = ours.fit(X[:100].astype(np.float32), y[:100])
+    assert getattr(fitted, "coef_", getattr(fitted, "dual_coef_", None)).dtype == np.float64
+    assert f"`{type(ours).__name__}`" in page_line("More is computed in float64")
+
+
+def page_line(start: str) -> str:
+    return next(row for row in peers.DIFFERENCES.read_text().splitlines() if row.startswith(f"| {start}"))
 
 
 def public_names(model: Any) -> set[str]:
     """Fitted attributes and methods, without those that are leftovers of base classes."""
     names = {name for name in dir(model) if not name.startswith("_")} - set(model.get_params())
     return {name for name in names if name.endswith("_") or callable(getattr(model, name, None))}
+
+
+def accepted_values(cls: Any) -> list[tuple[str, Any]]:
+    """Names, None, truth values and smallest numbers that scikit-learn's class declares."""
+    found: list[tuple[str, Any]] = []
+    for parameter, kinds in cls._parameter_constraints.items():
+        for kind in kinds:
+            if isinstance(kind, Options):
+                found += [(parameter, value) for value in kind.options if value != "deprecated"]
+            elif isinstance(kind, Interval) and kind.closed in ("left", "both") and kind.left is not None:
+                found.append((parameter, kind.left))
+            elif kind is None or kind == "boolean":
+                found += [(parameter, value) for value in ((None,) if kind is None else (False, True))]
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("ours", "theirs", "classifies"), MODELS)
+def test_values_of_parameters_are_taken_or_on_the_page(ours: Any, theirs: Any, classifies: bool) -> None:
+    X, y = load_iris(return_X_y=True)
+    X, y = scale(X[::5]), y[::5] if classifies else X[::5, 3]
+    for parameter, value in accepted_values(type(theirs)):
+        rows = X @ X.T if value == "precomputed" else X
+        if fits(theirs, parameter, value, rows, y) and not fits(ours, parameter, value, rows, y):
+            shown = "0" if value == 0 else repr(value).replace("'", '"')
+            spellings = (f"{parameter}={shown}", f"{parameter}=...", f"`{shown}`")
+            assert any(spelling in refused_options() for spelling in spellings), (parameter, value)
+
+
+def fits(model: Any, parameter: str, value: Any, X: Any, y: Any) -> bool:
+    with contextlib.suppress(ValueError, TypeError):
+        clone(model).set_params(**{parameter: value}).fit(X, y)
+        return True
+    return False
 
 
 def test_every_designed_difference_names_a_line_of_the_page() -> None:

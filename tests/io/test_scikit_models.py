@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from copy import deepcopy
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
+from maxmargin import feature_selection as selection
 
 IRIS = load_iris(return_X_y=True)
 TWO = (load_breast_cancer().data[:, :6] / 10, load_breast_cancer().target)
@@ -93,7 +97,7 @@ def test_a_precomputed_kernel() -> None:
         (mm.LinearSVC(multiclass="ovo"), "multiclass='ovr'"),
         (mm.LinearSVC(loss="logistic"), "LogisticRegression"),
         (mm.LogisticRegression(C=1.0, multiclass="ovr"), "multinomial"),
-        (mm.FisherDiscriminant(), "has no FisherDiscriminant"),
+        (mm.FisherDiscriminant(), "does not convert FisherDiscriminant"),
     ],
 )
 def test_what_scikit_learn_cannot_hold_is_refused(model, reason) -> None:
@@ -112,10 +116,31 @@ def test_solutions_hold_no_enum_and_come_back() -> None:
     assert pickle.loads(pickle.dumps(solution)).status is solution.status
 
 
-@pytest.mark.parametrize("model", [mm.SVC(), mm.LinearSVC(), mm.Ridge(), mm.KernelRidge(), mm.Perceptron()])
+DUMPED: list[Any] = [
+    *(mm.SVC(trace=True), mm.SVC(probability=True), mm.NuSVC(nu=0.1), mm.LinearSVC(), mm.Perceptron()),
+    *(mm.LogisticRegression(C=1.0), mm.PassiveAggressive(), mm.KernelPerceptron(max_iter=1000)),
+    *(mm.SVR(), mm.NuSVR(), mm.OneClassSVM(), mm.SVDD(), mm.LinearSVR(), mm.Ridge(alphas=[0.1, 1.0])),
+    *(mm.KernelRidge(), mm.LeastSquares(), mm.FisherDiscriminant()),
+    mm.GridSearch(mm.SVC(), {"C": [1.0, 10.0]}),
+    make_pipeline(StandardScaler(), mm.SVC()),
+    selection.RFECV(mm.SVC(kernel="linear")),
+    selection.SequentialFeatureSelector(mm.SVC(), n_features_to_select=2),
+    *(selection.ReliefF(), selection.SymmetricalUncertainty(), selection.SparseSVMSelector()),
+]
+
+
+@pytest.mark.parametrize("model", DUMPED, ids=lambda model: type(model).__name__)
 def test_skops_dumps_and_loads(model) -> None:
     skops = pytest.importorskip("skops.io", reason="skops is not installed")
     X, two = IRIS[0], IRIS[1] > 0
-    data = skops.dumps(clone(model).fit(X, two))
+    fitted = clone(model).fit(X, two.astype(float) if is_regressor(model) else two)
+    data = skops.dumps(fitted)
     again = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
-    np.testing.assert_array_equal(again.predict(X), clone(model).fit(X, two).predict(X))
+    for found in (again, pickle.loads(pickle.dumps(fitted)), deepcopy(fitted)):
+        answer = "predict" if hasattr(fitted, "predict") else "transform"
+        np.testing.assert_array_equal(getattr(found, answer)(X), getattr(fitted, answer)(X))
+        for name in ("history_", "trace_", "path_"):
+            if isinstance(getattr(fitted, name, None), pd.DataFrame):
+                pd.testing.assert_frame_equal(getattr(found, name), getattr(fitted, name))
+        if isinstance(fitted, mm.GridSearch):
+            pd.testing.assert_frame_equal(found.result_.table, fitted.result_.table)

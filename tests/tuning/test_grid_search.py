@@ -11,6 +11,7 @@ import sklearn.experimental.enable_halving_search_cv  # makes the name below
 from sklearn.datasets import load_diabetes, make_classification
 from sklearn.decomposition import PCA
 from sklearn.exceptions import FitFailedWarning
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, HalvingGridSearchCV  # type: ignore[attr-defined]
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -75,6 +76,27 @@ def test_routed_weights_reach_fits_scores_and_folds() -> None:
         assert search.result_.path == SHARED
         with pytest.raises(ValueError, match="not explicitly set as requested"):
             mm.GridSearch(mm.SVC(), GRID).fit(X, Y, sample_weight=WEIGHT)
+
+
+@pytest.mark.parametrize(("scaler", "machine"), [(True, True), (True, False), (False, True)])
+def test_routed_weights_reach_the_steps_that_ask(scaler: bool, machine: bool) -> None:
+    weight = np.where(np.arange(90) < 20, 100.0, WEIGHT)
+    grid = {"svc__C": [0.1, 10.0], "svc__gamma": [0.05]}
+    with sklearn.config_context(enable_metadata_routing=True):
+        accuracy = make_scorer(accuracy_score).set_score_request(sample_weight=False)
+        steps = StandardScaler().set_fit_request(sample_weight=scaler)
+        ours, theirs = (
+            search(
+                make_pipeline(steps, model(tol=1e-6).set_fit_request(sample_weight=machine)),
+                grid,
+                cv=3,
+                scoring=accuracy,
+            ).fit(X, Y, sample_weight=weight)
+            for search, model in ((mm.GridSearch, mm.SVC), (GridSearchCV, SVC))
+        )
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert (ours.result_.path == SHARED) == (not scaler)
 
 
 @pytest.mark.parametrize("model", [mm.NuSVC(), SVC()], ids=["shared", "scikit"])

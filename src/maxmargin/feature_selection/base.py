@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.parameters import count_or_share
+from maxmargin.base.plain_state import PlainState
 from maxmargin.base.table_columns import feature_names
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class Selector(SelectorMixin, BaseEstimator):
+class Selector(PlainState, SelectorMixin, BaseEstimator):
     """A transformer that keeps some of the columns.
 
     A subclass sets ``support_`` (mask of shape (n_features_in_,)) and ``history_`` (a DataFrame) in fit.

@@ -64,7 +64,9 @@ def to_sklearn(model: Any) -> Any:
     if type(model) in _DUAL:
         return _dual(model)
     names = ", ".join(kind.__name__ for kind in (*_DUAL, *_LINEAR))
-    raise ValueError(f"scikit-learn has no {type(model).__name__}: to_sklearn is for {names} and pipelines.")
+    raise ValueError(
+        f"to_sklearn does not convert {type(model).__name__}: it is for {names}, searches and pipelines."
+    )
 
 
 def _is_foreign(model: Any) -> bool:

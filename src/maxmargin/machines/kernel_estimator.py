@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.base.plain_state import PlainState
 from maxmargin.base.tables import known_columns
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import FloatArray, IntArray, TableLike
@@ -22,7 +23,7 @@ from maxmargin.kernels.points import Points, check_inside
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TakesKernel(BaseEstimator):
+class TakesKernel(PlainState, BaseEstimator):
     """An estimator with a kernel, which is in ``kernel_`` once fitted.
 
     The parameters of an estimator are the fields of its class and of its base classes.

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice, check_flags, check_not_negative, check_positive
+from maxmargin.base.plain_state import PlainState
 from maxmargin.base.typing import AnyArray, FloatArray, LabelLike, TableLike, TargetLike, WeightLike
 from maxmargin.machines.linear import LogisticRegression
 from maxmargin.problems import Certificate
@@ -39,7 +40,7 @@ class ScorecardWarning(UserWarning):
 
 
 @dataclass(eq=False, repr=False)
-class Scorecard(ClassifierMixin, BaseEstimator):
+class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
     """Binning, weight of evidence and logistic regression, written as points.
 
         score = base_score + pdo/log(2) (log(odds) - log(base_odds)),   odds = P(non-event)/P(event)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import (
     GridSearchCV,
@@ -20,6 +21,7 @@ from sklearn.model_selection import (
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _score, _warn_or_raise_about_fit_failures
 from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from maxmargin.base import work_clock
@@ -120,6 +122,9 @@ class SharedSearch(BaseSearchCV):
             return "training scores need the fitted models"
         if others:
             return f"the fits take {', '.join(sorted(others))}"
+        weighted = _steps_with_weights(self.estimator) if "sample_weight" in params else []
+        if weighted not in ([], [last]):
+            return f"sample_weight is routed to {', '.join(weighted)}"
         scorers = self.scorer_
         scorers = list(scorers.values()) if isinstance(scorers, dict) else [scorers]
         if not all(hasattr(scorer, "_accept_sample_weight") for scorer in scorers):
@@ -392,3 +397,11 @@ def nested_error(
             measure.of_model(found.best_estimator, _safe_indexing(X, test), _safe_indexing(y, test))
         )
     return np.array(errors)
+
+
+def _steps_with_weights(estimator: Any) -> list[str]:
+    """The steps of a pipeline whose fits get sample_weight; only metadata routing chooses them."""
+    if not get_config()["enable_metadata_routing"]:
+        return []
+    steps = [(name, step) for name, step in getattr(estimator, "steps", ()) if hasattr(step, "fit")]
+    return [name for name, step in steps if get_routing_for_object(step).consumes("fit", {"sample_weight"})]

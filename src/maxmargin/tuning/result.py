@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
+from maxmargin.base.plain_state import PlainState
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.solution import Ending, Status, worst_ending
 
@@ -50,7 +51,7 @@ _SHOWN = 10  # cells that are printed
 
 
 @dataclass(frozen=True)
-class TuneResult:
+class TuneResult(PlainState):
     """The error of every cell of a grid.
 
     Attributes

@@ -115,7 +115,7 @@ class KernelRidge(RegressorMixin, KernelExpansion):
         return self
 
     def make_kernel(self) -> Kernel:
-        if self.kernel_params is None:
+        if not self.kernel_params:
             return super().make_kernel()
         if not callable(self.kernel) or isinstance(self.kernel, Kernel):
             raise ValueError(

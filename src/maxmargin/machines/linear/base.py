@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import of_one_fit
 from maxmargin.base.parameters import check_positive
+from maxmargin.base.plain_state import PlainState
 from maxmargin.base.tables import (
     checked_targets,
     class_codes,
@@ -83,7 +84,7 @@ class SparseInput:
         return tags
 
 
-class LinearDecision:
+class LinearDecision(PlainState):
     """f(x) = <w, x> + b from ``coef_`` and ``intercept_``."""
 
     coef_: FloatArray

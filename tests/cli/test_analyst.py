@@ -300,3 +300,26 @@ def test_predictions_keep_identifiers(tmp_path: Path, run: Any) -> None:
     assert lines[0] == "client_id,predicted y"
     assert [int(line.split(",")[0]) for line in lines[1:]] == table["client_id"].tolist()
     assert done.stderr == ""
+
+
+def test_select_searches_for_quantities_and_among_categories(tmp_path: Path, ask: Any, run: Any) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 3))
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(city=rng.choice(["x", "y"], 90))
+    table["label"] = np.where(X[:, 0] + 0.5 * rng.normal(size=90) > 0, "yes", "no")
+    table["cost"] = 3 * X[:, 1] + rng.normal(size=90)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    words = ["select", "t.csv", "--keep", "1", "--folds", "3"]
+    of_cost = [*words, "-t", "cost", "--drop", "label"]
+    for method in ("sfs", "exhaustive", "rfe"):
+        found = ask(*of_cost, "--method", method)
+        assert found["selected"] == ["b"]
+        assert found["error"]["measure"] == "mean squared error"
+    said = run(*of_cost, "--method", "fisher", code=2).stderr
+    assert "--method fisher is for classes, and the target is a quantity: use one of rfe, sfs" in said
+    of_label = [*words, "-t", "label", "--drop", "cost", "--method", "branch-and-bound"]
+    found = ask(*of_label)  # the two columns of the city add up to one: their covariance is singular
+    assert found["selected"] == ["a"]
+    assert any("covariances are shrunk by 0.1" in note for note in found["notes"])
+    said = run(*of_label, "--criterion", "error", code=2).stderr
+    assert "use --criterion mahalanobis, bhattacharyya, divergence" in said

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from maxmargin.cli import planning
 from maxmargin.cli.command_options import Method
 from maxmargin.cli.options import FoldOptions, ModelOptions, SearchOptions
 from maxmargin.cli.screen import Screen
+from maxmargin.cli.translation import Translator
 from maxmargin.tables.columns import Prepared, prepare
 from maxmargin.tables.measures_and_rules import TuningMeasure
 from maxmargin.tables.models import families
@@ -323,3 +326,24 @@ def test_select_searches_for_quantities_and_among_categories(tmp_path: Path, ask
     assert any("covariances are shrunk by 0.1" in note for note in found["notes"])
     said = run(*of_label, "--criterion", "error", code=2).stderr
     assert "use --criterion mahalanobis, bhattacharyya, divergence" in said
+
+
+def _sentences(path: Path) -> Iterator[str]:
+    """What a module says in errors and notes, with {} for each value."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and node.args:
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            text = node.args[-1]
+            parts = text.values if isinstance(text, ast.JoinedStr) else [text]
+            if name in ("Refusal", "UsageRefusal", "ModelFileError", "note"):
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
+
+
+def test_every_error_and_note_has_a_spanish_sentence() -> None:
+    """A value is a number here; sentences that are only values, such as "{}: {}.", are made of others."""
+    spanish, package = Translator("es"), Path(mm.__file__).parent
+    files = [*(package / "cli").rglob("*.py"), *(package / "tables").glob("*.py")]
+    found = {sentence for path in files for sentence in _sentences(path)}
+    texts = [text.replace("{}", "7") for text in found if re.search(r"(?<![-\w])[a-z]{3}", text)]
+    assert len(texts) > 100
+    assert [text for text in texts if spanish(text) == text] == []

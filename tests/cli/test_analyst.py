@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from maxmargin.cli import planning
 from maxmargin.cli.command_options import Method
 from maxmargin.cli.options import FoldOptions, ModelOptions, SearchOptions
 from maxmargin.cli.screen import Screen
+from maxmargin.cli.translation import Translator
 from maxmargin.tables.columns import Prepared, prepare
 from maxmargin.tables.measures_and_rules import TuningMeasure
 from maxmargin.tables.models import families
@@ -300,3 +303,47 @@ def test_predictions_keep_identifiers(tmp_path: Path, run: Any) -> None:
     assert lines[0] == "client_id,predicted y"
     assert [int(line.split(",")[0]) for line in lines[1:]] == table["client_id"].tolist()
     assert done.stderr == ""
+
+
+def test_select_searches_for_quantities_and_among_categories(tmp_path: Path, ask: Any, run: Any) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 3))
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(city=rng.choice(["x", "y"], 90))
+    table["label"] = np.where(X[:, 0] + 0.5 * rng.normal(size=90) > 0, "yes", "no")
+    table["cost"] = 3 * X[:, 1] + rng.normal(size=90)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    words = ["select", "t.csv", "--keep", "1", "--folds", "3"]
+    of_cost = [*words, "-t", "cost", "--drop", "label"]
+    for method in ("sfs", "exhaustive", "rfe"):
+        found = ask(*of_cost, "--method", method)
+        assert found["selected"] == ["b"]
+        assert found["error"]["measure"] == "mean squared error"
+    said = run(*of_cost, "--method", "fisher", code=2).stderr
+    assert "--method fisher is for classes, and the target is a quantity: use one of rfe, sfs" in said
+    of_label = [*words, "-t", "label", "--drop", "cost", "--method", "branch-and-bound"]
+    found = ask(*of_label)  # the two columns of the city add up to one: their covariance is singular
+    assert found["selected"] == ["a"]
+    assert any("covariances are shrunk by 0.1" in note for note in found["notes"])
+    said = run(*of_label, "--criterion", "error", code=2).stderr
+    assert "use --criterion mahalanobis, bhattacharyya, divergence" in said
+
+
+def _sentences(path: Path) -> Iterator[str]:
+    """What a module says in errors and notes, with {} for each value."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and node.args:
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            text = node.args[-1]
+            parts = text.values if isinstance(text, ast.JoinedStr) else [text]
+            if name in ("Refusal", "UsageRefusal", "ModelFileError", "note"):
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
+
+
+def test_every_error_and_note_has_a_spanish_sentence() -> None:
+    """A value is a number here; sentences that are only values, such as "{}: {}.", are made of others."""
+    spanish, package = Translator("es"), Path(mm.__file__).parent
+    files = [*(package / "cli").rglob("*.py"), *(package / "tables").glob("*.py")]
+    found = {sentence for path in files for sentence in _sentences(path)}
+    texts = [text.replace("{}", "7") for text in found if re.search(r"(?<![-\w])[a-z]{3}", text)]
+    assert len(texts) > 100
+    assert [text for text in texts if spanish(text) == text] == []

@@ -592,3 +592,18 @@ def test_the_demo_does_the_main_job(folder: Path) -> None:
     assert len(found["selected"]) == 10
     assert Path("out/report.html").stat().st_size > 50_000
     assert answer("info", "out/breast_cancer.svm.mm")["about"]["classes"] == ["benign", "malignant"]
+
+
+def test_a_picture_of_another_kind_is_refused_before_the_work(rare: Path, run: Any) -> None:
+    done = run("tune", rare, "-t", "policy", "--picture", "grid.txt", code=2)
+    assert "grid.txt: pictures are written as .png, .svg, .pdf: give such a name." in done.stderr
+    assert done.stdout == ""
+
+
+def test_wrong_values_of_a_grid_are_named_as_they_were_typed(rare: Path, run: Any) -> None:
+    words = ["tune", rare, "-t", "policy", "--grid", "gamma=1"]
+    said = run(*words, "--grid", "C=-1", code=1).stderr
+    assert "C=-1 must be a number > 0" in said
+    assert "model__" not in said
+    said = run(*words, "--grid", "foo=1", code=2).stderr
+    assert "svm has no parameter 'foo': it has C, " in said

@@ -22,6 +22,7 @@ from maxmargin.tables.measures_and_rules import DecisionRule
 from maxmargin.tables.refusals import UsageRefusal
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_PICTURES = (".png", ".svg", ".pdf")
 _NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)*|[.,]\d+)([eE][-+]?\d+)?%?")
 
 
@@ -29,6 +30,12 @@ def default_path(data: Path, middle: str, suffix: str) -> Path:
     """A file beside the data: DATA.MIDDLE.SUFFIX."""
     name = data.name.removesuffix(".gz")
     return data.with_name(f"{name.removesuffix(Path(name).suffix)}.{middle}{suffix}")
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture of another kind before the work begins."""
+    if path is not None and path.suffix.lower() not in _PICTURES:
+        raise UsageRefusal(f"{path}: pictures are written as {', '.join(_PICTURES)}: give such a name.")
 
 
 def check_outputs(*paths: Path | None, force: bool) -> None:
@@ -69,7 +76,7 @@ class Outputs:
 
     def picture(self, figure: Any, path: Path) -> None:
         """A figure as .png, .svg or .pdf."""
-        kind = path.suffix.lower().removeprefix(".") or "png"
+        kind = path.suffix.lower().removeprefix(".")
         with whole_file(path, "wb", overwrite=self.files.force) as file:
             figure.savefig(file, format=kind, dpi=130, bbox_inches="tight")
         self.screen.line("picture", str(path))

@@ -213,7 +213,7 @@ def _explained(say: Translator, error: BaseException) -> tuple[str, ExitCode] | 
         case MemoryError():
             return say("this table does not fit in memory: use fewer rows or columns."), ExitCode.FAILED
         case ValueError() | ImportError():
-            return str(error), ExitCode.FAILED
+            return str(error).replace("model__", ""), ExitCode.FAILED  # the step of our pipelines
         case Exception():
             text = f"{type(error).__name__}: {error} (set MAXMARGIN_TRACEBACK=1 to see where)"
             return say(text), ExitCode.FAILED

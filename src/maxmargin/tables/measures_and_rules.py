@@ -77,7 +77,7 @@ def weighted(family: Family, data: Prepared, wish: ClassWeight, note: Note) -> A
     """The model, with balanced class weights where the user or very unequal classes ask for them."""
     if wish is ClassWeight.NONE or not data.classifies:
         if wish is ClassWeight.BALANCED:
-            raise UsageRefusal("--class-weight is for classes, and the target is a quantity.")
+            raise UsageRefusal("--class-weight is for classes, and the target is a quantity: leave it out.")
         return family.make()
     able = "class_weight" in family.parameters
     if wish is ClassWeight.BALANCED and not able:
@@ -117,7 +117,7 @@ def scores(model: BaseEstimator, X: TableLike, k: int) -> FloatArray:
 def check_two_classes(classes: list[Any], option: str) -> None:
     """Refuse a threshold where there are not two classes."""
     if len(classes) != 2:
-        raise UsageRefusal(f"{option} needs a target with two classes.")
+        raise UsageRefusal(f"{option} needs a target with two classes: leave it out.")
 
 
 def parse_costs(text: str) -> tuple[float, float]:

@@ -226,7 +226,10 @@ def grid_of(
         if not equals or not values.strip():
             raise UsageRefusal(f"--grid {wish!r}: write NAME=VALUE,VALUE,..., such as C=0.1,1,10.")
         if name not in family.parameters:
-            raise UsageRefusal(f"--grid {wish!r}: {family.name} has no parameter {name!r}.")
+            raise UsageRefusal(
+                f"--grid {wish!r}: {family.name} has no parameter {name!r}: it has "
+                f"{', '.join(sorted(family.parameters))}."
+            )
         grid[name] = [_value(text) for text in values.split(",")]
     return {prefix + name: values for name, values in grid.items()} or None
 
@@ -248,7 +251,7 @@ def positive_of(data: Prepared, text: str | None) -> Any:
             return None
         return data.classes[1] if data.rare_class is None else data.rare_class
     if not data.classifies:
-        raise UsageRefusal("--positive is for classes, and the target is a quantity.")
+        raise UsageRefusal("--positive is for classes, and the target is a quantity: leave it out.")
     return match_class(data.classes, text)
 
 

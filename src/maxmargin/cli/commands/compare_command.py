@@ -22,7 +22,7 @@ from maxmargin.cli.table_input import prepared
 from maxmargin.cli.work import check_enough, folds_for, plain_names
 from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import TuningMeasure, tuning_measure
-from maxmargin.tables.models import Family, chosen_family, families
+from maxmargin.tables.models import Family, chosen_family, families, positive_of
 from maxmargin.tables.refusals import UsageRefusal
 from maxmargin.tuning.errors import ErrorMeasure
 from maxmargin.tuning.folds import make_folds
@@ -38,7 +38,7 @@ def run(options: CompareOptions, screen: Screen) -> ExitCode:
     validation = options.validation
     folds = folds_for(data.y, validation.folds, classifies=data.classifies, screen=screen)
     splits = make_folds(folds, chosen[0].make(), data.X, data.y.to_numpy(), validation.seed)
-    measure = tuning_measure(data, validation.scoring, None, screen.note)
+    measure = tuning_measure(data, validation.scoring, positive_of(data, None), screen.note)
     contest = Contest(data, options, measure, splits, screen)
     found, interrupted = contest.all(contest.entries(chosen))
     if not found:

@@ -9,7 +9,7 @@ import pandas as pd
 
 import maxmargin as mm
 from maxmargin.cli.command_options import KernelOptions
-from maxmargin.cli.outputs import Outputs, check_outputs
+from maxmargin.cli.outputs import Outputs, check_outputs, check_picture
 from maxmargin.cli.screen import ExitCode, Screen
 from maxmargin.kernels import Kernel, MercerCheck, mercer_check, parse
 from maxmargin.tables.column_kinds import decimal_mark, numbers
@@ -22,6 +22,7 @@ from maxmargin.tables.refusals import Refusal, listed
 def run(options: KernelOptions, screen: Screen) -> ExitCode:
     """Is the matrix of the kernel on these rows symmetric, without negative eigenvalues?"""
     check_outputs(options.picture, force=options.files.force)
+    check_picture(options.picture)
     kernel = parse(options.expression)
     table = read_table(options.data, options.reading, screen.note)
     points = _points(kernel, table, options, screen)

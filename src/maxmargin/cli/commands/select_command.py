@@ -28,7 +28,7 @@ from maxmargin.tables.measures_and_rules import (
     tuning_measure,
     weighted,
 )
-from maxmargin.tables.models import chosen_family
+from maxmargin.tables.models import chosen_family, positive_of
 from maxmargin.tables.refusals import UsageRefusal, listed
 from maxmargin.tables.wishes import ClassWeight
 from maxmargin.tuning.errors import ErrorMeasure
@@ -45,6 +45,9 @@ _SEARCHES: dict[Method, Callable[[int], Any]] = {
     Method.GENETIC: lambda keep: fs.Genetic(population=20, generations=20),
 }
 _PENALTIES = (Method.L0, Method.L1, Method.L1L2, Method.L0L2)
+_OF_QUANTITIES = (Method.RFE, *(m for m in _SEARCHES if m not in (Method.CFS, Method.BRANCH_AND_BOUND)))
+_OF_COVARIANCES = (SubsetCriterion.MAHALANOBIS, SubsetCriterion.BHATTACHARYYA, SubsetCriterion.DIVERGENCE)
+_SHRINKAGE = 0.1  # of covariances that the columns of a category make singular, as they add up to one
 _OWN_NUMBER = (Method.CFS, Method.ANNEALING, Method.GENETIC)  # they choose how many columns to keep
 
 
@@ -56,6 +59,7 @@ class SelectionWish:
     keep: int
     validation: FoldOptions
     criterion: SubsetCriterion | None = None
+    shrinkage: float = 0.0
     measure: TuningMeasure = field(default_factory=lambda: TuningMeasure("error"))
     class_weight: str | None = None
 
@@ -69,8 +73,8 @@ def run(options: SelectOptions, screen: Screen) -> ExitCode:
     _check_criterion(options)
     data = prepared(options.table, options.task, screen, _GAPS)
     check_enough(data)
-    if not data.classifies and options.method is not Method.RFE:
-        raise UsageRefusal("the target is a quantity: only --method rfe selects for it.")
+    if not data.classifies:
+        _check_quantity(options)
     if data.texts:
         screen.note(f"left out {listed(data.texts)}: text has no columns to select from.")
     p = encoded(data).shape[1]
@@ -83,6 +87,7 @@ def run(options: SelectOptions, screen: Screen) -> ExitCode:
         keep,
         replace(options.validation, folds=folds),
         options.criterion,
+        _shrinkage(data, options, screen),
         _measure(data, options, screen),
         _class_weight(data, options, screen),
     )
@@ -98,7 +103,7 @@ def run(options: SelectOptions, screen: Screen) -> ExitCode:
 
 def _measure(data: Prepared, options: SelectOptions, screen: Screen) -> TuningMeasure:
     """What is printed, and what searches over subsets compare."""
-    measure = tuning_measure(data, options.validation.scoring, None, screen.note)
+    measure = tuning_measure(data, options.validation.scoring, positive_of(data, None), screen.note)
     if measure.scoring in NEEDS_PROBABILITIES:
         raise UsageRefusal(
             f"select uses an SVM, which gives no probabilities, and {measure.name} needs them here: give "
@@ -179,13 +184,50 @@ def _check_criterion(options: SelectOptions) -> None:
     if options.keep is not None and options.method in _OWN_NUMBER:
         raise UsageRefusal(f"{options.method} chooses the number of columns itself: leave out --keep.")
 
+    if options.method is Method.BRANCH_AND_BOUND and _criterion_of(options) not in _OF_COVARIANCES:
+        raise UsageRefusal(
+            "branch-and-bound needs a criterion that never falls when a column is added: use --criterion "
+            f"{', '.join(_OF_COVARIANCES)}, or --method exhaustive."
+        )
+
+
+def _check_quantity(options: SelectOptions) -> None:
+    if options.method not in _OF_QUANTITIES:
+        raise UsageRefusal(
+            f"--method {options.method} is for classes, and the target is a quantity: use one of "
+            f"{', '.join(_OF_QUANTITIES)}."
+        )
+    if _criterion_of(options) is not SubsetCriterion.ERROR:
+        raise UsageRefusal(
+            f"--criterion {options.criterion} is for classes, and the target is a quantity: leave it out."
+        )
+
+
+def _criterion_of(options: SelectOptions | SelectionWish) -> SubsetCriterion:
+    """What a search compares: as asked for, or what fits the method."""
+    usual = {Method.CFS: SubsetCriterion.CFS, Method.BRANCH_AND_BOUND: SubsetCriterion.MAHALANOBIS}
+    return options.criterion or usual.get(options.method, SubsetCriterion.ERROR)
+
+
+def _shrinkage(data: Prepared, options: SelectOptions, screen: Screen) -> float:
+    if not data.categories or _criterion_of(options) not in _OF_COVARIANCES:
+        return 0.0
+    screen.note(
+        f"covariances are shrunk by {_SHRINKAGE}: the columns of a category add up to one, which makes them "
+        "singular."
+    )
+    return _SHRINKAGE
+
 
 def _selector(wish: SelectionWish, cv: Any, n_columns: int, *, classifies: bool) -> tuple[Any, Any]:
     """The selector, and the model whose error is printed."""
     method, keep, seed = wish.method, wish.keep, wish.validation.seed
     if not classifies:
         model = make_pipeline(StandardScaler(), mm.Ridge())
-        return fs.RFE(model, keep), model
+        if method is Method.RFE:
+            return fs.RFE(model, keep), model
+        search = _SEARCHES[method](keep)
+        return fs.SubsetSelector(search, _cross_validated(wish, model, cv), random_state=seed), model
     weight: dict[str, Any] = {"class_weight": wish.class_weight}
     linear = make_pipeline(StandardScaler(), mm.SVC(kernel="linear", **weight))
     svm = make_pipeline(StandardScaler(), mm.SVC(**weight))
@@ -213,17 +255,17 @@ def _cross_validated(wish: SelectionWish, model: Any, cv: Any) -> fs.Criterion:
 
 
 def _criterion(wish: SelectionWish, model: Any, cv: Any) -> fs.Criterion:
-    """What the search compares: as asked for, or what fits the method."""
-    usual = {Method.CFS: SubsetCriterion.CFS, Method.BRANCH_AND_BOUND: SubsetCriterion.MAHALANOBIS}
+    """What the search compares."""
+    shrunk = {"shrinkage": wish.shrinkage}
     made: dict[SubsetCriterion, Callable[[], fs.Criterion]] = {
         SubsetCriterion.ERROR: lambda: _cross_validated(wish, model, cv),
         SubsetCriterion.LOO_ERROR: lambda: fs.LeaveOneOutError(model),
         SubsetCriterion.CFS: fs.CFSMerit,
-        SubsetCriterion.MAHALANOBIS: fs.Mahalanobis,
-        SubsetCriterion.BHATTACHARYYA: fs.Bhattacharyya,
-        SubsetCriterion.DIVERGENCE: fs.Divergence,
+        SubsetCriterion.MAHALANOBIS: lambda: fs.Mahalanobis(**shrunk),
+        SubsetCriterion.BHATTACHARYYA: lambda: fs.Bhattacharyya(**shrunk),
+        SubsetCriterion.DIVERGENCE: lambda: fs.Divergence(**shrunk),
     }
-    return made[wish.criterion or usual.get(wish.method, SubsetCriterion.ERROR)]()
+    return made[_criterion_of(wish)]()
 
 
 def _compared(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.DataFrame, bool]:

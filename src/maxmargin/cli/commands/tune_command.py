@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maxmargin.cli.command_options import TuneOptions
-from maxmargin.cli.outputs import Outputs, check_outputs
+from maxmargin.cli.outputs import Outputs, check_outputs, check_picture
 from maxmargin.cli.planning import Planner, search
 from maxmargin.cli.screen import ExitCode, Screen
 from maxmargin.cli.table_input import prepared
@@ -16,6 +16,7 @@ from maxmargin.tables.refusals import UsageRefusal
 def run(options: TuneOptions, screen: Screen) -> ExitCode:
     """Compute the error of every cell on every fold, on all rows."""
     check_outputs(options.output, options.picture, force=options.files.force)
+    check_picture(options.picture)
     data = prepared(options.table, options.task, screen, kernel=options.model.kernel)
     check_enough(data)
     positive = positive_of(data, options.model.positive)

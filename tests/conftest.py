@@ -26,6 +26,9 @@ def _digest() -> str:
 
 if "numba" in sys.modules:
     raise RuntimeError("numba was imported before tests/conftest.py could choose its cache folder.")
+if "PYTEST_XDIST_WORKER" in os.environ:  # threads of BLAS that wait for each other take most of the time
+    _share = (os.cpu_count() or 1) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(_share, 1)))
 os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / f"numba-{_digest()}")
 
 import numpy as np  # noqa: E402  # the cache folder must be chosen first

@@ -525,6 +525,18 @@ def test_headers_that_are_all_there_is(name: str, saved: Any, tmp_path: Path) ->
     refused(tmp_path / "m", _header(saved("dense").header["about"], **parts), reason)
 
 
+def test_numbers_that_load_would_refuse_are_not_saved(tmp_path: Path) -> None:
+    for digits in (300, 500):
+        model = mm.SVC(random_state=10**digits).fit(X, Y)
+        if digits == 300:
+            assert mm.load(mm.save(model, tmp_path / "m")).random_state == 10**300
+        else:
+            with pytest.raises(
+                mm.io.NotStorableError, match=r"SVC.random_state is a number of too many digits"
+            ):
+                mm.save(model, tmp_path / "m")
+
+
 def test_a_header_in_another_encoding_is_refused(good: bytes, tmp_path: Path) -> None:
     text = json.dumps({"about": {}, "nodes": [], "arrays": []}).encode("utf-16")
     refused(tmp_path / "m", sealed(struct.pack("<Q", len(text)) + text), "not plain JSON", about=True)

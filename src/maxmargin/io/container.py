@@ -32,7 +32,7 @@ _LONGEST_LINE = 200
 _LONGEST_HEADER = 6_000_000
 _MOST_VALUES = 50_000
 _MOST_PARTS = 2_000  # nodes and arrays
-_LONGEST_NUMBER = 40
+LONGEST_NUMBER = 400  # digits: whole numbers take quadratic time to read
 _LARGEST_EMPTY = 1 << 20  # a side of an array without elements costs no bytes, but loops may run over it
 _CHUNK = 1 << 20
 
@@ -209,8 +209,7 @@ def _check_parts(header: dict[str, Any], array_bytes: int) -> None:
 
 
 def _whole(digits: str) -> int:
-    """Whole numbers take quadratic time in their digits."""
-    require(len(digits) <= _LONGEST_NUMBER, "its header holds a number of too many digits.")
+    require(len(digits) <= LONGEST_NUMBER, "its header holds a number of too many digits.")
     return int(digits)
 
 

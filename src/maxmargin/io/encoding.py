@@ -18,7 +18,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from maxmargin.base.typing import AnyArray
-from maxmargin.io.container import DTYPES, MOST_DIMENSIONS, NotStorableError
+from maxmargin.io.container import DTYPES, LONGEST_NUMBER, MOST_DIMENSIONS, NotStorableError
 from maxmargin.io.schema import entry_name, entry_of, hidden
 
 COLUMN_DTYPES = frozenset(
@@ -51,6 +51,8 @@ class Encoder:
 
     def encode(self, value: Any, place: str) -> Any:
         """A plain value itself, or a reference to the node of anything else."""
+        if type(value) is int and value.bit_length() > 3 * LONGEST_NUMBER:
+            raise NotStorableError(f"{place} is a number of too many digits for a model file.")
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float and math.isfinite(value):

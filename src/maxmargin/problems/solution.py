@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from maxmargin.base.plain_state import PlainState
 from maxmargin.base.typing import FloatArray
 
 
@@ -48,7 +49,7 @@ def worst_ending(endings: Sequence[Ending]) -> Ending:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solution:
+class Solution(PlainState):
     """The result of a solver: the point ``x``, the multipliers of its constraints, and how it was found.
 
     ``gradient`` is the (signed) gradient as the solver knows it; certificates only use it to choose rows to
@@ -68,7 +69,7 @@ class Solution:
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields with the status by its name: skops cannot make a member of an Enum."""
-        return {**vars(self), "status": self.status.name}
+        return {**super().__getstate__(), "status": self.status.name}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, status=Status[state["status"]])
+        super().__setstate__({**state, "status": Status[state["status"]]})

@@ -15,7 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import of_one_fit
-from maxmargin.base.parameters import check_positive
+from maxmargin.base.parameters import check_count, check_flags, check_positive
 from maxmargin.base.plain_state import PlainState
 from maxmargin.base.tables import (
     checked_targets,
@@ -25,7 +25,10 @@ from maxmargin.base.tables import (
     row_weights,
 )
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray, Matrix, TableLike, TargetLike, WeightLike
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.loss_penalty import warn_unsolved, worst_gap
 from maxmargin.problems.multiclass import check_strategy, predict_codes
+from maxmargin.problems.solution import Solution
 
 
 @contextmanager
@@ -49,8 +52,12 @@ def check_weight_sizes(weights: FloatArray) -> None:
         )
 
 
-def check_liblinear(model: Any) -> None:
-    """Check the parameters that scikit-learn's linear machines take from LIBLINEAR."""
+def check_linear_svm(model: Any) -> None:
+    """Check the parameters of `LinearSVC` and `LinearSVR`."""
+    check_positive("C", model.C)
+    check_flags(model, "fit_intercept")
+    check_positive("tol", model.tol)
+    check_count("max_iter", model.max_iter)
     if not (isinstance(model.dual, bool) or model.dual == "auto"):
         raise ValueError(f"dual={model.dual!r} is unknown: use 'auto', True or False.")
     if model.intercept_scaling is not None:
@@ -73,6 +80,16 @@ def without_constant(thetas: list[FloatArray], model: Any) -> FloatArray:
     if scale is None or not model.fit_intercept:
         return found
     return np.column_stack([found[:, :-2], scale * found[:, -2]])
+
+
+def keep_solutions(model: Any, fits: list[tuple[Solution, Certificate]]) -> None:
+    """Store solutions and certificates; warn if the worst one misses ``tol``."""
+    model.solutions_ = [solution for solution, _ in fits]
+    model.solution_ = model.solutions_[0]
+    model.certificates_ = [certificate for _, certificate in fits]
+    model.certificate_ = worst_gap(model.certificates_, model.tol)
+    remedy = f"raise max_iter={model.max_iter} or scale X"
+    warn_unsolved(model.certificate_, model.tol, type(model).__name__, remedy)
 
 
 class SparseInput:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.base.interruption import all_or_nothing
-from maxmargin.base.parameters import check_allowed, check_count, check_flags, check_positive
+from maxmargin.base.parameters import check_allowed
 from maxmargin.base.progress import Callback
 from maxmargin.base.typing import (
     ClassWeightLike,
@@ -23,8 +23,9 @@ from maxmargin.base.typing import (
 from maxmargin.compute.tables.design import Design, design
 from maxmargin.machines.linear.base import (
     LinearClassifier,
-    check_liblinear,
+    check_linear_svm,
     finite_or_refused,
+    keep_solutions,
     with_constant,
     without_constant,
 )
@@ -33,7 +34,7 @@ from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems import losses
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved, worst_gap
+from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.multiclass import BinaryTask, binary_tasks
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
@@ -144,11 +145,7 @@ class LinearSVC(LinearClassifier):
         ``coef_init``, of the shape of ``coef_``, is a start for an l0 penalty, beside zero and instead of
         many others: a path of fits takes the weights of the fit before.
         """
-        check_positive("C", self.C)
-        check_flags(self, "fit_intercept")
-        check_positive("tol", self.tol)
-        check_count("max_iter", self.max_iter)
-        check_liblinear(self)
+        check_linear_svm(self)
         reason = "classes are separated one against the rest, or in pairs with multiclass='ovo'."
         check_allowed("multi_class", self.multi_class, ("ovr",), reason)
         pieces = as_pieces(X, y, sample_weight)
@@ -164,12 +161,8 @@ class LinearSVC(LinearClassifier):
                 fits = self._fit_pieces(pieces)
             thetas = without_constant([solution.x for solution, _ in fits], self)
             self.coef_, self.intercept_ = thetas[:, :-1], thetas[:, -1]
-        self.solutions_ = [solution for solution, _ in fits]
-        self.solution_ = self.solutions_[0]
-        self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_])
-        self.certificates_ = [certificate for _, certificate in fits]
-        self.certificate_ = worst_gap(self.certificates_, self.tol)
-        warn_unsolved(self.certificate_, self.tol, "LinearSVC", f"raise max_iter={self.max_iter} or scale X")
+        self.n_iter_ = np.array([solution.n_iter for solution, _ in fits])
+        keep_solutions(self, fits)
         return self
 
     def _fit_memory(

@@ -9,20 +9,15 @@ from typing import Literal
 import numpy as np
 
 from maxmargin.base.interruption import all_or_nothing
-from maxmargin.base.parameters import (
-    check_choice,
-    check_count,
-    check_flags,
-    check_not_negative,
-    check_positive,
-)
+from maxmargin.base.parameters import check_choice, check_not_negative
 from maxmargin.base.progress import Callback
 from maxmargin.base.typing import FloatArray, RandomStateLike, TableLike, TargetLike, WeightLike
 from maxmargin.compute.tables.design import Design, design
 from maxmargin.machines.linear.base import (
     LinearRegressor,
-    check_liblinear,
+    check_linear_svm,
     finite_or_refused,
+    keep_solutions,
     with_constant,
     without_constant,
 )
@@ -31,7 +26,7 @@ from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems import losses
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved, worst_gap
+from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
@@ -102,13 +97,9 @@ class LinearSVR(LinearRegressor):
 
         ``X`` may be `Pieces`; ``callback`` as in `LinearSVC`.
         """
-        check_positive("C", self.C)
-        check_flags(self, "fit_intercept")
+        check_linear_svm(self)
         check_not_negative("epsilon", self.epsilon)
-        check_positive("tol", self.tol)
-        check_count("max_iter", self.max_iter)
         check_choice("penalty", self.penalty, ("l2", "l1", "l1l2", "none"))
-        check_liblinear(self)
         pieces = as_pieces(X, y, sample_weight)
         with finite_or_refused(self):
             if pieces is None:
@@ -118,12 +109,8 @@ class LinearSVR(LinearRegressor):
             else:
                 y, fits = np.empty(0), [self._fit_pieces(pieces)]
             self._store_planes(without_constant([solution.x for solution, _ in fits], self), y)
-        self.solutions_ = [solution for solution, _ in fits]
-        self.solution_ = self.solutions_[0]
-        self.certificates_ = [certificate for _, certificate in fits]
-        self.certificate_ = worst_gap(self.certificates_, self.tol)
-        self.n_iter_ = max(solution.n_iter for solution in self.solutions_)
-        warn_unsolved(self.certificate_, self.tol, "LinearSVR", f"raise max_iter={self.max_iter} or scale X")
+        self.n_iter_ = max(solution.n_iter for solution, _ in fits)
+        keep_solutions(self, fits)
         return self
 
     def _loss(self) -> losses.Loss:

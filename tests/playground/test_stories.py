@@ -461,6 +461,54 @@ def test_by_keyboard_alone(open_page: Open) -> None:
     assert page.inner_text("#mm-tab-table") == "Tabla"
 
 
+def press(page: Any, test: str, *keys: str) -> None:
+    """Tab to an element from the start of the page, and press keys there."""
+    page.evaluate("document.activeElement.blur()")
+    tab_to(page, test)
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_the_other_stories_by_keyboard_alone(open_page: Open, tmp_path: Path) -> None:
+    """S2 with a kernel's text, and S5 to S8."""
+    page = ready(open_page(accept_downloads=True))
+    settle(page)
+    press(page, "e.id === 'mm-kernel'", "End")
+    press(page, "e.id === 'mm-expression'", "ControlOrMeta+A")
+    page.keyboard.type("Linear() + Nothing()")
+    page.wait_for_selector(".mm-problem:not([hidden]) mark")
+    for _ in "Nothing()":
+        page.keyboard.press("Backspace")
+    page.keyboard.type("RBF(gamma=2)")
+    page.wait_for_selector(".mm-problem", state="hidden")
+    press(page, "e.id === 'mm-data'", *["ArrowDown"] * 7)  # S5
+    settle(page, "mmPage.state.regression && mmPage.state.shown.epsilon === 0.3")
+    press(page, "e.id === 'mm-epsilon'", *["ArrowRight"] * 5)
+    settle(page, "Math.abs(mmPage.state.shown.epsilon - 0.35) < 1e-6")
+    press(page, "e.id === 'mm-data'", *["ArrowDown"] * 8)  # S6
+    settle(page, "mmPage.state.detector && mmPage.state.shown.status === 'converged'")
+    few = fact(page, "n_support")
+    press(page, "e.id === 'mm-nu'", "End")
+    settle(page)
+    assert fact(page, "n_support") > few
+    press(page, "e.id === 'mm-lessons'", "6")  # S7 and S8
+    settle(page, "mmPage.steps.other && mmPage.steps.mirror.shown")
+    press(page, "e.id === 'mm-last'", "Enter")
+    settle(page, "mmPage.steps.mirror.shown.kkt < 0.01 && mmPage.state.shown.kkt < 0.01")
+    press(page, "e.id === 'mm-rival'", "Home")
+    settle(page, "mmPage.steps.watched && !mmPage.steps.other")
+    press(page, "e.tagName === 'SUMMARY'", "Enter")
+    with page.expect_download() as waiting:
+        press(page, "e.id === 'mm-export-lesson'", "Enter")
+    saved = json.loads(Path(waiting.value.path()).read_text())
+    assert len(lessons.checked(saved)["points"]) == n_points(page)
+    with page.expect_file_chooser() as asked:
+        press(page, "e.id === 'mm-open'", "Enter")
+    asked.value.set_files(str(lesson_file(tmp_path)))
+    page.wait_for_function("() => document.querySelector('.mm-lesson h1')?.textContent.startsWith('Mine')")
+    settle(page, "mmPage.state.points.length === 3")
+
+
 def test_the_stories_on_a_phone_in_spanish(open_page: Open) -> None:
     """S1 to S9 at 390 px, in the other language."""
     page = ready(open_page(width=390, height=844))
@@ -577,6 +625,9 @@ def test_s10_a_table_and_its_columns(open_page: Open, analyst: Any) -> None:
     assert all(done)
     assert done[1] == page.evaluate("mmPage.ready.words.en.done_number")
     assert done[3] == page.evaluate("mmPage.ready.words.en.done_category")
+    page.click("[data-language=es]")
+    assert "un identificador: numera las filas" in page.inner_text(".mm-columns")
+    page.click("[data-language=en]")
     page.click("#mm-to-plane")
     settle(page, "mmPage.state.tab === 'plane' && mmPage.state.points.length === 160")
     page.click("#mm-tab-table")
@@ -675,31 +726,23 @@ def test_the_analyst_by_keyboard_on_a_phone_in_spanish(open_page: Open, analyst:
     """S10 to S14 without a mouse."""
     page = ready(open_page(analyst.address, width=390, height=844), "#mm-tune")
 
-    def press(test: str, *keys: str) -> None:
-        tab_to(page, test)
-        for key in keys:
-            page.keyboard.press(key)
-
-    press("e.dataset.language === 'es'", "Enter")
-    press("e.id === 'mm-tune'", "Enter")
+    press(page, "e.dataset.language === 'es'", "Enter")
+    press(page, "e.id === 'mm-tune'", "Enter")
     page.wait_for_selector(".mm-heat .best")
-    page.evaluate("document.activeElement.blur()")
-    press("e.classList.contains('best')", "Enter")
+    press(page, "e.classList.contains('best')", "Enter")
     page.wait_for_selector("#mm-confusion")
     page.wait_for_selector(".mm-bars progress")
-    press("e.id === 'mm-threshold'", "Home")
+    press(page, "e.id === 'mm-threshold'", "Home")
     assert fact_of(page, "sensitivity") == 1
-    press("e.id === 'mm-cost-fn'", "ArrowUp")
+    press(page, "e.id === 'mm-cost-fn'", "ArrowUp")
     assert page.evaluate("mmPage.table.costs.fn") == 2
-    press("e.id === 'mm-explain'", "ArrowDown")
+    press(page, "e.id === 'mm-explain'", "ArrowDown")
     page.wait_for_function("() => mmPage.table.explained.row === 1")
-    page.evaluate("document.activeElement.blur()")
-    press("e.id === 'mm-file-lines'", "Enter")
+    press(page, "e.id === 'mm-file-lines'", "Enter")
     page.wait_for_selector(".mm-table pre:not([hidden])")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     picture(page, "phone-analyst")
-    page.evaluate("document.activeElement.blur()")
-    press("e.id === 'mm-components'", "Enter")
+    press(page, "e.id === 'mm-components'", "Enter")
     settle(page, "mmPage.state.tab === 'plane' && mmPage.state.points.length === 160")
 
 

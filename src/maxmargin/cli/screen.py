@@ -23,7 +23,7 @@ from maxmargin.base.interruption import interrupts_kept
 from maxmargin.base.progress import ProgressReport, on_terminal
 from maxmargin.base.visible_text import visible
 from maxmargin.cli.heartbeat import Heartbeat
-from maxmargin.cli.translation import Translator
+from maxmargin.reports.translation import Translator
 from maxmargin.tables.refusals import Refusal, UsageRefusal
 
 _LABEL = 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from maxmargin.playground.wire import Reply
 from maxmargin.reports.page import page_text
 from maxmargin.reports.sections.reproduce_section import model_lines
 from maxmargin.reports.study import ReportOptions, make_study
+from maxmargin.reports.translation import Translator
 from maxmargin.tables.columns import Prepared, prepare
 from maxmargin.tables.measures_and_rules import tuning_measure
 from maxmargin.tables.models import chosen_family, pipeline
@@ -83,7 +85,7 @@ class TableTab:
             {
                 "name": column.name,
                 "kind": str(column.kind),
-                "note": "" if column.use == column.kind else column.why or column.use,
+                "note": None if column.use == column.kind else _told(column.why or column.use),
                 "gaps": int(self.table[column.name].isna().sum()),
             }
             for column in schema.columns
@@ -97,7 +99,7 @@ class TableTab:
             "classes": [str(label) for label in self.data.classes],
             "columns": columns,
             "numbers": self.data.numbers,
-            "notes": self.notes[:20],
+            "notes": [_told(note) for note in self.notes[:20]],
             "preview": [[str(value)[:60] for value in row] for row in preview.to_numpy()],
             "grid": _GRID,
             "held_out": len(self.parts[3]),
@@ -274,6 +276,16 @@ def opened(message: Message) -> TableTab:
     target = messages.text(message, "target", 200, "") or None
     content = messages.text(message, "content", messages.MAX_LOAD)
     return TableTab.read(Path(name), target, content.encode())
+
+
+def _told(text: str) -> dict[str, str]:
+    """A sentence by language; a very long one, with a strange header in it, stays in English."""
+    return {"en": text, "es": _spanish()(text) if len(text) <= 300 else text}
+
+
+@cache
+def _spanish() -> Translator:
+    return Translator("es")
 
 
 def _grid_of(given: Any) -> dict[str, list[float]]:

@@ -132,8 +132,9 @@ export class Page {
     const classes = COLOURS.map((colour, k) => el("button", { type: "button", class: `mm-brush mm-class-${k}`, "aria-pressed": k === 0 ? "true" : "false",
       "data-brush": k, title: `${k + 1}`, onclick: () => this.paint(k) }, `${k + 1}`));
     this.brushes = classes;
-    const list = el("select", { id: "mm-data", onchange: () => { if (list.value) this.load(list.value); list.value = ""; } },
+    const list = el("select", { id: "mm-data", onchange: () => { if (list.value) this.load(list.value); } },
       el("option", { value: "", text: "choose_data" }), Object.keys(DATASETS).map(name => el("option", { value: name, text: `data_${name}` })));
+    this.data = list;
     this.pairs = el("select", { hidden: true, label: "pair", onchange: () => { this.state.pair = Number(this.pairs.value); this.steps.drop(); this.restart(); } });
     const clear = el("button", { type: "button", id: "mm-clear", text: "clear", onclick: () => { this.state.points = []; this.state.selected = -1; this.edited(); } });
     return el("div", { class: "mm-bar", "data-panel": "data", role: "toolbar", label: "panel_data" }, el("label", { for: "mm-data", class: "mm-hidden", text: "choose_data" }),
@@ -208,6 +209,7 @@ export class Page {
     else if (name === "spread") Object.assign(settings, { machine: "OneClassSVM", kernel: "rbf", nu: 0.1 });
     else if (settings.machine.endsWith("SVR")) settings.machine = "SVC";
     this.replace(dataset(name), name === "spread");
+    this.data.value = name; // arrows go on from here
   }
 
   /** Other points: what was chosen about the old ones is forgotten. */
@@ -222,6 +224,7 @@ export class Page {
   /** The points changed: what was watched is no longer true. */
   edited(since = performance.now()) {
     this.steps.drop();
+    this.data.value = ""; // these are other points: the same ones can be chosen again
     this.late ??= setTimeout(() => { this.late = undefined; this.plane.draw(); }, SOON);
     this.since ??= since;
     this.restart();

@@ -43,6 +43,7 @@ export class LessonPanel {
     state.selected = lesson.selected ?? -1;
     state.pair = 0;
     page.steps.drop();
+    page.data.value = "";
     page.steps.solver.value = lesson.settings.solver ?? "smo";
     page.steps.rival.value = lesson.rival ?? "";
     const hidden = new Set(lesson.hidden ?? []);

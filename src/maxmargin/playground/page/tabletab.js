@@ -50,12 +50,12 @@ export class TablePanel {
     const x = pick("mm-x"), y = pick("mm-y");
     if (about.numbers.length > 1) y.value = about.numbers[1];
     const plane = (id, label, message) => el("button", { type: "button", id, text: label, onclick: () => this.toPlane(message()) });
-    const done = ({ note, kind, gaps }) => [note || say(`done_${kind}`), gaps && kind === "number" ? say("done_gaps", { n: gaps }) : ""].filter(Boolean).join("; ");
+    const done = ({ note, kind, gaps }) => [note?.[language()] ?? say(`done_${kind}`), gaps && kind === "number" ? say("done_gaps", { n: gaps }) : ""].filter(Boolean).join("; ");
     const lines = about.columns.map(column => el("tr", {}, el("th", { scope: "row" }, column.name), el("td", { text: `kind_${column.kind}` }), el("td", { class: "condition" }, done(column))));
     return [
       el("p", {}, `${about.name}: ${about.rows} × ${about.targets.length}`),
       el("div", { class: "mm-setting" }, el("label", { for: "mm-target", text: "target" }), target),
-      ...about.notes.map(note => el("p", { class: "quiet" }, note)),
+      ...about.notes.map(note => el("p", { class: "quiet" }, note[language()])),
       el("div", { class: "mm-scroll", tabindex: "0", label: "panel_columns" }, el("table", { class: "mm-kkt mm-columns" }, el("thead", {}, el("tr", {}, ["name", "kind", "note"].map(name => el("th", { scope: "col", text: `column_${name}` })))),
         el("tbody", {}, lines))),
       ...(about.numbers.length > 1 ? [el("div", { class: "mm-bar" }, x, y, plane("mm-to-plane", "to_plane", () => ({ x: x.value, y: y.value })), plane("mm-components", "to_components", () => ({})))] : []),

@@ -1,4 +1,4 @@
-"""What commands print, in another language. The code speaks English; a file holds the translations."""
+"""What commands print and tables say, in another language: a file holds the translations."""
 
 from __future__ import annotations
 

@@ -144,3 +144,37 @@ def test_a_date_of_another_form_is_named() -> None:
     column = pd.Series(["01/02/2020", "23/04/1996"], name="birth")
     with pytest.raises(Refusal, match=r"'23/04/1996', which is not a date of the form month/day/year: corr"):
         recognised(column, "date:%m/%d/%Y")
+
+
+@pytest.mark.parametrize(
+    ("dates", "form"),
+    [
+        (["23/04/2021 09:30", "01/05/2021 17:05"], "%d/%m/%Y %H:%M"),
+        (["04/23/2021 09:30:10", "05/01/2021 17:05:00"], "%m/%d/%Y %H:%M:%S"),
+        (["04/23/2021 09:30 AM", "05/01/2021 05:05 PM"], "%m/%d/%Y %I:%M %p"),
+        (["23.04.2021 09:30", "01.05.2021 17:05"], "%d.%m.%Y %H:%M"),
+    ],
+)
+def test_dates_with_times(dates: list[str], form: str) -> None:
+    found = recognised(pd.Series(dates * 30, name="when"))
+    assert (found.kind, found.form) == (ColumnKind.DATE, form)
+
+
+def test_spaces_around_classes_and_categories_do_not_count() -> None:
+    notes: list[str] = []
+    content = "x,home,y\n" + "\n".join(
+        f"{k}.5,{'own ' if k % 2 else 'own'},{' Yes' if k % 3 else 'no'}" for k in range(30)
+    )
+    data = prepare(
+        _read(content + "\n7,rent,yes"), Path("t.csv"), ColumnWishes(target="y"), Task.AUTO, notes.append
+    )
+    assert data.classes == ["Yes", "no", "yes"]
+    assert set(data.X["home"]) == {"own", "rent"}
+    assert notes == ["classes 'Yes' and 'yes' differ in capital letters only: correct them if they are one."]
+
+
+def test_the_line_with_the_separator_above_the_header_is_skipped() -> None:
+    table = _read("sep=;\nx;y\n1,5;2\n")
+    assert table.to_dict("list") == {"x": [1.5], "y": [2]}
+    with pytest.raises(Refusal, match="header"):
+        _read("sep=;\nx;y\n")

@@ -39,6 +39,13 @@ _DATES = {
     "%B %d, %Y": "month day, year",
     "%d-%b-%Y": "day-month-year",
     "%d-%b-%y": "day-month-year",
+    "%d/%m/%Y %H:%M": "day/month/year hour:minute",
+    "%d/%m/%Y %H:%M:%S": "day/month/year hour:minute:second",
+    "%m/%d/%Y %H:%M": "month/day/year hour:minute",
+    "%m/%d/%Y %H:%M:%S": "month/day/year hour:minute:second",
+    "%m/%d/%Y %I:%M %p": "month/day/year hour:minute AM/PM",
+    "%m/%d/%Y %I:%M:%S %p": "month/day/year hour:minute:second AM/PM",
+    "%d.%m.%Y %H:%M": "day.month.year hour:minute",
 }
 _DIGITS = re.compile(r"\d")
 _IDENTIFIER = "an identifier"
@@ -418,4 +425,4 @@ def categories(column: pd.Series) -> pd.Series:
 
 def _category(value: Any) -> str:
     whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if whole else str(value)
+    return str(int(value)) if whole else str(value).strip()

@@ -221,6 +221,7 @@ def _target(
             raise Refusal(f"the target {name!r} is the same in every row: there is nothing to learn.")
         return table, values, task
     labels = _labels(column) if values is None else _whole_labels(values)
+    _say_alike(labels, note)
     if labels.nunique() < 2:
         raise Refusal(f"the target {name!r} has only one class ({labels.iloc[0]!r}): two are needed.")
     return table, labels, task
@@ -244,7 +245,19 @@ def _guessed_task(values: pd.Series | None) -> Task:
 
 def _labels(column: pd.Series) -> pd.Series:
     codes, values = pd.factorize(column)
-    return pd.Series(np.array([str(value) for value in values])[codes], name=column.name)
+    return pd.Series(np.array([str(value).strip() for value in values])[codes], name=column.name)
+
+
+def _say_alike(labels: pd.Series, note: Note) -> None:
+    """A note about classes that differ in capital letters only, as "Yes" and "yes" do."""
+    seen: dict[str, str] = {}
+    for label in map(str, labels.unique()):
+        other = seen.setdefault(label.casefold(), label)
+        if other != label:
+            note(
+                f"classes {other!r} and {label!r} differ in capital letters only: correct them if they are "
+                "one."
+            )
 
 
 def _whole_labels(values: pd.Series) -> pd.Series:

@@ -120,7 +120,9 @@ def _read_text(
 ) -> pd.DataFrame:
     if not text.strip():
         raise Refusal(f"{path} is empty.")
-    first = next(line for line in text.splitlines() if line.strip())
+    if text[:4].lower() == "sep=":  # spreadsheets write the separator above the header
+        text = text.partition("\n")[2]
+    first = next((line for line in text.splitlines() if line.strip()), "")
     separator = "\t" if form is Format.TSV else _separator(first)
     if separator == ";":
         note(f"{path.name}: columns are separated by ';', decimals are written with ','.")

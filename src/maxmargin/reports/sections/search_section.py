@@ -40,7 +40,9 @@ def grid(study: Study) -> Section | None:
 
 def _cell(study: Study, params: dict[str, Any]) -> str:
     words = study.words
-    return "; ".join(f"{words.option(name)} = {words.value(value)}" for name, value in params.items())
+    return "; ".join(
+        f"{words.option(name)}\u00a0=\u00a0{words.value(value)}" for name, value in params.items()
+    )
 
 
 def _picture(study: Study, found: TuneResult) -> list[Any]:

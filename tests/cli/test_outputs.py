@@ -173,3 +173,27 @@ def test_signals_leave_no_half_files(tmp_path: Path, number: int) -> None:
     assert "Traceback" not in said
     assert [file.name for file in tmp_path.iterdir()] == ["model.mm"]
     assert path.read_text() == "old"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    "words", [["info", "{model}", "--json"], ["info", "{model}"], ["info", "none.mm", "--json"]]
+)
+def test_a_full_standard_output_is_one_sentence(words: list[str]) -> None:
+    """The answer in JSON ended in a traceback, which the second attempt to write it raised."""
+    model = Path(__file__).parents[1] / "io" / "kept" / "linear.mm"
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "maxmargin",
+        *(word.format(model=model) for word in words),
+    ]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    said = [line for line in done.stderr.splitlines() if not line.startswith("[")]
+    assert done.returncode in (1, 4)
+    assert len([line for line in said if line.startswith("maxmargin: error:")]) == 1
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr

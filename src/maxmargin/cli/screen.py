@@ -121,7 +121,10 @@ class Screen:
         self._err.print(f"[red]maxmargin: error:[/red] {escape(text)}")
         if self.as_json:
             self.answer = {"command": self.answer["command"], "error": text, "code": int(code)}
-            self._write_json()
+            try:
+                self._write_json()
+            except OSError:  # a full disk: the line above says so
+                _leave_stdout()
 
     # -- for programs --------------------------------------------------------------------------------
 
@@ -138,6 +141,7 @@ class Screen:
 
     def _write_json(self) -> None:
         sys.stdout.write(json.dumps(plain(self.answer), indent=1, allow_nan=False) + "\n")
+        sys.stdout.flush()  # at the end of the program nobody would catch an error
 
     # -- while something runs ------------------------------------------------------------------------
 
@@ -186,12 +190,17 @@ def _failure(screen: Screen, error: BaseException) -> ExitCode | None:
     if isinstance(error, (typer.Exit, SystemExit, GeneratorExit)):
         return None
     if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left: nothing to flush
+        _leave_stdout()
         return ExitCode.FAILED
     explained = _explained(screen.say, error)
     if explained is not None:
         screen.fail(*explained)
     return None if explained is None else explained[1]
+
+
+def _leave_stdout() -> None:
+    """Send what is still to be written nowhere: the reader left, or the disk is full."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _explained(say: Translator, error: BaseException) -> tuple[str, ExitCode] | None:

@@ -91,12 +91,16 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def write(path: Path, parts: Iterable[str]) -> dict[str, Any]:
-    """Write the results of this process; those of other parts in the file stay, with the machine they had."""
+    """Write the results of this process. Other parts of the file stay, and so do other cases of a part if it
+    ran on the same machine, with the same versions and on the same day."""
     before = json.loads(path.read_text()) if path.exists() else {"parts": {}}
     for part in parts:
         rows = [row for row in results if row["part"] == part]
+        held = before["parts"].get(part, {})
+        old = held["results"] if held.get("machine") == machine() else []
+        merged = {(row["table"], row["case"]): row for row in [*old, *rows]}
         if rows:
-            before["parts"][part] = {"machine": machine(), "results": rows}
+            before["parts"][part] = {"machine": machine(), "results": list(merged.values())}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(before, indent=1) + "\n")
     return dict(before)

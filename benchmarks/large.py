@@ -128,9 +128,9 @@ def ridge() -> None:
         record(f"{m} components", seconds, {}, f"{model.n_iter_} products")
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the parts named, or all."""
-    parts = set(arguments or ["large", "peer", "methods", "start", "ridge"])
+def main() -> None:
+    """Run the parts named on the command line, or all."""
+    parts = set(sys.argv[1:] or ["large", "peer", "methods", "start", "ridge"])
     if parts & {"large", "peer"}:
         large(parts)
     if "methods" in parts:
@@ -142,4 +142,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -1,6 +1,6 @@
 """Kernel machines beside scikit-learn, scikit-learn-intelex and libsvm-official.
 
-    python -m benchmarks.svm [fit] [predict] [answer] [small] [memory] [start]
+    python -m benchmarks.svm [fit] [predict] [answer] [small] [memory] [WORD OF A CASE ...]
 
 All peers run in the same process on the same data with the same C, gamma and tol = 1e-3, after a warm-up fit;
 every fit also runs as the only one of new processes. The certificate check of a fit is inside its time.
@@ -9,9 +9,7 @@ every fit also runs as the only one of new processes. The certificate check of a
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -77,6 +75,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "generated 49990 x 22, C = 1": partial(generated, 49_990, 22, 1.0, 1 / 22),
     "generated images 15000 x 784, C = 10": partial(half_of_the_digits, 15_000, 10.0),
 }
+
+_PREDICTED = (*list(CASES)[:6], "generated 6435 x 36, C = 100")
 
 
 def intelex() -> tuple[str, ...]:
@@ -166,7 +166,7 @@ def hard_table() -> None:
 
 def predict_table() -> None:
     begin(table="SVC, decision function of all rows")
-    for name in (*list(CASES)[:6], "generated 6435 x 36, C = 100"):
+    for name in [name for name in CASES if name in _PREDICTED]:
         X, y, C, gamma = CASES[name]()
         for dtype in ("float64", "float32"):
             data = (X.toarray() if sp.issparse(X) else X).astype(dtype)
@@ -230,46 +230,24 @@ def memory_table() -> None:
         last = t
 
 
-_FIRST_FIT = """
-import time, numpy as np, maxmargin as mm
-from maxmargin import SVC
-rng = np.random.default_rng(0)
-X = rng.normal(size=(3000, 20)); y = (X[:, 0] * X[:, 1] > 0).astype(int)
-began = time.perf_counter(); SVC().fit(X, y); first = time.perf_counter() - began
-began = time.perf_counter(); SVC().fit(X, y); print(first - (time.perf_counter() - began))
-"""
-
-
-def start_table() -> None:
-    begin(table="SVC, first fit in a new process: seconds more than a warm fit")
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        for label in ("no compiled code on disk", "compiled code on disk", "compiled code on disk"):
-            done = subprocess.run(
-                [sys.executable, "-c", _FIRST_FIT],
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            record(label, float(done.stdout), {})
-
-
 TABLES = {
     "fit": fit_table,
     "answer": hard_table,
     "predict": predict_table,
     "small": small_table,
     "memory": memory_table,
-    "start": start_table,
 }
 
 
-def main(chosen: list[str] | None = None) -> None:
+def main() -> None:
+    """Run the tables named on the command line, or all; other words select cases by their names."""
     warnings.simplefilter("ignore")
-    for name in chosen or TABLES:
+    words = [word for word in sys.argv[1:] if word not in TABLES]
+    for name in [name for name in CASES if words and not any(word in name for word in words)]:
+        del CASES[name]
+    for name in [name for name in sys.argv[1:] if name in TABLES] or TABLES:
         TABLES[name]()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,11 @@ class TakesKernel(PlainState, BaseEstimator):
     coef0: float = 0.0
     degree: int = 3
     n_jobs: int | None = None
+
+    @classmethod
+    @cache  # a grid search reads them thousands of times, and scikit-learn inspects the signature each time
+    def _get_param_names(cls) -> list[str]:
+        return list(super()._get_param_names())
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those of a `Kernel` as ``kernel__gamma``, which replaces the kernel by a copy."""

@@ -90,8 +90,9 @@ class BoxQP:
         """
         if not self.fixed_sums:
             return np.zeros(len(self.delta))
-        lo, hi = self.signed_bounds()
-        groups = [self.group == k for k in range(len(self.delta))]
+        lo, hi = self.signed_bounds
+        one = len(self.delta) == 1
+        groups = [slice(None)] if one else [self.group == k for k in range(len(self.delta))]
         t = self.s * a
         return np.array([multiplier_of(signed_gradient[k], t[k], lo[k], hi[k]) for k in groups])
 
@@ -116,6 +117,7 @@ class BoxQP:
             start=np.append(a, [max(-total, 0.0), max(total, 0.0)]),
         )
 
+    @cached_property
     def signed_bounds(self) -> tuple[FloatArray, FloatArray]:
         """The bounds of s_i a_i."""
         return np.where(self.s > 0, 0.0, -self.C), np.where(self.s > 0, self.C, 0.0)

@@ -33,6 +33,7 @@ from maxmargin.base.typing import (
     WeightLike,
 )
 from maxmargin.base.user_line import warn_user
+from maxmargin.kernels import Kernel
 from maxmargin.kernels.points import beyond_float32
 from maxmargin.kernels.vectors import about_their_mean
 from maxmargin.machines.svm import OneClassSVM
@@ -329,7 +330,7 @@ class GridRun:
         shared = SharedData(replace(self.data, X=X, y=y, folds=folds), targets, views, order)
         tasks = []
         for cells in groups.values():
-            own = self.plan.front is not None or _depends_on_rows(cells[0].model)
+            own = self.plan.front is not None or _depends_on_rows(cells[0].model.make_kernel())
             parts = [[f] for f in range(len(folds))] if own else self._fold_groups()
             chains = chains_of(cells)
             tasks += [SharedTask(shared, cells, chains, part, own=own) for part in parts]
@@ -447,9 +448,9 @@ def fit_one(data: _Data, model: BaseEstimator, c: int, f: int) -> FoldError:
     return FoldError(c, f, error, spent, status, "", tuple((w.category, str(w.message)) for w in others))
 
 
-def _depends_on_rows(model: Any) -> bool:
+def _depends_on_rows(kernel: Kernel) -> bool:
     """True when the kernel takes a number from the training rows, such as gamma="scale"."""
-    params = model.make_kernel().get_params().values()
+    params = kernel.get_params().values()
     return any(value in ("scale", "auto") for value in params if isinstance(value, str))
 
 
@@ -545,7 +546,9 @@ class SharedTask:
     def _gram(self, n_threads: int, pages: dict[Any, AnyArray]) -> SharedGram:
         model, views, f = self.cells[0].model, self.shared.views, self.folds[0]
         rows = views.rows(f)
-        kernel = model.make_kernel().bind(_safe_indexing(rows, views.folds[f][0]) if self.own else rows)
+        kernel = model.make_kernel()
+        reads = self.own and _depends_on_rows(kernel)
+        kernel = kernel.bind(_safe_indexing(rows, views.folds[f][0]) if reads else rows)
         balanced = isinstance(model, DUAL) and not isinstance(model, OneClassSVM)
         in_parts = asks_for_pairs(self.cells, self.shared.targets)
         layout = views.layout(f, n_threads, pages, cache_bytes(getattr(model, "cache_size", None)))

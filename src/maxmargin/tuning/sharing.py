@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,8 +96,20 @@ class Plan:
 
 
 def configured(estimator: BaseEstimator, cells: list[dict[str, Any]]) -> list[Any]:
-    """The estimator with the parameters of every cell."""
+    """The estimator with the parameters of every cell; pipelines share the steps that no cell changes."""
+    if isinstance(estimator, Pipeline) and hasattr(estimator.steps[-1][1], "set_params"):
+        name, last = estimator.steps[-1]
+        inner = [{key.removeprefix(f"{name}__"): value for key, value in cell.items()} for cell in cells]
+        if all(key.startswith(f"{name}__") for cell in cells for key in cell):
+            front = clone(estimator).steps[:-1]
+            return [_with_steps(estimator, [*front, (name, last)]) for last in configured(last, inner)]
     return [clone(estimator).set_params(**cell) for cell in cells]
+
+
+def _with_steps(pipeline: Pipeline, steps: list[tuple[str, Any]]) -> Pipeline:
+    other = copy(pipeline)
+    other.steps = steps
+    return other
 
 
 def make_plan(models: list[Any], cells: list[dict[str, Any]], n: int, needs_probabilities: bool) -> Plan:

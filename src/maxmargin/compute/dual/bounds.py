@@ -18,7 +18,7 @@ def moved(t, delta, lo, hi):
     Rounding is that of the two numbers. A share of hi - lo would swallow small answers inside wide bounds.
     """
     value = t + delta
-    slack = ROUNDING * (abs(t) + abs(delta))
+    slack = ROUNDING * ((t if t > 0.0 else -t) + (delta if delta > 0.0 else -delta))
     if value >= hi - slack:
         return hi
     if value <= lo + slack:
@@ -42,20 +42,22 @@ def multiplier(g, t, lo, hi):
     """As `multiplier_of`, in compiled code."""
     largest = 0.0
     for k in range(len(t)):
-        largest = max(largest, abs(t[k]))
+        size = t[k] if t[k] > 0.0 else -t[k]
+        largest = size if size > largest else largest
     total, n_free = 0.0, 0
     lowest, highest = np.inf, -np.inf
     for k in range(len(t)):
-        margin = NO_FREEDOM * min(hi[k] - lo[k], largest)
+        width = hi[k] - lo[k]
+        margin = NO_FREEDOM * (width if width < largest else largest)
         can_rise = t[k] < hi[k] - margin
         can_fall = t[k] > lo[k] + margin
         if can_rise and can_fall:
             total += g[k]
             n_free += 1
-        if can_rise:
-            lowest = min(lowest, g[k])
-        if can_fall:
-            highest = max(highest, g[k])
+        if can_rise and g[k] < lowest:
+            lowest = g[k]
+        if can_fall and g[k] > highest:
+            highest = g[k]
     if n_free > 0:
         return total / n_free
     if lowest < np.inf and highest > -np.inf:
@@ -63,3 +65,25 @@ def multiplier(g, t, lo, hi):
     if lowest < np.inf:
         return lowest
     return highest if highest > -np.inf else 0.0
+
+
+@part
+def make_feasible(t, low, high):
+    """Clip into the bounds, then move variables until they sum to 0."""
+    excess = 0.0
+    for i in range(len(t)):
+        t[i] = clipped(t[i], low[i], high[i])
+        excess += t[i]
+    for i in range(len(t)):
+        if excess == 0.0:
+            return
+        left = clipped(t[i] - excess, low[i], high[i])
+        excess += left - t[i]
+        t[i] = left
+
+
+@part
+def clipped(value, low, high):
+    """The value, or the bound that it passes."""
+    value = value if value > low else low
+    return value if value < high else high

@@ -14,18 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.dual.block_solver import (
-    BIG,
-    SMALLEST_CURVATURE,
-    move_and_scan,
-    partner,
-    scan,
-    solve_block,
-)
-from maxmargin.compute.dual.bounds import moved, multiplier
-from maxmargin.compute.dual.gram_parts import add_rows
+from maxmargin.compute.dual.block_solver import BIG, SMALLEST_CURVATURE, move_and_scan, partner, scan
+from maxmargin.compute.dual.bounds import make_feasible, moved, multiplier
+from maxmargin.compute.dual.gram_parts import add_product, add_rows
 from maxmargin.compute.dual.one_group import WORK_AT_ONCE
-from maxmargin.compute.jit import jit
+from maxmargin.compute.jit import jit, part
 from maxmargin.compute.kernel_values.powers import n_terms, power, power_sums
 
 _ROUGH = 10.0  # tolerance of the problem of all rows, in units of the tolerance
@@ -65,17 +58,15 @@ def solve_folds(matrix, stretch, signs, bounds, common, tol, max_steps, answers,
     on: ``cursor`` holds the problem (machine by machine) and the steps made in it (-1: not begun).
     """
     n_folds, n_machines, n = bounds.shape
-    sums = np.empty((n_terms(np.abs(stretch).max()), n))
-    work = 0
-    summed = -1
+    sums = np.empty((n_terms(stretch), n))
+    work, summed = np.int64(0), np.int64(-1)
     while cursor[0] < n_folds * n_machines:
         m, f = cursor[0] // n_folds, cursor[0] % n_folds
         y, x = signs[m], common[m]
         if f == 0 and cursor[1] < 0:
-            work += n * _solve_all(matrix.K, y, bounds[:, m], x, _ROUGH * tol, max_steps)
+            work += n * _solve_all(matrix, y, bounds, m, x, _ROUGH * tol, max_steps)
         if summed != m:
-            used = np.flatnonzero(x)
-            power_sums(matrix.K, matrix.logs, used, x[used], sums)
+            _sum_powers(matrix, x, sums)
             summed = m
         left = max_steps - answers.steps[f, m]
         made, violation = _solve_fold(
@@ -95,115 +86,128 @@ def solve_folds(matrix, stretch, signs, bounds, common, tol, max_steps, answers,
     return cursor[0] == n_folds * n_machines
 
 
-@jit
+@part
+def _sum_powers(matrix, x, sums):
+    """The sums of all powers of the rows with the weights ``x``."""
+    rows, weights = np.empty(len(x), np.int64), np.empty(len(x))
+    used = np.int64(0)
+    for i in range(len(x)):
+        if x[i] != 0.0:
+            rows[used], weights[used] = i, x[i]
+            used += 1
+    power_sums(matrix.K, matrix.logs, rows[:used], weights[:used], sums)
+
+
+@part
 def _solve_fold(matrix, stretch, sums, y, bound, x, tol, max_steps, t, decisions, goes_on):
     """One fold, from the variables ``x`` of the common problem or, where it goes on, from its own ``t``."""
     n = len(y)
-    low, high = _box(y, bound)
-    plain = stretch == 0.0
-    ready = np.full(n, plain)
-    rows = matrix.K if plain else matrix.scratch
-    if goes_on:
-        changed = np.flatnonzero(t)
-        difference = t[changed]
-        g = -y
-    else:
-        t[:] = x
+    numbers, places = np.empty((4, n)), np.empty((2, n), np.int64)
+    low, high, g, weights = numbers[0], numbers[1], numbers[2], numbers[3]
+    changed, ready = places[0], places[1]
+    rows = matrix.K if stretch == 0.0 else matrix.scratch
+    _set_box(y, bound, low, high)
+    for i in range(n):
+        ready[i] = 1 if stretch == 0.0 else 0
+        g[i] = -y[i]
+        t[i] = t[i] if goes_on else x[i]
+    if not goes_on:
         make_feasible(t, low, high)
-        changed = np.flatnonzero(t != x)
-        difference = t[changed] - x[changed]
-        g = _sum_of_powers(sums, stretch) - y
-    for i in changed:
-        _read(matrix.K, matrix.logs, stretch, i, ready, rows)
-    add_rows(g, rows, changed, difference, 0, n)
-    steps = min(max_steps, WORK_AT_ONCE // n + 1)
-    made, violation = _solve(matrix, stretch, g, t, low, high, ready, rows, tol, steps)
-    decisions[:] = g + y - multiplier(g, t, low, high)
+        _add_sum_of_powers(sums, stretch, g)
+    used = np.int64(0)
+    for i in range(n):
+        weight = t[i] if goes_on else t[i] - x[i]
+        if weight != 0.0:
+            _read(matrix, stretch, i, ready, rows)
+            changed[used], weights[used] = i, weight
+            used += 1
+    add_rows(g, rows, changed[:used], weights[:used], np.int64(0), n)
+    made, violation = _solve(matrix, stretch, g, t, low, high, ready, rows, tol, max_steps)
+    level = multiplier(g, t, low, high)
+    for i in range(n):
+        decisions[i] = g[i] + y[i] - level
     return made, violation
 
 
-@jit
-def _box(y, bound):
-    return np.where(y < 0.0, -bound, 0.0), np.where(y > 0.0, bound, 0.0)
+@part
+def _set_box(y, bound, low, high):
+    for i in range(len(y)):
+        low[i] = -bound[i] if y[i] < 0.0 else 0.0
+        high[i] = bound[i] if y[i] > 0.0 else 0.0
 
 
-@jit
-def _solve_all(K, y, bounds, x, tol, max_steps):
-    """Improve ``x`` for the problem of all rows that are in any fold, and return the steps.
+@part
+def _solve_all(matrix, y, bounds, m, x, tol, max_steps):
+    """Improve ``x`` for the problem of all rows that are in any fold of machine m, and return the steps.
 
     It is only a start: after a great many steps it is good enough.
     """
     n = len(y)
-    widest = bounds[0].copy()
-    for f in range(1, len(bounds)):
-        widest = np.maximum(widest, bounds[f])
-    low, high = _box(y, widest)
+    numbers, places = np.empty((5, n)), np.empty((2, n), np.int64)
+    low, high, g, widest, weights = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
+    ready = places[1]
+    for i in range(n):
+        g[i], ready[i], widest[i] = -y[i], 1, 0.0
+        for f in range(len(bounds)):
+            widest[i] = bounds[f, m, i] if bounds[f, m, i] > widest[i] else widest[i]
+    _set_box(y, widest, low, high)
     make_feasible(x, low, high)
-    g = -y
-    used = np.flatnonzero(x)
-    add_rows(g, K, used, x[used], 0, n)
-    steps = min(max_steps, WORK_AT_ONCE // n + 1)
-    return solve_block(K, g, x, low, high, np.zeros(1, np.int64), np.full(1, n), tol, steps)
+    add_product(g, matrix.K, x, places[0], weights)
+    return _solve(matrix, 0.0, g, x, low, high, ready, matrix.K, tol, max_steps)[0]
 
 
-@jit
-def _sum_of_powers(sums, stretch):
-    """sum_k stretch^k / k! sums_k."""
-    total = sums[-1].copy()
-    for k in range(len(sums) - 1, 0, -1):
-        total = sums[k - 1] + (stretch / k) * total
-    return total
+@part
+def _add_sum_of_powers(sums, stretch, g):
+    """g += sum_k stretch^k / k! sums_k."""
+    for j in range(len(g)):
+        total = sums[-1, j]
+        for k in range(len(sums) - 1, 0, -1):
+            total = sums[k - 1, j] + (stretch / k) * total
+        g[j] += total
 
 
-@jit
-def _read(K, logs, stretch, i, ready, rows):
+@part
+def _read(matrix, stretch, i, ready, rows):
     """Row i of the fold's matrix, the first time that it is needed."""
-    if not ready[i]:
-        power(K[i], logs[i], stretch, rows[i])
-        ready[i] = True
+    if ready[i] == 0:
+        power(matrix.K[i], matrix.logs[i], stretch, rows[i])
+        ready[i] = 1
 
 
-@jit
+@part
 def _solve(matrix, stretch, g, t, low, high, ready, rows, tol, max_steps):
-    """`solve_block` on a matrix whose rows are made when they are first needed; steps and violation."""
-    K, logs = matrix.K, matrix.logs
+    """`solve_block` on a matrix whose rows are made when they are first needed; steps and violation.
+
+    It returns after a great many steps.
+    """
     n = len(g)
-    up, down = np.empty(n), np.empty(n)
-    curvature = np.empty(n, K.dtype)
+    most = WORK_AT_ONCE // n + 1
+    most = most if most < max_steps else max_steps
+    masks, curvature = np.empty((2, n)), np.empty(n, matrix.K.dtype)
+    up, down = masks[0], masks[1]
     for k in range(n):
         up[k] = 0.0 if t[k] < high[k] else BIG
         down[k] = 0.0 if t[k] > low[k] else -BIG
-        curvature[k] = K[k, k]
+        curvature[k] = matrix.K[k, k]
     i, j = scan(g, up, down)
-    for step in range(max_steps):
+    for step in range(most):
         violation = g[j] + down[j] - g[i] - up[i]
         if not violation > tol:
             return step, violation
-        _read(K, logs, stretch, i, ready, rows)
+        _read(matrix, stretch, i, ready, rows)
         j = partner(g, g[i], down, rows[i], curvature, curvature[i])
-        _read(K, logs, stretch, j, ready, rows)
+        _read(matrix, stretch, j, ready, rows)
         eta = np.float64(curvature[i]) + np.float64(curvature[j]) - 2.0 * np.float64(rows[i, j])
-        delta = (g[j] - g[i]) / max(eta, SMALLEST_CURVATURE)
-        delta = min(delta, min(high[i] - t[i], t[j] - low[j]))
+        delta = (g[j] - g[i]) / (eta if eta > SMALLEST_CURVATURE else SMALLEST_CURVATURE)
+        room = high[i] - t[i]
+        delta = room if room < delta else delta
+        room = t[j] - low[j]
+        delta = room if room < delta else delta
         t[i] = moved(t[i], delta, low[i], high[i])
         t[j] = moved(t[j], -delta, low[j], high[j])
-        for k in (i, j):
-            up[k] = 0.0 if t[k] < high[k] else BIG
-            down[k] = 0.0 if t[k] > low[k] else -BIG
+        up[i] = 0.0 if t[i] < high[i] else BIG
+        down[i] = 0.0 if t[i] > low[i] else -BIG
+        up[j] = 0.0 if t[j] < high[j] else BIG
+        down[j] = 0.0 if t[j] > low[j] else -BIG
         i, j = move_and_scan(g, delta, rows[i], rows[j], up, down)
-    return max_steps, g[j] + down[j] - g[i] - up[i]
-
-
-@jit
-def make_feasible(t: FloatArray, low: FloatArray, high: FloatArray) -> None:
-    """Clip into the bounds, then move variables until they sum to 0."""
-    excess = 0.0
-    for i in range(len(t)):
-        t[i] = min(max(t[i], low[i]), high[i])
-        excess += t[i]
-    for i in range(len(t)):
-        if excess == 0.0:
-            return
-        left = min(max(t[i] - excess, low[i]), high[i])
-        excess += left - t[i]
-        t[i] = left
+    return most, g[j] + down[j] - g[i] - up[i]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.base.typing import AnyArray, IntArray
-from maxmargin.compute.jit import jit, jit_sums
+from maxmargin.compute.jit import jit, jit_sums, part
 
 _TILE = 16  # rows that are mirrored together: their columns then are whole cache lines
 
@@ -31,6 +31,17 @@ def add_rows(v, rows, slots, weights, start, stop):
             w3 = weights[k3] if k3 == k + 3 else 0.0
             for j in range(len(part)):
                 part[j] += w0 * r0[j] + w1 * r1[j] + w2 * r2[j] + w3 * r3[j]
+
+
+@part
+def add_product(v, K, t, places, weights):
+    """v += K t over the rows with t != 0; ``places`` and ``weights`` are memory for these."""
+    used = np.int64(0)
+    for i in range(len(t)):
+        if t[i] != 0.0:
+            places[used], weights[used] = i, t[i]
+            used += 1
+    add_rows(v, K, places[:used], weights[:used], np.int64(0), len(v))
 
 
 @jit

@@ -4,87 +4,76 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.compute.dual.block_solver import Signed, gradient
+from maxmargin.compute.dual.block_solver import Signed
 from maxmargin.compute.dual.bounds import multiplier
 from maxmargin.compute.dual.gram_parts import add_rows
-from maxmargin.compute.dual.one_group import WORK_AT_ONCE, solve_on_gram
-from maxmargin.compute.jit import jit
+from maxmargin.compute.dual.one_group import WORK_AT_ONCE, signed_gradient, solve_on_gram
+from maxmargin.compute.jit import jit, part
 
 
-@jit
-def _hand_over(K, point, amount, row, lo, hi, t):
+@part
+def _hand_over(K, point, amount, signed, t, rows, weights):
     """Hand ``amount`` of signed multiplier to the variables that resemble the point most and have room.
 
-    Free variables first, then any. Returns the variables and what each received.
+    Free variables first, then any. What they receive is written behind the first place of ``rows`` and
+    ``weights``. Returns the places used, and how much is left.
     """
-    m = len(t)
-    who = np.empty(m, np.int64)
-    share = np.empty(m)
-    n_used = 0
-    rising = amount > 0.0
-    for free_only in (True, False):
-        while amount != 0.0:
-            best = -1
-            likeness = -np.inf
-            for k in range(m):
-                room = hi[k] - t[k] if rising else t[k] - lo[k]
-                if room <= 0.0 or (free_only and not (lo[k] < t[k] < hi[k])):
-                    continue
-                if K[point, row[k]] > likeness:
-                    likeness = K[point, row[k]]
-                    best = k
+    lo, hi = signed.lo, signed.hi
+    sign = 1.0 if amount > 0.0 else -1.0
+    left = sign * amount
+    used = np.int64(1)
+    for attempt in range(2):
+        while left > 0.0:
+            best, likeness = np.int64(-1), -np.inf
+            for k in range(len(t)):
+                room = hi[k] - t[k] if sign > 0.0 else t[k] - lo[k]
+                is_free = lo[k] < t[k] and t[k] < hi[k]
+                value = K[point, signed.point[k]]
+                if room > 0.0 and (is_free or attempt == 1) and value > likeness:
+                    best, likeness = k, value
             if best < 0:
                 break
-            room = hi[best] - t[best] if rising else t[best] - lo[best]
-            part = min(room, abs(amount))
-            if part == room:
-                t[best] = hi[best] if rising else lo[best]
-            else:
-                t[best] += part if rising else -part
-            who[n_used] = best
-            share[n_used] = part if rising else -part
-            n_used += 1
-            amount = 0.0 if part == abs(amount) else (amount - part if rising else amount + part)
-    return who[:n_used], share[:n_used], amount
+            bound = hi[best] if sign > 0.0 else lo[best]
+            room = sign * (bound - t[best])
+            share = room if room < left else left
+            t[best] = bound if share == room else t[best] + sign * share
+            rows[used], weights[used] = signed.point[best], signed.tau[best] * sign * share
+            used += 1
+            left -= share
+    return used, left
 
 
-@jit
+@part
 def _take_out(K, signed, point, t, v, t_now, v_now):
     """Put the solution without the point into ``t_now`` and ``v_now``: feasible, and near the optimum."""
-    t_now[:] = t
-    v_now[:] = v
-    amount = 0.0
-    weight = 0.0
+    amount, weight = 0.0, 0.0
+    for j in range(len(v)):
+        v_now[j] = v[j]
     for k in range(len(t)):
+        t_now[k] = t[k]
         if signed.point[k] == point:
-            amount += t_now[k]
-            weight += signed.tau[k] * t_now[k]
+            amount += t[k]
+            weight += signed.tau[k] * t[k]
             t_now[k] = 0.0
-    who, share, rest = _hand_over(K, point, amount, signed.point, signed.lo, signed.hi, t_now)
-    if rest != 0.0:  # no other variable has room for it: start from zero
-        t_now[:] = 0.0
-        v_now[:] = 0.0
+    rows, weights = np.empty(len(t) + 1, np.int64), np.empty(len(t) + 1)
+    rows[0], weights[0] = point, -weight
+    used, left = _hand_over(K, point, amount, signed, t_now, rows, weights)
+    if left == 0.0:
+        add_rows(v_now, K, rows[:used], weights[:used], np.int64(0), len(v))
         return
-    rows = np.empty(len(who) + 1, np.int64)
-    weights = np.empty(len(who) + 1)
-    rows[0] = point
-    weights[0] = -weight
-    for k in range(len(who)):
-        rows[k + 1] = signed.point[who[k]]
-        weights[k + 1] = signed.tau[who[k]] * share[k]
-    add_rows(v_now, K, rows, weights, 0, len(v))
+    for k in range(len(t)):  # no other variable has room for it: start from zero
+        t_now[k] = 0.0
+    for j in range(len(v)):
+        v_now[j] = 0.0
 
 
-@jit
-def _without(signed, point):
-    """The problem with the variables of the point fixed at zero."""
-    lo = signed.lo.copy()
-    hi = signed.hi.copy()
+@part
+def _fix(signed, point, lo, hi):
+    """The bounds of the problem, with the variables of the point fixed at zero."""
     for k in range(len(lo)):
-        if signed.point[k] == point:
-            lo[k] = 0.0
-            hi[k] = 0.0
-    return Signed(signed.point, signed.tau, signed.d, signed.c, lo, hi, signed.group)
+        inside = signed.point[k] != point
+        lo[k] = signed.lo[k] if inside else 0.0
+        hi[k] = signed.hi[k] if inside else 0.0
 
 
 @jit
@@ -96,14 +85,15 @@ def leave_each_out(K, signed, points, cursor, t, v, now, q, tol, max_steps, out,
     and sums that belong to it. ``ends`` collects the steps and the largest violation left.
     """
     segments = np.empty((1, 2), np.int64)
-    segments[0, 0] = 0
-    segments[0, 1] = len(v)
+    segments[0, 0], segments[0, 1] = 0, len(v)
     t_now, v_now = now
-    g = np.empty(len(t))
-    work = 0
+    numbers = np.empty((3, len(t)))
+    lo, hi, g = numbers[0], numbers[1], numbers[2]
+    rest = Signed(signed.point, signed.tau, signed.d, signed.c, lo, hi, signed.group)
+    work = np.int64(0)
     while cursor[0] < len(points):
         point = points[cursor[0]]
-        rest = _without(signed, point)
+        _fix(signed, point, lo, hi)
         if cursor[1] < 0:
             _take_out(K, rest, point, t, v, t_now, v_now)
             cursor[1] = 0
@@ -111,10 +101,10 @@ def leave_each_out(K, signed, points, cursor, t, v, now, q, tol, max_steps, out,
         cursor[1] += made
         work += 20 * len(t) + q * (q + 2 * made)
         if violation <= tol or made == 0 or cursor[1] >= max_steps:
-            gradient(v_now, rest.point, rest.tau, rest.d, t_now, rest.c, g)
-            out[point] = v_now[point] - multiplier(g, t_now, rest.lo, rest.hi)
+            signed_gradient(v_now, rest, t_now, g)
+            out[point] = v_now[point] - multiplier(g, t_now, lo, hi)
             ends[0] += cursor[1]
-            ends[1] = max(ends[1], violation)
+            ends[1] = violation if violation > ends[1] else ends[1]
             cursor[0] += 1
             cursor[1] = -1
         if work > WORK_AT_ONCE:

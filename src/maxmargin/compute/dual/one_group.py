@@ -16,8 +16,8 @@ from maxmargin.compute.jit import jit, part
 WORK_AT_ONCE = 150_000_000  # numbers read in one call, at most: about 0.1 s, so that Ctrl-C gets through
 
 _BIG = 1e300
-_BINS = 256
-_OUT, _KEPT, _FRESH = 0, 1, 2  # marks of variables: outside of the working set, in the last one too, new
+BINS = 256
+OUT, KEPT, FRESH = 0, 1, 2  # marks of variables: outside of the working set, in the last one too, new
 
 
 @jit
@@ -27,32 +27,46 @@ def solve_block(B, g, t, lo, hi, tol, max_steps):
 
 
 @part
-def _choose(g, t, lo, hi, smallest_up, largest_down, mark, bins, counts, n_new):
+def signed_gradient(v, signed, t, g):
+    """g = tau v + d t + c; returns the smallest g that can go up and the largest that can go down."""
+    point, tau, d, c, lo, hi, _ = signed
+    smallest_up, largest_down = _BIG, -_BIG
+    for i in range(len(g)):
+        g[i] = tau[i] * v[point[i]] + d[i] * t[i] + c[i]
+        if t[i] < hi[i] and g[i] < smallest_up:
+            smallest_up = g[i]
+        if t[i] > lo[i] and g[i] > largest_down:
+            largest_down = g[i]
+    return smallest_up, largest_down
+
+
+@part
+def mark_violators(g, t, lo, hi, smallest_up, largest_down, mark, bins, counts, n_new):
     """Mark about the ``n_new`` worst violators as fresh, half of each side: those in the last of 256 bins."""
-    scale = (_BINS - 1) / (largest_down - smallest_up)
+    scale = (BINS - 1) / (largest_down - smallest_up)
     for side in range(2):
-        for b in range(_BINS):
+        for b in range(BINS):
             counts[b] = 0
         for i in range(len(g)):
             room, depth = hi[i] - t[i], largest_down - g[i]
             if side == 1:
                 room, depth = t[i] - lo[i], g[i] - smallest_up
             b = 0
-            if mark[i] == _OUT and room > 0.0 and depth > 0.0:
+            if mark[i] == OUT and room > 0.0 and depth > 0.0:
                 b = 1 + int(depth * scale)
-                b = b if b < _BINS else _BINS - 1
+                b = b if b < BINS else BINS - 1
             bins[i] = b
             counts[b] += 1
         left = (n_new + side) // 2
-        b = _BINS - 1
+        b = BINS - 1
         while b > 0 and counts[b] <= left:
             left -= counts[b]
             b -= 1
         for i in range(len(g)):
             if bins[i] > b:
-                mark[i] = _FRESH
+                mark[i] = FRESH
             elif bins[i] == b and b > 0 and left > 0:
-                mark[i] = _FRESH
+                mark[i] = FRESH
                 left -= 1
 
 
@@ -65,36 +79,30 @@ def solve_on_gram(K, signed, segments, t, v, q, tol, max_steps):
     there come for free. Changes ``t`` and ``v``. Returns the steps made and the violation reached. A call
     that takes long returns before it has converged; the caller checks for Ctrl-C and calls again.
     """
-    point, tau, d, c, lo, hi, _ = signed
+    point, tau, d, _, lo, hi, _ = signed
     m = len(t)
     q = q if q < m else m
     q = q if q < MOST else MOST
-    numbers, places = np.empty((6, m)), np.empty((5, m + _BINS), np.int64)
+    numbers, places = np.empty((6, m)), np.empty((5, m + BINS), np.int64)
     g, weights, gb, tb, lob, hib = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
     mark, bins, counts, ws, rows = places[0], places[1], places[2], places[3], places[4]
     B = np.empty((q, q), np.float32)
     for i in range(m):
-        mark[i] = _OUT
+        mark[i] = OUT
     steps, work, n_kept = 0, 0, np.int64(0)
     while True:
-        smallest_up, largest_down = _BIG, -_BIG
-        for i in range(m):
-            g[i] = tau[i] * v[point[i]] + d[i] * t[i] + c[i]
-            if t[i] < hi[i] and g[i] < smallest_up:
-                smallest_up = g[i]
-            if t[i] > lo[i] and g[i] > largest_down:
-                largest_down = g[i]
+        smallest_up, largest_down = signed_gradient(v, signed, t, g)
         violation = largest_down - smallest_up
         if violation <= tol or steps >= max_steps or work > WORK_AT_ONCE:
             return steps, violation
-        _choose(g, t, lo, hi, smallest_up, largest_down, mark, bins, counts, q - n_kept)
+        mark_violators(g, t, lo, hi, smallest_up, largest_down, mark, bins, counts, q - n_kept)
         size, n_kept = np.int64(0), np.int64(0)
         for i in range(m):
-            if mark[i] != _OUT:
+            if mark[i] != OUT:
                 ws[size], rows[size], weights[size] = i, point[i], tau[i]
                 gb[size], tb[size], lob[size], hib[size] = g[i], t[i], lo[i], hi[i]
                 size += 1
-                mark[i] = _KEPT if mark[i] == _FRESH and 2 * n_kept < q else _OUT
+                mark[i] = KEPT if mark[i] == FRESH and 2 * n_kept < q else OUT
                 n_kept += mark[i]
         gather(K, rows, size, B)
         _scale(B, weights, size)

@@ -13,29 +13,30 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.dual.block_solver import (
-    BIG,
-    Signed,
-    choose,
-    extremes,
-    gradient,
-    smallest,
-)
-from maxmargin.compute.dual.bounds import multiplier
-from maxmargin.compute.dual.fold_problems import make_feasible
-from maxmargin.compute.dual.gram_parts import add_rows
+from maxmargin.compute.dual.block_solver import BIG, Signed, smallest
+from maxmargin.compute.dual.bounds import clipped, make_feasible, multiplier
+from maxmargin.compute.dual.gram_parts import add_product, add_rows
 from maxmargin.compute.dual.narrow_block import solve_narrow_block
-from maxmargin.compute.dual.one_group import WORK_AT_ONCE, solve_on_gram
-from maxmargin.compute.jit import jit
+from maxmargin.compute.dual.one_group import (
+    BINS,
+    FRESH,
+    KEPT,
+    OUT,
+    WORK_AT_ONCE,
+    mark_violators,
+    signed_gradient,
+    solve_on_gram,
+)
+from maxmargin.compute.jit import jit, part
 
 _MOST_CANDIDATES = 768  # more do not stay in the cache
 _STRIDE = _MOST_CANDIDATES + 16  # no power of two: columns would fall on the same cache lines
-_JOIN = 24  # rows that join after a check
+_JOIN = np.int64(24)  # rows that join after a check
 _SPARE = 0.3  # candidates beside the support vectors of the first problem, as a share of these
 _AIM = 0.9  # of the tolerance, for the candidates
 _TEST_ROWS = 256  # rows that are asked together: their kernel values stay in the cache
-_FIRST_BLOCK = 160
-_STEPS_AT_ONCE = 200_000
+_FIRST_BLOCK = np.int64(160)
+_STEPS_AT_ONCE = np.int64(200_000)
 
 
 class PairAnswers(NamedTuple):
@@ -62,63 +63,62 @@ def solve_pair(K, y, bounds, ridges, origin, tol, max_steps, answers, first):
     the problem ``first`` and returns the one to go on with: a call that takes long ends before the last.
     """
     n_problems, n = bounds.shape
-    ones = np.ones(n)
-    every = np.arange(n)
-    everything = np.array([[0, n]])
-    group = np.zeros(n, np.int64)
-    g = np.empty(n)
+    numbers, places = np.empty((6, n)), np.empty((6, n + BINS), np.int64)
+    ones, c, lo, hi, g, weights = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
+    every, group, used, mark, bins = places[0, :n], places[1, :n], places[2], places[3, :n], places[4, :n]
+    for i in range(n):
+        ones[i], c[i], every[i], group[i] = 1.0, -y[i], i, 0
+    everything = np.empty((1, 2), np.int64)
+    everything[0, 0], everything[0, 1] = 0, n
     B = np.empty((_MOST_CANDIDATES, _STRIDE), K.dtype)
     members = np.empty(_MOST_CANDIDATES, np.int64)
-    size = 0
-    work = 0
+    size, work = np.int64(0), np.int64(0)
     for p in range(first, n_problems):
-        t, v = answers.t[p], answers.sums[p]
-        lo = np.where(y < 0.0, -bounds[p], 0.0)
-        hi = np.where(y > 0.0, bounds[p], 0.0)
-        signed = Signed(every, ones, ridges[p], -y, lo, hi, group)
+        t, v, ridge = answers.t[p], answers.sums[p], ridges[p]
+        for i in range(n):
+            lo[i] = -bounds[p, i] if y[i] < 0.0 else 0.0
+            hi[i] = bounds[p, i] if y[i] > 0.0 else 0.0
+        signed = Signed(every, ones, ridge, c, lo, hi, group)
         if origin[p] >= 0 and answers.steps[p] == 0:
-            t[:] = answers.t[origin[p]]
-            _balance(t, lo, hi)
+            _start(t, answers.t[origin[p]], lo, hi)
         while size > 0 and answers.steps[p] < max_steps:
-            candidates = members[:size]
-            _set_diagonal(B, K, candidates, ridges[p])
-            left = min(max_steps - answers.steps[p], _STEPS_AT_ONCE)
-            made = _solve_candidates(B, candidates, y, lo, hi, t, tol, left)
+            left = max_steps - answers.steps[p]
+            left = left if left < _STEPS_AT_ONCE else _STEPS_AT_ONCE
+            made = _solve_candidates(K, B, members, size, ridge, signed, t, _AIM * tol, left)
             answers.steps[p] += made
-            _sums(K, t, v)
-            gradient(v, every, ones, ridges[p], t, -y, g)
-            up, down = extremes(g, t, lo, hi, group, 1)
-            answers.violations[p] = down[0] - up[0]
-            if down[0] - up[0] <= tol:
+            _set_sums(v, K, t, used, weights)
+            smallest_up, largest_down = signed_gradient(v, signed, t, g)
+            answers.violations[p] = largest_down - smallest_up
+            if largest_down - smallest_up <= tol:
                 break
             if work > WORK_AT_ONCE:
                 return p
-            more = choose(g, t, lo, hi, group, up, down, candidates, _JOIN)[size:]
-            stuck = made == 0 and len(more) == 0  # only rounding is left between the two gradients
+            mark_violators(g, t, lo, hi, smallest_up, largest_down, mark, bins, places[5], _JOIN)
             work += made * size + n * size
-            size = 0 if stuck else _join(K, more, members, size, B)
+            before, size = size, _join(K, mark, members, size, B)
+            if made == 0 and size == before:  # only rounding is left between the two gradients
+                size = np.int64(0)
         if size == 0:
-            _sums(K, t, v)
+            _set_sums(v, K, t, used, weights)
             left = max_steps - answers.steps[p]
-            made, violation = solve_on_gram(K, signed, everything, t, v, min(_FIRST_BLOCK, n), tol, left)
+            made, violation = solve_on_gram(K, signed, everything, t, v, _FIRST_BLOCK, tol, left)
             answers.steps[p] += made
             answers.violations[p] = violation
             if violation > tol and 0 < made < left:
                 return p
-            gradient(v, every, ones, ridges[p], t, -y, g)
-            chosen = _near_the_margin(g, y, t, multiplier(g, t, lo, hi))
-            size = _join(K, chosen, members, 0, B)
+            signed_gradient(v, signed, t, g)
+            _mark_near_the_margin(g, y, t, multiplier(g, t, lo, hi), mark, weights)
+            size = _join(K, mark, members, size, B)
         answers.biases[p] = -multiplier(g, t, lo, hi)
     return n_problems
 
 
-@jit
-def _balance(t, lo, hi):
-    """Clip into the bounds and reduce the heavier side in proportion, so that the sum is 0."""
-    up = 0.0
-    down = 0.0
+@part
+def _start(t, x, lo, hi):
+    """Take ``x``, clip it into the bounds and reduce the heavier side in proportion, so that the sum is 0."""
+    up, down = 0.0, 0.0
     for i in range(len(t)):
-        t[i] = min(max(t[i], lo[i]), hi[i])
+        t[i] = clipped(x[i], lo[i], hi[i])
         if t[i] > 0.0:
             up += t[i]
         else:
@@ -131,57 +131,58 @@ def _balance(t, lo, hi):
     make_feasible(t, lo, hi)
 
 
-@jit
-def _sums(K, t, v):
+@part
+def _set_sums(v, K, t, places, weights):
     """v = K t."""
-    used = np.flatnonzero(t)
-    v[:] = 0.0
-    add_rows(v, K, used, t[used], 0, len(v))
+    for i in range(len(v)):
+        v[i] = 0.0
+    add_product(v, K, t, places, weights)
 
 
-@jit
-def _solve_candidates(B, candidates, y, lo, hi, t, tol, max_steps):
+@part
+def _solve_candidates(K, B, members, size, ridge, signed, t, tol, max_steps):
     """Solve for the candidates alone; all others stay."""
-    size = len(candidates)
-    t_block = t[candidates]
-    g = -y[candidates]
-    used = np.flatnonzero(t_block)
-    add_rows(g, B, used, t_block[used], 0, size)
-    made = solve_narrow_block(B, g, t_block, lo[candidates], hi[candidates], _AIM * tol, max_steps)
-    t[candidates] = t_block
+    numbers, places = np.empty((5, size)), np.empty(size, np.int64)
+    g, t_block, lo, hi, weights = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
+    for k in range(size):
+        i = members[k]
+        B[k, k] = K[i, i] + ridge[i]
+        g[k], t_block[k], lo[k], hi[k] = signed.c[i], t[i], signed.lo[i], signed.hi[i]
+    add_product(g, B, t_block, places, weights)
+    made = solve_narrow_block(B, g, t_block, lo, hi, tol, max_steps)
+    for k in range(size):
+        t[members[k]] = t_block[k]
     return made
 
 
-@jit
-def _set_diagonal(B, K, candidates, ridge):
-    for k in range(len(candidates)):
-        i = candidates[k]
-        B[k, k] = K[i, i] + ridge[i]
+@part
+def _mark_near_the_margin(g, y, t, level, mark, distances):
+    """Mark support vectors and the rows next to the margin as fresh, and all others as outside."""
+    n_support = np.int64(0)
+    for i in range(len(t)):
+        is_support = t[i] != 0.0
+        mark[i] = FRESH if is_support else OUT
+        distances[i] = BIG if is_support else y[i] * (g[i] - level)
+        n_support += is_support
+    for i in smallest(distances, int(_SPARE * n_support) + 32):
+        mark[i] = FRESH
 
 
-@jit
-def _near_the_margin(g, y, t, level):
-    """Support vectors, and the rows next to the margin beside them."""
-    outside = t == 0.0
-    n_support = len(t) - int(outside.sum())
-    distances = np.where(outside, y * (g - level), BIG)
-    spare = smallest(distances, int(_SPARE * n_support) + 32)
-    return np.sort(np.concatenate((np.flatnonzero(t), spare)))
-
-
-@jit
-def _join(K, more, members, size, B):
-    """Add candidates with their kernel values. Returns how many there are, 0 where they are too many."""
+@part
+def _join(K, mark, members, size, B):
+    """Add what is marked as fresh to the candidates. Returns how many there are, 0 if they are too many."""
     old = size
-    if size + len(more) > len(members):
-        return 0
-    for i in more:
-        members[size] = i
+    for i in range(len(mark)):
+        if mark[i] != FRESH:
+            continue
+        if size == len(members):
+            return np.int64(0)
+        mark[i], members[size] = KEPT, i
         for j in range(size + 1):
             B[size, j] = K[i, members[j]]
         size += 1
     for i in range(size):
-        for j in range(max(i + 1, old), size):
+        for j in range(i + 1 if i >= old else old, size):
             B[i, j] = B[j, i]
     return size
 
@@ -194,9 +195,17 @@ def add_class(values, weights, machines, decisions):
     rows in the machines that the rows ``machines`` of ``decisions`` (n_machines, n_test) stand for. Only the
     few rows that a machine uses are added.
     """
+    n_columns, n_rows = weights.shape
     n_test = values.shape[1]
+    places, used = np.empty((n_columns, n_rows), np.int64), np.zeros(n_columns, np.int64)
+    shares = np.empty((n_columns, n_rows))
+    for m in range(n_columns):
+        for i in range(n_rows):
+            if weights[m, i] != 0.0:
+                places[m, used[m]], shares[m, used[m]] = i, weights[m, i]
+                used[m] += 1
     for begin in range(0, n_test, _TEST_ROWS):
-        end = min(begin + _TEST_ROWS, n_test)
-        for m in range(len(machines)):
-            used = np.flatnonzero(weights[m])
-            add_rows(decisions[machines[m]], values, used, weights[m][used], begin, end)
+        end = begin + _TEST_ROWS if begin + _TEST_ROWS < n_test else n_test
+        for m in range(n_columns):
+            k = used[m]
+            add_rows(decisions[machines[m]], values, places[m, :k], shares[m, :k], begin, end)

@@ -12,7 +12,7 @@ from math import factorial
 
 import numpy as np
 
-from maxmargin.compute.jit import jit, jit_finite
+from maxmargin.compute.jit import jit_finite, part
 
 _LITTLE = 1 / 16
 _A2, _A3, _A4, _A5 = (1.0 / factorial(k) for k in (2, 3, 4, 5))
@@ -21,12 +21,16 @@ _LOWEST = -87.0  # kernel values below exp(-87) count as 0, and their power seri
 _COLUMNS = 256  # at a time, so that the sums stay in the nearest cache
 
 
-@jit
-def n_terms(stretch):
-    """Terms of the series for shares up to ``stretch``."""
-    if stretch == 0.0:
-        return 1
-    return 5 if stretch <= _LITTLE else 10
+@part
+def n_terms(shares):
+    """Terms of the series that serves all shares."""
+    terms = np.int64(1)
+    for share in shares:
+        if share != 0.0 and terms == 1:
+            terms = 5
+        if share > _LITTLE or share < -_LITTLE:
+            terms = 10
+    return terms
 
 
 @jit_finite
@@ -41,8 +45,10 @@ def power_sums(K, logs, rows, weights, out):
     factors = np.zeros((4, _COLUMNS), K.dtype)
     totals = np.empty((out.shape[0], _COLUMNS))
     for begin in range(0, n, _COLUMNS):
-        width = min(_COLUMNS, n - begin)
-        totals[:] = 0.0
+        width = _COLUMNS if n - begin > _COLUMNS else n - begin
+        for k in range(len(totals)):
+            for j in range(_COLUMNS):
+                totals[k, j] = 0.0
         for first in range(0, len(rows), 4):
             for q in range(4):
                 present = first + q < len(rows)
@@ -54,7 +60,9 @@ def power_sums(K, logs, rows, weights, out):
                     term[j] = weight * row[j]
                     factor[j] = log[j] if log[j] > lowest else lowest
             _accumulate(terms, factors, totals)
-        out[:, begin : begin + width] = totals[:, :width]
+        for k in range(len(totals)):
+            for j in range(width):
+                out[k, begin + j] = totals[k, j]
 
 
 @jit_finite
@@ -78,7 +86,7 @@ def power(row, log, stretch, out):
     s = row.dtype.type(stretch)
     lowest = row.dtype.type(_LOWEST)
     a2, a3, a4, a5 = row.dtype.type(_A2), row.dtype.type(_A3), row.dtype.type(_A4), row.dtype.type(_A5)
-    if abs(stretch) <= _LITTLE:
+    if -_LITTLE <= stretch <= _LITTLE:
         for j in range(len(row)):
             x = s * (log[j] if log[j] > lowest else lowest)
             out[j] = row[j] * (one + x * (one + x * (a2 + x * (a3 + x * a4))))

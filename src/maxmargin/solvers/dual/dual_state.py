@@ -39,7 +39,7 @@ class DualState:
         self.target = SAFETY * solver.tol
         self.points = for_engine(problem.Q.points, np.float64)
         self.t = s * a
-        self.lo, self.hi = problem.signed_bounds()
+        self.lo, self.hi = problem.signed_bounds
         self.c, self.d, self.tau = s * problem.p, problem.d, s * problem.Q.sign
         self.row, self.group = problem.Q.row.astype(np.int64), problem.group.astype(np.int64)
         self.n_groups = len(problem.delta)

@@ -92,7 +92,7 @@ class Engine:
         self.target = SAFETY * settings.tol
         s = problem.s
         self.t = s * a
-        self.lo, self.hi = problem.signed_bounds()
+        self.lo, self.hi = problem.signed_bounds
         self.c = s * problem.p
         self.tau = s * problem.Q.sign
         self.row = problem.Q.row.astype(np.int64)

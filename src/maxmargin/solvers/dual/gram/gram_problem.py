@@ -80,7 +80,7 @@ class GramProblem:
     def of(cls, problem: BoxQP, K: AnyArray, rows: IntArray, segments: IntArray) -> GramProblem:
         """A BoxQP whose points are the rows ``rows`` of K."""
         s = problem.s
-        lo, hi = problem.signed_bounds()
+        lo, hi = problem.signed_bounds
         signed = Signed(
             point=rows[problem.Q.row],
             tau=s * problem.Q.sign,
@@ -108,7 +108,7 @@ class GramProblem:
         pace = Pace(watch.tol)
         block = self.block
         before, spent = steps, 0
-        patience = _STEPS_AT_ONCE if is_late else interior_patience(len(np.unique(self.signed.point)))
+        patience = _STEPS_AT_ONCE if is_late else 0  # 0: not known yet, most problems end before it matters
         system: FreeSystem | None = None
         while True:
             free = self.free(t)
@@ -137,6 +137,7 @@ class GramProblem:
                 block = len(t) if len(t) <= _WHOLE else max(self.block, min(n_free // 4, _LARGEST_BLOCK))
             taken, spent = steps - before, spent + max(made, _LEAST_ROUND)
             is_small = len(self.signed.point) <= 2 * MOST_POINTS
+            patience = patience or interior_patience(np.count_nonzero(np.bincount(self.signed.point)))
             if is_small and max(taken, spent) > patience:
                 if pace.direct or self.K.dtype != np.float64:
                     return self._ended(Ending(Status.STALLED, taken, violation), seen, t, v)

@@ -150,8 +150,9 @@ class PlacedProblem:
         """The multiple of a balanced point with the smallest objective that stays within the bounds."""
         s = self.signed
         quadratic = float((s.tau * t) @ v[s.point] + s.d @ (t * t))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(t > 0, s.hi / t, np.where(t < 0, s.lo / t, np.inf)).min(initial=np.inf)
+        used = np.flatnonzero(t)
+        bounds = np.where(t[used] > 0, s.hi[used], s.lo[used])
+        room = (bounds / t[used]).min(initial=np.inf)
         if not quadratic > 0:
             return float(min(room, 1.0))
         return float(np.clip(-float(s.c @ t) / quadratic, 0.0, room))

@@ -15,14 +15,13 @@ from sklearn.model_selection import train_test_split
 
 pytest.importorskip("typer")
 
-from maxmargin.cli.translation import Translator
-
 import maxmargin as mm
 from maxmargin.base import work_clock
 from maxmargin.cli import planning
 from maxmargin.cli.command_options import Method
 from maxmargin.cli.options import FoldOptions, ModelOptions, SearchOptions
 from maxmargin.cli.screen import Screen
+from maxmargin.reports.translation import Translator
 from maxmargin.tables.columns import Prepared, prepare
 from maxmargin.tables.measures_and_rules import TuningMeasure
 from maxmargin.tables.models import families

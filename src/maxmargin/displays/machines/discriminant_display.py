@@ -20,9 +20,11 @@ class DiscriminantDisplay(Display):
 
     Attributes
     ----------
-    scores : of shape (n_samples, n_axes), one axis or two. codes, classes : the classes of the rows.
+    scores : of shape (n_samples, n_axes), one axis or two.
+    codes, classes : numbers of the classes of the rows, and their names.
     centroids : mean scores of the classes, of shape (n_classes, n_axes).
-    shares : of the axes in the sum of all eigenvalues. cut_points : along a single axis, else empty.
+    shares : of the axes in the sum of all eigenvalues.
+    cut_points : along a single axis, else empty.
 
     Examples
     --------

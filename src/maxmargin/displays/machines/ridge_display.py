@@ -24,8 +24,9 @@ class RidgeDisplay(Display):
 
     Attributes
     ----------
-    alphas : penalties in increasing order. chosen : the one that the model uses.
+    alphas : penalties in increasing order.
     training, left_out : root mean squared errors, of shape (n_alphas,); NaN where leave-one-out is not known.
+    chosen : the penalty that the model uses.
 
     Examples
     --------

@@ -92,7 +92,7 @@ class SampleSearch:
         few = self.growth == 1.0 or self.words
         tried = self._few_cells() if few else self.grid
         sizes = [min(_FIRST_OF_FEW if self.growth == 1.0 else _FIRST, n)]
-        self._time(min(_FIRST, n), self.grid and {name: values[-1:] for name, values in self.grid.items()})
+        self._time(min(_FIRST, n), self._few_cells())
         began = work_clock.now()
         call, spent = self._time(sizes[0], tried)
         known = SampleTimes(n, sizes, [spent], call, self.growth, _n_cells(self.grid), _n_cells(tried))

@@ -137,7 +137,7 @@ class GramProblem:
                 block = len(t) if len(t) <= _WHOLE else max(self.block, min(n_free // 4, _LARGEST_BLOCK))
             taken, spent = steps - before, spent + max(made, _LEAST_ROUND)
             is_small = len(self.signed.point) <= 2 * MOST_POINTS
-            patience = patience or interior_patience(np.count_nonzero(np.bincount(self.signed.point)))
+            patience = patience or interior_patience(int(np.count_nonzero(np.bincount(self.signed.point))))
             if is_small and max(taken, spent) > patience:
                 if pace.direct or self.K.dtype != np.float64:
                     return self._ended(Ending(Status.STALLED, taken, violation), seen, t, v)

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -61,14 +62,18 @@ def _more_svm() -> None:
     _fit(mm.SVR(), mm.NuSVR(), target=3)
     mm.OneClassSVM(nu=0.2).fit(X)
     mm.SVC(cache_size=1e-3).fit(sparse.csr_matrix(X), y)
+    mm.SVC(gamma=0.3, tol=1e-7).fit(X.astype(np.float32), y).decision_function(X)
+    tight = {"gamma": 0.3, "tol": 1e-10}  # float64 from the start
+    _fit(mm.SVC(**tight), mm.SVC(**tight, cache_size=1e-3), mm.NuSVC(nu=0.3, **tight))
+    _fit(mm.SVR(epsilon=0.05, **tight), target=3)
 
 
 def _more_tuning() -> None:
     for target, cv in ((2, 3), (1, "loo")):
         _tune(make_pipeline(mm.SVC(gamma=0.3)), target, cv)
     X, _, _, number = _table()
-    for folds in (3, "loo"):
-        mm.tune(mm.SVR(gamma=0.3), X, number, {"C": [0.1, 10.0]}, cv=folds, verbose=-1)
+    for folds, tol in ((3, 1e-3), ("loo", 1e-3), ("loo", 1e-10)):
+        mm.tune(mm.SVR(gamma=0.3, tol=tol), X, number, {"C": [0.1, 10.0]}, cv=folds, verbose=-1)
 
 
 def _more_linear() -> None:
@@ -87,9 +92,11 @@ def _selection() -> None:
         selection.RFE(mm.SVC(kernel="linear"), 1),
         selection.RFE(mm.SVC(gamma=0.3), 2),
         selection.SFS(mm.SVC(gamma=0.3), size=2, cv=3),
+        selection.SBS(mm.SVC(kernel="linear"), size=2, cv=3),
         selection.ReliefF(n_neighbors=3),
     )
     selection.SymmetricalUncertainty().fit(np.digitize(X, [-0.5, 0.5]), y)
+    mm.discretize.mdl_discretize(X[:, 0], y)
 
 
 def _online() -> None:
@@ -108,7 +115,9 @@ def _strings() -> None:
 
 def _scorecards() -> None:
     X, y, _, _ = _table()
-    mm.WOEEncoder(mm.Binning(max_bins=3, n_prebins=6)).fit(X, y)
+    for prebinning in ("quantile", "tree"):
+        bins = mm.Binning(max_bins=3, n_prebins=6, prebinning=prebinning)
+        mm.WOEEncoder(bins).fit_transform(pd.DataFrame(X), y)
 
 
 def _large() -> None:

@@ -82,6 +82,31 @@ def test_reading_compiled_code_does_not_import_the_compiler() -> None:
     assert in_a_new_process(ONLY_READ, cache) == [0.0, False, False, ["empty", 0], 3.0]
 
 
+AHEAD = """
+import json, sys, warnings
+import maxmargin as mm
+from tests.compute import main_paths
+
+def compiled():
+    modules = [m for name, m in list(sys.modules.items()) if name.startswith("maxmargin.compute.")]
+    functions = {f for m in modules for f in vars(m).values() if hasattr(f, "signatures")}
+    named = [f for f in functions if not f.targetoptions.get("no_cpython_wrapper")]
+    return {f"{f.py_func.__module__}.{f.py_func.__name__}{s}" for f in named for s in f.signatures}
+
+warnings.simplefilter("ignore")
+mm.warmup(verbose=-1)
+ahead = compiled()
+for path in main_paths.PATHS.values():
+    path()
+print(json.dumps(sorted(compiled() - ahead)))
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_after_warmup_no_main_path_compiles() -> None:
+    assert in_a_new_process(AHEAD, os.environ["NUMBA_CACHE_DIR"]) == []
+
+
 class FakeEvent:
     def __init__(self, module: str) -> None:
         def function() -> None: ...

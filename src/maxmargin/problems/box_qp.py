@@ -92,7 +92,7 @@ class BoxQP:
             return np.zeros(len(self.delta))
         lo, hi = self.signed_bounds
         one = len(self.delta) == 1
-        groups = [slice(None)] if one else [self.group == k for k in range(len(self.delta))]
+        groups: list[Any] = [slice(None)] if one else [self.group == k for k in range(len(self.delta))]
         t = self.s * a
         return np.array([multiplier_of(signed_gradient[k], t[k], lo[k], hi[k]) for k in groups])
 

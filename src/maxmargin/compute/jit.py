@@ -24,7 +24,7 @@ import numba
 import numpy as np
 from llvmlite import binding
 from numba.core import environment
-from numba.core.runtime import _nrt_python
+from numba.core.runtime import nrt
 from numba.extending import register_jitable
 
 from maxmargin.base.interruption import interrupts_afterwards
@@ -172,8 +172,8 @@ def _prepare_to_read() -> None:
     An environment holds the globals of a module for code in Python's object mode. Ours has none, so the
     modules of Numba that its parts came from (unicode, random numbers) need not be imported for them.
     """
-    helpers: dict[str, int] = _nrt_python.c_helpers
-    for name, address in helpers.items():
+    runtime: Any = nrt
+    for name, address in runtime._nrt.c_helpers.items():
         binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
     internals: Any = environment
     rebuild = internals._rebuild_env

@@ -89,13 +89,17 @@ def gaussians_of(function: Any, A: Any, panel: Any, norms: Any, scale: float) ->
     width, length = panel_tile.WIDTH, A.shape[1]
 
     @numba.njit
-    def run(flat: Any, panel: Any, norms: Any, scale: Any, variance: Any, out: Any) -> None:
-        function(flat, 1, length, panel, 2, norms, 1, scale, variance, out, 3, width + 5)
+    def run(flat: Any, panel: Any, norms: Any, factors: Any, out: Any) -> None:
+        function(flat, 1, length, panel, 2, norms, 1, factors, out, 3, width + 5)
 
     out = np.full(3 + panel_tile.ROWS * (width + 5), -1, np.float32)
     flat, beside = np.append(np.float32(9), A.ravel()), np.zeros(2, np.float32)
     run(
-        flat, np.append(beside, panel), np.append(np.float32(9), norms), np.float32(scale), np.float32(2), out
+        flat,
+        np.append(beside, panel),
+        np.append(np.float32(9), norms),
+        (np.float32(scale), np.float32(2)),
+        out,
     )
     return out
 

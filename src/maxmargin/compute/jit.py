@@ -23,7 +23,8 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import binding
-from numba.core import environment, runtime
+from numba.core import environment
+from numba.core.runtime import nrt
 from numba.extending import register_jitable
 
 from maxmargin.base.interruption import interrupts_afterwards
@@ -32,7 +33,6 @@ from maxmargin.compute.compiling import start_watch
 Function = Callable[..., Any]
 
 _config: Any = numba.config
-_runtime: Any = runtime
 COMPILES: bool = not _config.DISABLE_JIT  # NUMBA_DISABLE_JIT=1 runs everything as plain Python
 PLAIN = os.environ.get("MAXMARGIN_PLAIN", "0") not in ("", "0")  # no vector instructions, no pointers
 if COMPILES:
@@ -172,8 +172,8 @@ def _prepare_to_read() -> None:
     An environment holds the globals of a module for code in Python's object mode. Ours has none, so the
     modules of Numba that its parts came from (unicode, random numbers) need not be imported for them.
     """
-    helpers: dict[str, int] = _runtime._nrt_python.c_helpers
-    for name, address in helpers.items():
+    runtime: Any = nrt
+    for name, address in runtime._nrt.c_helpers.items():
         binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
     internals: Any = environment
     rebuild = internals._rebuild_env

@@ -129,11 +129,9 @@ def gaussian_tile(n_rows: int, n_lanes: int, n_vectors: int, coefficients: Any) 
 
     def gaussians(
         typing_context: Any, A: Any, a_at: Any, length: Any, panel: Any, at: Any, norms: Any, norm_at: Any,
-        scale: Any, variance: Any, out: Any, out_at: Any, out_row: Any,
+        factors: Any, out: Any, out_at: Any, out_row: Any,
     ) -> Any:  # fmt: skip
-        signature = types.void(
-            A, a_at, length, panel, at, norms, norm_at, scale, variance, out, out_at, out_row
-        )
+        signature = types.void(A, a_at, length, panel, at, norms, norm_at, factors, out, out_at, out_row)
 
         def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             write = _Tile((32, n_rows, n_lanes, n_vectors), context, builder, signature.args)
@@ -144,7 +142,8 @@ def gaussian_tile(n_rows: int, n_lanes: int, n_vectors: int, coefficients: Any) 
             sums = write.sums(rows, one, columns, width, length)
             last = builder.gep(columns, [builder.mul(length, width)])
             theirs = [write.load(last, k) for k in write.offsets]
-            scale, variance, minus_two = write.spread(values[7]), write.spread(values[8]), write.same(-2.0)
+            scale, variance = (write.spread(builder.extract_value(values[7], k)) for k in range(2))
+            minus_two = write.same(-2.0)
             tile = []
             for norm, products in zip(norms, sums, strict=True):
                 mine, row = write.spread(builder.load(norm)), []
@@ -153,7 +152,7 @@ def gaussian_tile(n_rows: int, n_lanes: int, n_vectors: int, coefficients: Any) 
                     power = write.powers(builder.fmul(squared, scale), coefficients)
                     row.append(builder.fmul(power, variance))
                 tile.append(row)
-            write.store(write.places(write.place(9, values, values[10]), values[11]), tile)
+            write.store(write.places(write.place(8, values, values[9]), values[10]), tile)
             return context.get_dummy_value()
 
         return signature, code

@@ -49,12 +49,14 @@ def plain_gaussians(width: int) -> Any:
 
     def gaussians_plain(
         A: FloatArray, a_at: int, length: int, panel: FloatArray, at: int, norms: FloatArray, norm_at: int,
-        scale: Any, variance: Any, out: FloatArray, out_at: int, out_row: int,
+        factors: Any, out: FloatArray, out_at: int, out_row: int,
     ) -> None:  # fmt: skip
         """out[r, c] = variance 2^(scale (norms[r] + panel[length, c] - 2 sum_k A[r, k] panel[k, c])).
 
         As `plain_tile`, with rows of ``length`` numbers; the last row of a panel holds the squared norms.
+        ``factors`` are scale and variance.
         """
+        scale, variance = factors
         products(A, a_at, length, 1, length, panel, at, width, out, out_at, out_row)
         theirs = panel[at + length * width : at + (length + 1) * width]
         gamma = -scale / LOG2E_32
@@ -75,8 +77,8 @@ def _trial(function: Any) -> Any:
 def _gaussian_trial(function: Any) -> Any:
     def two_terms(A: FloatArray, panel: FloatArray) -> FloatArray:
         out = np.zeros(ROWS * len(panel), A.dtype)
-        one = np.float32(1.0)
-        function(A, 0, 2, panel, 0, A, 0, np.float32(-0.01), one, out, 0, len(panel))
+        factors = (np.float32(-0.01), np.float32(1.0))
+        function(A, 0, 2, panel, 0, A, 0, factors, out, 0, len(panel))
         return out
 
     return two_terms

@@ -43,7 +43,7 @@ def panels_of(X: FloatArray, norms: FloatArray, n_threads: int = 1) -> FloatArra
 
 
 @jit
-def _fill(A, panels, start, stop, row_norms, scale, variance, out, step, weights, v):
+def _fill(A, panels, start, stop, row_norms, factors, out, step, weights, v):
     """Columns start ... stop of the kernel rows of ``A``, given flat, which has at least ROWS rows.
 
     Without ``weights`` the rows are kept in ``out``. With them, ``out`` only holds one tile of ROWS x _GROUP
@@ -66,9 +66,7 @@ def _fill(A, panels, start, stop, row_norms, scale, variance, out, step, weights
                 if j + WIDTH > end:  # the last panel is not full
                     target, at, across = spare, np.int64(0), np.int64(WIDTH)
                 panel = j * (p + 1)
-                gaussians(
-                    A, first * p, p, panels, panel, row_norms, first, scale, variance, target, at, across
-                )
+                gaussians(A, first * p, p, panels, panel, row_norms, first, factors, target, at, across)
             for j in range(end - (end - begin) % WIDTH, end):
                 for r in range(ROWS):
                     tile[r * step + j - begin] = spare[r * WIDTH + (j - begin) % WIDTH]
@@ -102,7 +100,7 @@ def rbf_rows(
     values, step = flat(out)
     _fill(
         np.ascontiguousarray(A).reshape(-1), panels, columns.start, columns.stop, row_norms,
-        np.float32(-gamma) * LOG2E_32, np.float32(variance), values, step, _NO_WEIGHTS, _NO_WEIGHTS,
+        _factors(gamma, variance), values, step, _NO_WEIGHTS, _NO_WEIGHTS,
     )  # fmt: skip
 
 
@@ -117,8 +115,13 @@ def add_rbf_rows(
     tile = np.empty(ROWS * _GROUP, dtype=np.float32)
     _fill(
         np.ascontiguousarray(A).reshape(-1), panels, columns.start, columns.stop, row_norms,
-        np.float32(-gamma) * LOG2E_32, np.float32(variance), tile, _GROUP, weights, v,
+        _factors(gamma, variance), tile, _GROUP, weights, v,
     )  # fmt: skip
+
+
+def _factors(gamma: float, variance: float) -> tuple[np.float32, np.float32]:
+    """Of the squared distance, for a power of two, and of the power."""
+    return np.float32(-gamma) * LOG2E_32, np.float32(variance)
 
 
 def _at_least_a_tile(A: FloatArray, row_norms: FloatArray) -> tuple[FloatArray, FloatArray]:

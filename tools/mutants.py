@@ -227,7 +227,9 @@ class Judge:
             self._run([Mutant(path, tree, "body", tree.body, None)], tree)
             if self.results.pop()[1] != "survived":
                 raise SystemExit(f"{path}: tests fail when its code is replaced by itself")
+            before = len(self.results)
             self._run(list(mutants_of(path, tree)), tree)
+            _show(path, self.results[before:])  # a run that is cut short leaves what it found
         return True
 
     def _baseline(self) -> list[str]:
@@ -295,6 +297,14 @@ class Judge:
                 killed = bool(self._failures([self.items[k] for k in tests]))
         finally:
             os._exit(int(killed))
+
+
+def _show(path: Path, results: list[tuple[Mutant, str]]) -> None:
+    killed = sum(outcome == "killed" for _, outcome in results)
+    print(f"{path.name}: {killed} of {len(results)} killed", flush=True)
+    for mutant, outcome in results:
+        if outcome != "killed":
+            print(f"  {mutant.node.lineno}: {mutant.describe()} ({outcome})", flush=True)  # type: ignore[attr-defined]
 
 
 class Silence:

@@ -196,3 +196,14 @@ def test_rounds_without_steps_do_not_go_on() -> None:
     outcome = try_fit(subject, seed=3, number=60)
     assert outcome.passed
     assert outcome.seconds < 10
+
+
+def test_rounds_of_few_steps_count_as_what_they_cost() -> None:
+    """Kernel values of 1e20: rounds that read the matrix for a few steps each took 5 s in all."""
+    rng = np.random.default_rng(1)
+    X = 1000 * rng.normal(size=(75, 40))[rng.integers(0, 75, 300)]
+    y = X[:, 0] / 1000 + rng.normal(size=300)
+    with pytest.warns(ConvergenceWarning, match="rounding alone can cause"):
+        model = mm.NuSVR(C=0.01, nu=0.4, kernel="poly", gamma=0.1).fit(X, y)
+    assert model.machines_[0].solution.status is Status.STALLED
+    assert np.sum(model.n_iter_) < 120_000

@@ -13,6 +13,7 @@ from numbers import Integral
 from typing import Any
 
 import joblib
+import numpy as np
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
@@ -69,12 +70,13 @@ def run(tasks: Sequence[Callable[[], Any]], n_threads: int) -> list[Any]:
     """Run the tasks on up to ``n_threads`` threads and return their results in order."""
     if n_threads == 1 or len(tasks) == 1 or threading.current_thread().name.startswith("maxmargin-"):
         return [task() for task in tasks]
-    stop = threading.Event()
+    stop, errors = threading.Event(), np.geterr()
 
     def watched(task: Callable[[], Any]) -> Any:
         _local.stop = stop
         check_stop()
-        return task()
+        with np.errstate(**errors):  # threads do not inherit it
+            return task()
 
     with single_threaded_blas():
         futures = [_pool(n_threads, os.getpid()).submit(watched, task) for task in tasks]

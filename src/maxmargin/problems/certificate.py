@@ -64,10 +64,8 @@ class Certificate:
 
     def __str__(self) -> str:
         rows = f"all {self.n_checked} rows" if self.complete else f"a sample of {self.n_checked} rows"
-        lines = [
-            f"largest KKT violation {self.kkt:.3g} over {rows}",
-            f"infeasibility {self.infeasibility:.3g}",
-        ]
+        kkt = f"values of {rows}" if isnan(self.kkt) else f"largest KKT violation {self.kkt:.3g} over {rows}"
+        lines = [kkt, f"infeasibility {self.infeasibility:.3g}"]
         if not self.convex:
             lines.append("not convex: a stationary point, no duality gap exists")
         elif not isnan(self.gap):

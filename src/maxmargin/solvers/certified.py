@@ -85,8 +85,9 @@ def _narrowed(
         found = _check(problem, later, solver, full=True)
         if not (solver.accepts(found) and found.gap < certificate.gap):
             break
+        slow = later.status is Status.STALLED and found.gap > 0.1 * certificate.gap
         solution, certificate = replace(_both(solution, later), status=Status.CONVERGED), found
-        if later.status is Status.INTERRUPTED:
+        if slow or later.status is Status.INTERRUPTED:
             break
     return solution, certificate
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -124,3 +125,13 @@ def test_attributes_of_binary_machines_with_three_classes() -> None:
     for name in ("alpha_", "margin_", "slack_", "point_kinds_", "solution_"):
         with pytest.raises(AttributeError, match="machines_"):
             getattr(model, name)
+
+
+def test_kernel_values_that_overflow_on_threads_are_refused_without_a_warning() -> None:
+    """Threads do not inherit `np.errstate`."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2)) * np.array([1e8, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="too large for floating-point numbers"):
+            mm.SVR(10.0, gamma=100.0, kernel="poly", n_jobs=2).fit(X, X[:, 1])

@@ -274,7 +274,10 @@ def scale_block(B, tau, d):
 
 @jit
 def solve_on_gram(K, signed, n_groups, segments, t, v, q, tol, max_steps):
-    """As `one_group.solve_on_gram` for any number of groups, the blocks in the precision of ``K``."""
+    """As `one_group.solve_on_gram` for any number of groups, the blocks in the precision of ``K``.
+
+    Also returns how many numbers were read: where rounds of few steps prevail, they take the time.
+    """
     m = len(t)
     g = np.empty(m)
     kept = np.empty(0, np.int64)
@@ -285,7 +288,7 @@ def solve_on_gram(K, signed, n_groups, segments, t, v, q, tol, max_steps):
         smallest_up, largest_down = extremes(g, t, signed.lo, signed.hi, signed.group, n_groups)
         violation = (largest_down - smallest_up).max()
         if violation <= tol or steps >= max_steps or work > WORK_AT_ONCE:
-            return steps, violation
+            return steps, violation, work
         ws = choose(
             g, t, signed.lo, signed.hi, signed.group, smallest_up, largest_down, kept, min(q, m) - len(kept)
         )
@@ -302,7 +305,7 @@ def solve_on_gram(K, signed, n_groups, segments, t, v, q, tol, max_steps):
         lo, hi = signed.lo[ws], signed.hi[ws]
         taken = solve_block(B, g[ws], t_block, lo, hi, starts, stops, inner, left)
         if taken == 0:
-            return steps, violation
+            return steps, violation, work
         steps += taken
         changed = _take_over(K, signed, ws, t_block, segments, t, v)
         work += 8 * m + len(ws) * (len(ws) + taken) + changed * len(v)

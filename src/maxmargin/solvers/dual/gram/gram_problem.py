@@ -34,6 +34,7 @@ _FEW = 64  # free variables with which pairwise steps are never slow
 _BEFORE_INTERIOR = 20_000  # pairwise steps at least, before an interior point is tried
 _AFTER_INTERIOR = 150_000  # pairwise steps after it, before a solve is given up
 _LEAST_ROUND = 400  # pairwise steps for which every round counts: a Newton step takes that long
+_WORK_OF_STEP = 4_000  # numbers read: rounds that read more count as more steps
 _REFINEMENTS = 3  # Newton steps near a solution: one is enough if the bounded variables are known
 _SETTLED = 0.003  # share of the free variables that may reach or leave a bound meanwhile
 
@@ -113,14 +114,14 @@ class GramProblem:
         while True:
             free = self.free(t)
             left = watch.budget.steps_left(steps, _STEPS_AT_ONCE)
-            narrow = self.n_groups == 1 and not pace.exact
+            narrow, work = self.n_groups == 1 and not pace.exact, 0
             if narrow:  # float32 blocks as long as they lower the violation on a float64 matrix
                 made, violation = one_group.solve_on_gram(
                     self.K, self.signed, self.segments, t, v, block, watch.tol, left
                 )
                 pace.exact = self.K.itemsize == 8 and violation > max(watch.tol, 0.5 * pace.last)
             if not narrow or (pace.exact and made == 0):
-                made, violation = block_solver.solve_on_gram(
+                made, violation, work = block_solver.solve_on_gram(
                     self.K, self.signed, self.n_groups, self.segments, t, v, block, watch.tol, left
                 )
             steps += made
@@ -135,7 +136,7 @@ class GramProblem:
             pace.note(violation, int(np.count_nonzero(now_free != free)))
             if steps - before > 2 * _STEPS_AT_ONCE:
                 block = len(t) if len(t) <= _WHOLE else max(self.block, min(n_free // 4, _LARGEST_BLOCK))
-            taken, spent = steps - before, spent + max(made, _LEAST_ROUND)
+            taken, spent = steps - before, spent + max(made, _LEAST_ROUND, work // _WORK_OF_STEP)
             is_small = len(self.signed.point) <= 2 * MOST_POINTS
             patience = patience or interior_patience(int(np.count_nonzero(np.bincount(self.signed.point))))
             if is_small and max(taken, spent) > patience:

@@ -117,3 +117,11 @@ def test_the_worst_of_several() -> None:
     assert not worst(
         [dataclasses.replace(good, complete=False), dataclasses.replace(bad, complete=True)]
     ).complete
+
+
+def test_a_gap_below_zero_is_rounding_or_shown() -> None:
+    """One unit in the last place is rounding; a real negative gap is a defect and must be seen."""
+    assert Certificate.between(500.0, np.nextafter(500.0, 501.0)).gap == 0.0
+    assert Certificate.between(500.0, 500.0001).gap < 0.0
+    assert Certificate.between(500.0001, 500.0).gap > 0.0
+    assert Certificate.between(np.inf, 1.0).gap == np.inf

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Any, Self
 
+_SUM_ROUNDING = 1e-12  # of the values: sums over rows differ by so much in another order
+
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
@@ -14,7 +16,8 @@ class Certificate:
     Attributes
     ----------
     primal, dual : values of the two problems (for a maximising dual, primal >= dual).
-    gap : primal - dual, an upper bound on how far the primal value is from the optimum.
+    gap : primal - dual, an upper bound on how far the primal value is from the optimum; 0 where rounding
+        alone makes it negative.
     relative_gap : gap / max(1e-300, abs(dual)).
     kkt : the largest violation of the optimality conditions (as LIBSVM's ``tol`` counts it).
     infeasibility : the largest violation of a constraint.
@@ -46,6 +49,8 @@ class Certificate:
     def between(cls, primal: float, dual: float, **figures: Any) -> Self:
         """From the values of the two problems; ``figures`` are the other attributes."""
         gap = primal - dual
+        if -_SUM_ROUNDING * max(abs(primal), abs(dual)) <= gap < 0.0:
+            gap = 0.0
         return cls(primal=primal, dual=dual, gap=gap, relative_gap=gap / max(abs(dual), 1e-300), **figures)
 
     @property

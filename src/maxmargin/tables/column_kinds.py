@@ -223,7 +223,7 @@ def _wished(column: pd.Series, wish: str, decimal: str) -> TableColumn:
 
 def _number_column(column: pd.Series, decimal: str) -> TableColumn:
     name = str(column.name)
-    if column.is_unique and column.astype(str).str.fullmatch(r"\d{16,}").all():
+    if _has_long_digits(column) and column.is_unique:
         return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: every row has its own number")
     values = numbers(column, decimal)
     known = values.dropna()
@@ -234,6 +234,15 @@ def _number_column(column: pd.Series, decimal: str) -> TableColumn:
         if _NAMED_ID.search(name):
             return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: every row has its own number")
     return TableColumn(name, ColumnKind.NUMBER, decimal=decimal)
+
+
+def _has_long_digits(column: pd.Series) -> bool:
+    """True if all values are whole numbers of 16 or more digits; as text only where they were read as text."""
+    if pd.api.types.is_float_dtype(column):
+        return False
+    if pd.api.types.is_integer_dtype(column):
+        return bool((column >= 10**15).all())
+    return bool(column.astype(str).str.fullmatch(r"\d{16,}").all())
 
 
 def _text_column(column: pd.Series) -> TableColumn:
@@ -328,7 +337,10 @@ def numbers(column: pd.Series, decimal: str = "") -> pd.Series:
     plain = column
     if not pd.api.types.is_numeric_dtype(column):
         plain = column.map(lambda value: _number(value, decimal or "."), na_action="ignore")
-    values = pd.to_numeric(plain, errors="coerce").astype("Float64").to_numpy(np.float64, na_value=np.nan)
+    if column.dtype == np.float64:
+        values = column.to_numpy()
+    else:
+        values = pd.to_numeric(plain, errors="coerce").astype("Float64").to_numpy(np.float64, na_value=np.nan)
     lost = np.isnan(values) & column.notna().to_numpy()
     if lost.any():
         row = int(lost.argmax())

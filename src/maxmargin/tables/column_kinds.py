@@ -237,7 +237,7 @@ def _number_column(column: pd.Series, decimal: str) -> TableColumn:
 
 
 def _has_long_digits(column: pd.Series) -> bool:
-    """True if all values are whole numbers of 16 or more digits; as text only where they were read as text."""
+    """True if all values are whole numbers of 16 or more digits."""
     if pd.api.types.is_float_dtype(column):
         return False
     if pd.api.types.is_integer_dtype(column):

@@ -142,7 +142,10 @@ def polynomial_map(X: TableLike, *, degree: int = 2, gamma: float = 1.0, coef0: 
 
 
 def columns_of(kernel: Kernel, points: Any) -> Any:
-    """Columns whose inner products are the values of a linear or polynomial kernel; None for others."""
+    """Columns whose inner products are the values of a linear or polynomial kernel.
+
+    None for other kernels, and where the columns are too many or too large.
+    """
     if isinstance(kernel, Linear):
         return points.X.astype(np.float64)
     if not isinstance(kernel, Polynomial) or sp.issparse(points.X):
@@ -150,12 +153,10 @@ def columns_of(kernel: Kernel, points: Any) -> Any:
     n, p = points.X.shape
     if kernel.coef0 < 0 or n * comb(p + kernel.degree, kernel.degree) > _FEW_MONOMIALS:
         return None
-    return polynomial_map(
-        points.X.astype(np.float64),
-        degree=kernel.degree,
-        gamma=kernel.number_gamma(),
-        coef0=kernel.coef0,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = np.sqrt(kernel.number_gamma()) * points.X.astype(np.float64)  # powers of gamma could overflow
+        columns = polynomial_map(rows, degree=kernel.degree, coef0=kernel.coef0)
+    return columns if np.isfinite(columns).all() else None
 
 
 @dataclass(frozen=True, repr=False)

@@ -77,8 +77,10 @@ def _narrowed(
 ) -> tuple[Solution, Certificate]:
     """Continue with a tolerance that narrows the gap; what was found before, if that does not succeed."""
     for _ in range(_ATTEMPTS):
+        if not certificate.is_wide:
+            break
         tol = 0.1 * _NARROW * certificate.kkt / certificate.relative_gap
-        if not certificate.is_wide or tol <= problem.rounding(solution.x):
+        if tol <= problem.rounding(solution.x):
             break
         left = remaining(replace(solver, tol=tol), solution)
         later = solve(problem, left, start=solution.x, callback=callback)

@@ -224,6 +224,26 @@ def test_fisher_shrinkage_repairs_a_singular_scatter():
     assert mm.FisherDiscriminant(shrinkage="auto").fit(X, y).score(X, y) == 1.0
 
 
+def test_fisher_needs_fourth_powers_for_automatic_shrinkage_only():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)) * 1e90, np.repeat([0, 1], 20)
+    assert np.isfinite(mm.FisherDiscriminant(shrinkage=0.1).fit(X, y).axes_).all()
+    for rows in (X, sparse.csr_matrix(X)):
+        with pytest.raises(ValueError, match=r"fourth powers of X.*shrinkage='auto'.*scale its columns"):
+            mm.FisherDiscriminant(shrinkage="auto").fit(rows, y)
+
+
+def test_fisher_on_sparse_columns_that_are_constant_inside_classes():
+    """Sums of squares minus squares of sums leave rounding of either sign, which is no scatter."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 9)
+    X = np.column_stack([rng.normal(size=18), np.where(y == 0, 0.1, 1e5 / 3)])
+    with pytest.warns(UserWarning, match="1 directions have none"):
+        dense = mm.FisherDiscriminant().fit(X, y)
+    with pytest.warns(UserWarning, match="1 directions have none"):
+        thin = mm.FisherDiscriminant().fit(sparse.csr_matrix(X), y)
+    np.testing.assert_allclose(thin.axes_, dense.axes_, rtol=1e-6)
+
+
 def test_fisher_eigenvalues_are_those_of_the_scatters():
     """W^-1 F v = lambda v, with the sums of squares inside and between the classes."""
     rng = np.random.default_rng(3)

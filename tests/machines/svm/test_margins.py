@@ -149,6 +149,17 @@ def test_what_float64_cannot_decide_is_not_called_inseparable() -> None:
     assert not isinstance(caught.value, mm.NotSeparableError)
 
 
+@pytest.mark.parametrize("kernel", ["poly", "precomputed"])
+def test_rows_of_any_length_are_not_called_inseparable(kernel: str) -> None:
+    """40 rows in general position, with 22 100 monomials, are separable; long rows hide the short ones."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 50)) * 10.0 ** rng.uniform(-8, 8, size=(40, 1))
+    rows = mm.kernels.Polynomial(degree=3, gamma=1.0)(X, X) if kernel == "precomputed" else X * 1e-58
+    with pytest.raises(ValueError, match="float64") as caught:
+        mm.HardMarginSVC(kernel=kernel).fit(rows, rng.integers(0, 2, 40))
+    assert not isinstance(caught.value, mm.NotSeparableError)
+
+
 @pytest.mark.parametrize(("half", "found"), [(1e-5, True), (1e-9, False)])
 def test_narrow_margins_are_found_or_refused(half: float, found: bool) -> None:
     x = np.random.default_rng(0).normal(size=40)

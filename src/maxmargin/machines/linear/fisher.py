@@ -24,6 +24,8 @@ from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.moments import scatter_of_pieces
 from maxmargin.problems.certificate import Certificate
 
+_SUM_ROUNDING = 1e-13  # of the sum of squares: a smaller scatter is rounding
+
 
 @dataclass(eq=False, repr=False)
 class FisherDiscriminant(
@@ -147,7 +149,7 @@ class FisherDiscriminant(
         if sp.issparse(X):
             return counts, means, *_sparse_scatter(X, codes, weights, counts, means)
         inside = X - means[codes]
-        fourth = float(weights @ np.sum(inside**2, axis=1) ** 2)
+        fourth = _fourth_moment(weights, np.sum(inside**2, axis=1))
         inside *= np.sqrt(weights)[:, None]
         return counts, means, inside.T @ inside, fourth
 
@@ -275,6 +277,11 @@ def _ledoit_wolf(within: FloatArray, fourth: float, n: float) -> float:
     ``fourth`` is the sum of the fourth powers of the distances of rows to their class mean. Counts of rows
     are sums of weights, so a weight of two equals two rows (scikit-learn's version takes no weights).
     """
+    if not np.isfinite(fourth):
+        raise ValueError(
+            "the fourth powers of X, which shrinkage='auto' needs, are too large for floating-point numbers: "
+            "scale its columns, or give a share such as 0.1."
+        )
     p = len(within)
     size = float(np.sum((within / n) ** 2))
     distance = size / p - (float(np.trace(within)) / (n * p)) ** 2
@@ -287,9 +294,19 @@ def _sparse_scatter(
 ) -> tuple[FloatArray, float]:
     """The scatter inside the classes and its fourth moment, from sparse rows."""
     weighted = X.multiply(weights[:, None]).tocsr()
-    within = (X.T @ weighted).toarray() - means.T @ (counts[:, None] * means)
+    squares = (X.T @ weighted).toarray()
+    within = squares - means.T @ (counts[:, None] * means)
+    lost = np.diag(within) <= _SUM_ROUNDING * np.diag(squares)  # the column is constant inside the classes
+    within[lost] = 0.0
+    within[:, lost] = 0.0
     lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     for k, mean in enumerate(means):
         rows = codes == k
         lengths[rows] += mean @ mean - 2.0 * (X[rows] @ mean)
-    return 0.5 * (within + within.T), float(weights @ lengths**2)
+    return 0.5 * (within + within.T), _fourth_moment(weights, lengths)
+
+
+def _fourth_moment(weights: FloatArray, squares: FloatArray) -> float:
+    """From squared distances; not finite where the fourth powers overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(weights @ squares**2)

@@ -114,7 +114,8 @@ def _check_separable(hard: BoxQP, signs: FloatArray, a: FloatArray, square: floa
             return
         weights = found.weights
     elif weights is None and not getattr(kernel, "centred", False):  # kernels of differences always separate
-        noise = 1e-15 * len(points) * float(np.abs(kernel.diagonal(points)).max())
+        lengths = np.sqrt(np.abs(kernel.diagonal(points)))
+        noise = 1e-15 * len(points) * float(a @ lengths) ** 2  # rounding of this very combination
         weights = a if square <= noise else None
     if weights is None:
         raise ValueError(

@@ -420,5 +420,20 @@ def meeting_point(X: Any, y: FloatArray) -> MeetingPoint:
     weights = np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0)
     for side in (y > 0, y < 0):
         weights[side] /= max(float(weights[side].sum()), 1e-300)
-    apart = float(np.abs(Z.T @ (y * weights)).max(initial=0.0))
-    return MeetingPoint(separates=False, weights=weights if apart <= _EQUAL else None)
+    return MeetingPoint(separates=False, weights=weights if _meet(X, y, weights) else None)
+
+
+def _meet(X: Any, y: FloatArray, weights: FloatArray) -> bool:
+    """True if the two combinations are equal in every column, compared with the spread of their own rows.
+
+    Other rows may be far longer: beside them, two short rows look equal. Subtracting a row of the combination
+    keeps the digits of the differences.
+    """
+    used = np.flatnonzero(weights)
+    rows, w = X[used], weights[used]
+    if sparse.issparse(rows):
+        spread = abs(rows).T @ w
+    else:
+        rows = rows - rows[w.argmax()]
+        spread = w @ np.abs(rows - 0.5 * (w @ rows))
+    return bool((np.abs(rows.T @ (y[used] * w)) <= _EQUAL * spread).all())

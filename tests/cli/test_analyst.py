@@ -21,11 +21,11 @@ from maxmargin.cli import planning
 from maxmargin.cli.command_options import Method
 from maxmargin.cli.options import FoldOptions, ModelOptions, SearchOptions
 from maxmargin.cli.screen import Screen
-from maxmargin.reports.translation import Translator
 from maxmargin.tables.columns import Prepared, prepare
 from maxmargin.tables.measures_and_rules import TuningMeasure
 from maxmargin.tables.models import families
 from maxmargin.tables.time_estimate import SampleSearch, duration
+from maxmargin.tables.translation import Translator
 from maxmargin.tables.wishes import ColumnWishes, Task
 
 ONE_CELL = ["--grid", "C=1", "--folds", "3", "--no-report"]

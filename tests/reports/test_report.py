@@ -329,7 +329,14 @@ def test_languages_say_the_same():
         for key, sentence in english.sentences.items():
             assert placeholders(other.sentences[key]) == placeholders(sentence), key
             assert key.startswith(
-                ("variables.r2", "variables.auc", "data.step_other", "glance.variables", "data.columns")
+                (
+                    "variables.r2",
+                    "variables.auc",
+                    "data.step_other",
+                    "glance.variables",
+                    "data.columns",
+                    "value.no",
+                )
             ) or (key.endswith(("variable", "error_head")) or other.sentences[key] != sentence), (
                 f"{key} is not translated"
             )
@@ -382,7 +389,7 @@ def test_no_name_or_number_is_broken(width, tuned, cancer, tmp_path):
 def test_no_seam_is_put_inside_a_number():
     from maxmargin.reports.line_breaks import with_breaks
 
-    assert with_breaks("median 5.5e-05, 1E+20") == "median 5.5e-05, 1E+20"
+    assert with_breaks("median 5.5e-05, 1E+20") == "median 5.5e-\u206005, 1E+\u206020"  # joined
     assert with_breaks("residence_since") == "residence_\u200bsince"
     assert with_breaks("a-b 2e-x") == "a-\u200bb 2e-x"
 

@@ -23,8 +23,8 @@ from maxmargin.base.interruption import interrupts_kept
 from maxmargin.base.progress import ProgressReport, on_terminal
 from maxmargin.base.visible_text import visible
 from maxmargin.cli.heartbeat import Heartbeat
-from maxmargin.reports.translation import Translator
 from maxmargin.tables.refusals import Refusal, UsageRefusal
+from maxmargin.tables.translation import Translator
 
 _LABEL = 10
 

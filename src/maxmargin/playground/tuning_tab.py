@@ -25,11 +25,11 @@ from maxmargin.playground.wire import Reply
 from maxmargin.reports.page import page_text
 from maxmargin.reports.sections.reproduce_section import model_lines
 from maxmargin.reports.study import ReportOptions, make_study
-from maxmargin.reports.translation import Translator
 from maxmargin.tables.columns import Prepared, prepare
 from maxmargin.tables.measures_and_rules import tuning_measure
 from maxmargin.tables.models import chosen_family, pipeline
 from maxmargin.tables.reading import read_table
+from maxmargin.tables.translation import Translator
 from maxmargin.tables.wishes import ColumnWishes, Encoding, Reading, Scoring, Task
 from maxmargin.tuning.result import TuneProgress, TuneResult
 

@@ -15,6 +15,7 @@ from maxmargin.solvers.settings import DualSolver
 from maxmargin.solvers.trace import first_variables, joined
 
 _ATTEMPTS = 3
+_STRIDES = (1e-3, 0.1)  # of the violation, in one attempt to narrow a gap; the second where the first fails
 _FINE = 1e-2  # a user who asks for a coarser tol gets it
 _NARROW = 0.01  # relative gap aimed at where tol leaves a wide one
 
@@ -75,17 +76,21 @@ def _narrowed(
     certificate: Certificate,
     callback: Callback | None,
 ) -> tuple[Solution, Certificate]:
-    """Continue with a tolerance that narrows the gap; what was found before, if that does not succeed."""
-    for _ in range(_ATTEMPTS):
+    """Continue with tolerances that narrow the gap; what was found before, if that does not succeed."""
+    strides = list(_STRIDES)
+    for _ in range(2 * _ATTEMPTS):
         if not certificate.is_wide:
             break
-        tol = 0.1 * _NARROW * certificate.kkt / certificate.relative_gap
+        tol = certificate.kkt * max(0.1 * _NARROW / certificate.relative_gap, strides[0])
         if tol <= problem.rounding(solution.x):
             break
         left = remaining(replace(solver, tol=tol), solution)
         later = solve(problem, left, start=solution.x, callback=callback)
         found = _check(problem, later, solver, full=True)
         if not (solver.accepts(found) and found.gap < certificate.gap):
+            strides.pop(0)
+            if strides and later.status is not Status.INTERRUPTED:
+                continue
             break
         slow = later.status is Status.STALLED and found.gap > 0.1 * certificate.gap
         solution, certificate = replace(_both(solution, later), status=Status.CONVERGED), found

@@ -22,7 +22,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import binding
 from numba.core import environment
 from numba.core.runtime import nrt
 from numba.extending import register_jitable
@@ -174,7 +173,7 @@ def _prepare_to_read() -> None:
     """
     runtime: Any = nrt
     for name, address in runtime._nrt.c_helpers.items():
-        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+        runtime.ll.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
     internals: Any = environment
     rebuild = internals._rebuild_env
 

@@ -208,7 +208,7 @@ def _texts(points: StringPoints) -> list[str]:
     parts = [points.codes[start:stop].tolist() for start, stop in pairwise(points.starts.tolist())]
     if points.vocabulary is None:
         return ["".join(map(chr, part)) for part in parts]
-    words = list(points.vocabulary)
+    words: list[Any] = list(points.vocabulary)
     length = np.array([len(word) for word in words])[points.codes].sum()
     agree(length <= _LONGEST_WORDS * len(points.codes) + (1 << 20), "the words of strings")
     return [" ".join(words[code] for code in part) for part in parts]

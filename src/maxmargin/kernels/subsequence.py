@@ -39,7 +39,7 @@ class StringKernel(Kernel):
 
 
 def check_length(owner: str, length: Any) -> None:
-    if not isinstance(length, numbers.Integral) or isinstance(length, bool) or not 1 <= length <= 1000:
+    if not isinstance(length, numbers.Integral) or isinstance(length, bool) or not 1 <= int(length) <= 1000:
         raise ValueError(f"{owner}: length={length!r} must be a whole number from 1 to 1000.")
 
 

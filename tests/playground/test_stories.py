@@ -746,11 +746,15 @@ def test_the_analyst_by_keyboard_on_a_phone_in_spanish(open_page: Open, analyst:
     settle(page, "mmPage.state.tab === 'plane' && mmPage.state.points.length === 160")
 
 
-def test_s11_cancel(open_page: Open, analyst: Any) -> None:
+@pytest.mark.parametrize("by_key", [False, True])
+def test_s11_cancel(open_page: Open, analyst: Any, by_key: bool) -> None:
     page = ready(open_page(analyst.address), "#mm-tune")
     page.click("#mm-tune")
     page.wait_for_function("() => mmPage.table.cells.size > 0")
-    page.click("#mm-cancel")
+    if by_key:
+        page.locator("#mm-cancel").press("Enter")
+    else:
+        page.click("#mm-cancel")
     page.wait_for_function("() => mmPage.table.result")
     result = page.evaluate("mmPage.table.result")
     assert result["interrupted"] == (result["n_cells"] < 42)

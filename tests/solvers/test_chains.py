@@ -9,6 +9,7 @@ from maxmargin.problems.solution import Status
 from maxmargin.solvers.dual.gram import chains
 from maxmargin.solvers.dual.gram.chains import ChainCell, ProblemRows, solve_cell
 from maxmargin.solvers.dual.gram.shared_gram import Layout, SharedGram
+from maxmargin.solvers.dual.gram.warm_starts import PlacedProblem
 
 N = 150
 
@@ -66,3 +67,52 @@ def test_where_refining_does_not_end_the_float64_matrix_serves(overlapping, monk
     monkeypatch.setattr(chains, "_REFRESHES", 0)
     gram, setting, K = overlapping
     check_answer(K, solved(gram, setting, 3e3), setting)
+
+
+def placed(gram, setting, C):
+    problem = mm.SVC(C=C).formulation().build(None, setting.rows, setting.target, setting.weight)
+    return PlacedProblem(problem, gram.narrow, setting.rows, np.array([[0, N]]))
+
+
+@pytest.mark.parametrize(("before", "C"), [(0.01, 0.1), (0.01, 5.0), (30.0, 100.0), (30.0, 1.0), (1.0, 1.1)])
+def test_a_start_along_C_is_the_best_multiple_within_the_bounds(overlapping, before, C):
+    gram, setting, K = overlapping
+    old = solved(gram, setting, before)
+    problem = placed(gram, setting, C)
+    t, v = problem.start_from_scaled(old)
+    s = problem.signed
+    assert np.all((t >= s.lo) & (t <= s.hi))
+    assert t.sum() == pytest.approx(0.0, abs=1e-9 * C)
+    used = old.t != 0
+    factor = np.median(t[used] / old.t[used])
+    np.testing.assert_allclose(t, factor * old.t, rtol=1e-12)
+    np.testing.assert_allclose(v, factor * old.v, rtol=1e-12)
+
+    def value(m):  # of the dual at m times the old answer
+        w = m * old.t
+        return 0.5 * w @ K[np.ix_(setting.rows, setting.rows)] @ w - setting.target @ w
+
+    free = np.count_nonzero((old.t > old.signed.lo) & (old.t < old.signed.hi))
+    most = np.min(C / np.abs(old.t[used]))
+    most = min(most, 1.0) if free > np.count_nonzero(used) - free else most
+    best = min(value(m) for m in np.linspace(0.0, most, 2001))
+    assert factor <= most * (1 + 1e-12)
+    assert value(factor) <= best + 1e-6 * abs(best)
+
+
+def test_the_multiplier_of_a_state_is_that_of_the_problem(overlapping):
+    gram, setting, _ = overlapping
+    for C in (0.001, 1.0, 30.0):  # none free, some, most
+        state, problem = solved(gram, setting, C), placed(gram, setting, C)
+        expected = problem.problem.multipliers(problem.gram.gradient(state.t, state.v), np.abs(state.t))
+        np.testing.assert_allclose(state.multipliers, expected, rtol=1e-12)
+
+
+def test_the_error_of_float32_values_is_below_its_bound(overlapping):
+    gram, _, K = overlapping
+    centred = K - K.mean()
+    assert gram.too_coarse(np.arange(N), np.full(N, 1e9), 1e-3)
+    assert not gram.too_coarse(np.arange(N), np.full(N, 1.0), 1e-3)
+    shift = float(np.mean(K - gram.narrow))
+    error = np.abs(K - shift - gram.narrow).max()
+    assert 0 < error <= 2.0**-24 * np.abs(centred).max() * 1.5

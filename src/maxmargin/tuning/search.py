@@ -21,7 +21,7 @@ from maxmargin.base.memory import cache_bytes
 from maxmargin.base.parameters import check_flag
 from maxmargin.base.progress import ProgressReport, hushed
 from maxmargin.base.tables import as_rows, as_targets, class_codes, row_weights
-from maxmargin.base.threads import effective_threads, start_workers
+from maxmargin.base.threads import blas_threads_for, effective_threads, start_workers
 from maxmargin.base.typing import (
     AnyArray,
     FloatArray,
@@ -525,6 +525,10 @@ class SharedTask:
 
     def run(self, n_threads: int, pages: dict[Any, AnyArray] | None = None) -> list[FoldError]:
         """Errors of all cells on all folds of the group."""
+        with blas_threads_for(n_rows(self.shared.data.X)):
+            return self._run(n_threads, pages)
+
+    def _run(self, n_threads: int, pages: dict[Any, AnyArray] | None) -> list[FoldError]:
         data, targets = self.shared.data, self.shared.targets
         gram = self._gram(n_threads, {} if pages is None else pages)
         binary = targets.classes is None or len(targets.classes) == 2

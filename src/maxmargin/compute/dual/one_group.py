@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin.compute.dual.bounds import ROUNDING, multiplier
 from maxmargin.compute.dual.gram_parts import add_rows, gather
 from maxmargin.compute.dual.narrow_block import MOST, solve_narrow_block
 from maxmargin.compute.jit import jit, part
@@ -118,6 +119,50 @@ def solve_on_gram(K, signed, segments, t, v, q, tol, max_steps):
         for k in range(len(segments)):
             add_rows(v, K, rows[:changed], weights[:changed], segments[k, 0], segments[k, 1])
         work += 8 * m + size * (size + taken) + changed * len(v)
+
+
+@jit
+def scaled_start(signed, old_t, old_v, old_lo, old_hi, t, v):
+    """Fill ``t`` and ``v`` with the best multiple of the solution for other bounds that is within these.
+
+    If most support vectors were free, they are nearly right, and are never enlarged.
+    """
+    point, tau, d, c, lo, hi, _ = signed
+    quadratic, linear, room, largest = 0.0, 0.0, np.inf, 0.0
+    n_free, n_bounded = 0, 0
+    for i in range(len(t)):
+        old = old_t[i]
+        if old == 0.0:
+            n_free += old_lo[i] < 0.0 < old_hi[i]
+            continue
+        n_free += old_lo[i] < old < old_hi[i]
+        n_bounded += old <= old_lo[i] or old >= old_hi[i]
+        quadratic += old * (tau[i] * old_v[point[i]] + d[i] * old)
+        linear += c[i] * old
+        bound = hi[i] / old if old > 0.0 else lo[i] / old
+        room = bound if bound < room else room
+        size = old if old > 0.0 else -old
+        largest = size if size > largest else largest
+    factor = -linear / quadratic if quadratic > 0.0 else 1.0
+    factor = factor if factor > 0.0 else 0.0
+    factor = factor if factor < room else room
+    factor = 1.0 if n_free > n_bounded and factor > 1.0 else factor
+    largest *= factor
+    for i in range(len(t)):
+        value, width = factor * old_t[i], hi[i] - lo[i]
+        slack = ROUNDING * (width if width < largest else largest)
+        value = hi[i] if value >= hi[i] - slack else value
+        t[i] = lo[i] if value <= lo[i] + slack else value
+    for j in range(len(v)):
+        v[j] = factor * old_v[j]
+
+
+@jit
+def multiplier_at(signed, t, v):
+    """The multiplier of the equality at a point with its sums."""
+    g = np.empty(len(t))
+    signed_gradient(v, signed, t, g)
+    return multiplier(g, t, signed.lo, signed.hi)
 
 
 @part

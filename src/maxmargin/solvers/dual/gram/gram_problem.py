@@ -96,7 +96,7 @@ class GramProblem:
     @cached_property
     def block(self) -> int:
         """Size of a working set: gathering a block costs its square, so small problems take less."""
-        return self.size or int(np.clip(len(self.signed.point) // 12, 64, 512))
+        return self.size or min(max(len(self.signed.point) // 12, 64), 512)
 
     def solve(
         self, t: FloatArray, v: FloatArray, watch: Watch, steps: int = 0, *, is_late: bool = False

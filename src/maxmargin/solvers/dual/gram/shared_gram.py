@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from maxmargin.kernels.subsequence import Subsequence
 from maxmargin.kernels.vector_base import VectorKernel
 from maxmargin.kernels.vectors import Constant, Laplacian
 
-_PROBE = 128
-_TILE = 1 << 16  # values of a task: fewer cost less than handing them to a thread
+_PROBE = 128  # rows on which float32 is compared with float64
+_FEW = 32  # rows whose mean value is subtracted from all
+_TILE = 1 << 18  # values of a task: fewer cost less than handing them to a thread
+_HALF_DIGIT = 2.0**-24  # relative error of rounding to float32
 _SHARED_ROWS = 8000  # above, a matrix of products takes longer to page in than to compute again
 
 
@@ -50,21 +52,32 @@ class Layout:
         error of 6e-8 in every element, however large gamma is.
         """
         if isinstance(kernel, Subsequence):
-            return (self._of_length(kernel, points) - shift).astype(dtype, copy=False)
+            return self._of_length(kernel, points).astype(dtype, copy=False)
         ready = for_engine(points, np.float64)
         if not self.rounds_once(kernel, ready):
             assert shift == 0.0
             K = self._space(len(points), dtype)
             return kernel.gram(ready.astype(dtype), out=K, n_threads=self._n_threads)
         assert isinstance(kernel, VectorKernel)
+        products, K = self._products_of(kernel, ready), self._space(len(ready), dtype)
+        parts = split(len(ready), max(1, len(ready) ** 2 // _TILE))
+        run([partial(_map, kernel, ready, products, K, part, shift) for part in parts], self._n_threads)
+        return K
+
+    def rows(self, kernel: Kernel, points: Points, which: IntArray) -> AnyArray:
+        """Values between some rows and all points in float64."""
+        ready = for_engine(points, np.float64)
+        if not isinstance(kernel, VectorKernel) or not self.rounds_once(kernel, ready):
+            return kernel.gram(ready.take(which), ready)
+        values = self._products_of(kernel, ready)[which]
+        kernel.map_products(values, ready.take(which), ready)
+        return values
+
+    def _products_of(self, kernel: Kernel, ready: VectorPoints) -> AnyArray:
         key = (kernel.view_key(), ready.shift is not None)
         if key not in self._products:
             self._products[key] = ready.X @ np.ascontiguousarray(ready.X.T)  # else NumPy mirrors one half
-        K = self._space(len(ready), dtype)
-        parts = split(len(ready), max(1, len(ready) ** 2 // _TILE))
-        products = self._products[key]
-        run([partial(_map, kernel, ready, products, K, part, shift) for part in parts], self._n_threads)
-        return K
+        return self._products[key]
 
     @staticmethod
     def rounds_once(kernel: Kernel, points: Points) -> bool:
@@ -135,25 +148,35 @@ class SharedGram:
         self._layout = layout
         self._lock = threading.Lock()
         self._wide: AnyArray | None = None
-        self._error: FloatArray | None = None
         self._parts: Any = None
+        self._shift = 0.0
+        self._largest_error = 0.0
         self.dtype = np.dtype(np.float64 if wide else np.float32)
         if wide:
             self.narrow = self._wide = layout.gram(kernel, points, np.float64)
         else:
-            probe = np.random.default_rng(0).permutation(len(points))[:_PROBE]
-            exact = points.astype(np.float64)
-            true = kernel.gram(exact.take(probe), exact)
+            self._probe = np.random.default_rng(0).permutation(len(points))[:_PROBE]
             shared = layout.rounds_once(kernel, points)
-            shift = float(true.mean()) if balanced and shared else 0.0
+            if balanced and shared:
+                self._shift = float(layout.rows(kernel, points, self._probe[:_FEW]).mean())
             if in_parts and not shared:
                 self._parts = for_engine(points, np.float32)
-                probed = kernel.gram(self._parts.take(probe), self._parts)
             else:
-                self.narrow = layout.gram(kernel, points, np.float32, shift)
-                probed = self.narrow[probe]
-            self._error = (true - shift - probed).astype(np.float32)
-        self._largest_error = 0.0 if self._error is None else float(np.abs(self._error).max(initial=0.0))
+                self.narrow = layout.gram(kernel, points, np.float32, self._shift)
+            if shared:  # errors themselves are computed when this bound is not enough
+                self._largest_error = _HALF_DIGIT * max(float(self.narrow.max()), -float(self.narrow.min()))
+            else:
+                self._largest_error = float(np.abs(self._errors).max(initial=0.0))
+
+    @cached_property
+    def _errors(self) -> FloatArray:
+        """Errors of the float32 values of the probed rows."""
+        if self._parts is None:
+            probed = self.narrow[self._probe]
+        else:
+            probed = self._kernel.gram(self._parts.take(self._probe), self._parts)
+        true = self._layout.rows(self._kernel, self._points, self._probe)
+        return np.asarray(true - self._shift - probed, dtype=np.float32)
 
     def fill(self, out: AnyArray, rows: slice, columns: slice) -> None:
         """Fill ``out`` with the values between rows and columns."""
@@ -175,10 +198,10 @@ class SharedGram:
         Weights have the shape (n_rows,), or (n_answers, n_rows) for several answers at once.
         """
         largest = float(np.abs(weights).sum(axis=-1).max())
-        if self._error is None or self._largest_error * largest <= 0.25 * tol:
+        if self._largest_error * largest <= 0.25 * tol:
             return False
         used = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=0))
-        deviation = self._error[:, rows[used]] @ weights[..., used].astype(np.float32).T
+        deviation = self._errors[:, rows[used]] @ weights[..., used].astype(np.float32).T
         return float(np.abs(deviation).max(initial=0.0)) > 0.25 * tol
 
     def wide(self) -> AnyArray:

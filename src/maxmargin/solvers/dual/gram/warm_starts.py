@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
+from maxmargin.compute.dual import one_group
 from maxmargin.compute.dual.block_solver import Signed
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Ending
@@ -48,7 +49,10 @@ class PlacedProblem:
 
     def state(self, t: FloatArray, v: FloatArray, ending: Ending) -> GramState:
         """The state after a solve, with the multipliers of the equalities."""
-        multipliers = self.problem.multipliers(self.gram.gradient(t, v), np.abs(t))
+        if self.gram.n_groups == 1 and self.problem.fixed_sums:
+            multipliers = np.array([one_group.multiplier_at(self.signed, t, v)])
+        else:
+            multipliers = self.problem.multipliers(self.gram.gradient(t, v), np.abs(t))
         return GramState(t, v, self.signed, multipliers, ending)
 
     def restart(self, t: FloatArray) -> Start:
@@ -88,19 +92,16 @@ class PlacedProblem:
     def start_from_scaled(self, before: GramState) -> Start | None:
         """A start from a solution for the same rows with other bounds, or None if no multiple is feasible.
 
-        With equal bounds the solution is used unchanged. Otherwise it is scaled if most support vectors were
-        at their bounds; if most were free, they are nearly right, and scaling would only move them away.
+        With equal bounds the solution is used unchanged, otherwise it is scaled.
         """
         if self.problem.delta.any():
             return None
-        t, old, s = before.t, before.signed, self.signed
+        old, s = before.signed, self.signed
         if np.array_equal(s.lo, old.lo) and np.array_equal(s.hi, old.hi):
-            return t.copy(), before.v.copy()
-        free = (t > old.lo) & (t < old.hi)
-        factor = self._best_multiple(t, before.v)
-        if free.sum() > before.n_at_bounds():
-            factor = min(factor, 1.0)
-        return on_bounds(t * factor, s.lo, s.hi), before.v * factor
+            return before.t.copy(), before.v.copy()
+        t, v = np.empty_like(before.t), np.empty_like(before.v)
+        one_group.scaled_start(s, before.t, before.v, old.lo, old.hi, t, v)
+        return t, v
 
     def start_from_fold(self, before: GramState) -> Start | None:
         """A start from the solution of the same problem on other rows, or None if it cannot be repaired."""

@@ -45,7 +45,7 @@ def interrupt(call: Callable[[], Any], begun: Callable[[], bool] = lambda: True)
 
     def wait() -> None:
         ctrl_c.start()
-        beside(call)
+        beside(call, 10**9)
 
     main, ctrl_c = threading.main_thread().ident or 0, threading.Thread(target=press)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
@@ -87,16 +87,18 @@ def test_calls_that_were_given_up_do_not_run_side_by_side() -> None:
         interrupt(first, begun=lambda: bool(seen))
         interrupt(lambda: seen.append("second"))
         threading.Timer(0.3, released.set).start()
-        assert beside(lambda: list(seen)) == ["first begins", "first ends"]
+        assert beside(lambda: list(seen), 10**9) == ["first begins", "first ends"]
     finally:
         released.set()
 
 
 def test_a_call_beside_gives_its_result_or_its_error() -> None:
-    assert beside(lambda: 1 + 1) == 2
+    assert beside(lambda: 1 + 1, 10**9) == 2
     with pytest.raises(ZeroDivisionError):
-        beside(lambda: 1 / 0)
-    assert run([lambda: beside(threading.get_ident), threading.get_ident], 2)  # on a thread it stays there
+        beside(lambda: 1 / 0, 10**9)
+    assert run(
+        [lambda: beside(threading.get_ident, 10**9), threading.get_ident], 2
+    )  # on a thread it stays there
 
 
 class Limits:

@@ -68,8 +68,36 @@ def start_workers(n_jobs: int | None) -> None:
 
 def run(tasks: Sequence[Callable[[], Any]], n_threads: int) -> list[Any]:
     """Run the tasks on up to ``n_threads`` threads and return their results in order."""
-    if n_threads == 1 or len(tasks) == 1 or threading.current_thread().name.startswith("maxmargin-"):
+    if _alone(len(tasks), n_threads):
         return [task() for task in tasks]
+    with _handed_over(tasks, n_threads) as futures:
+        return [future.result() for future in futures]
+
+
+def run_short(tasks: Sequence[Callable[[], Any]], n_threads: int) -> None:
+    """Run tasks far below a second: this thread takes its share, because handing work over takes time too.
+
+    Ctrl-C waits for the share of this thread.
+    """
+    n_shares = 1 if _alone(len(tasks), n_threads) else min(n_threads, len(tasks))
+    mine, *others = [partial(_each, tasks[k::n_shares]) for k in range(n_shares)]
+    with _handed_over(others, n_threads) if others else nullcontext():
+        mine()
+
+
+def _each(tasks: Sequence[Callable[[], Any]]) -> None:
+    for task in tasks:
+        task()
+
+
+def _alone(n_tasks: int, n_threads: int) -> bool:
+    """True if this thread does everything: nothing to share, or it is one of ours."""
+    return n_threads == 1 or n_tasks <= 1 or threading.current_thread().name.startswith("maxmargin-")
+
+
+@contextmanager
+def _handed_over(tasks: Sequence[Callable[[], Any]], n_threads: int) -> Iterator[list[Future[Any]]]:
+    """Start the tasks on the pool, and wait for them at the end; an error stops them."""
     stop, errors = threading.Event(), np.geterr()
 
     def watched(task: Callable[[], Any]) -> Any:
@@ -81,21 +109,24 @@ def run(tasks: Sequence[Callable[[], Any]], n_threads: int) -> list[Any]:
     with single_threaded_blas():
         futures = [_pool(n_threads, os.getpid()).submit(watched, task) for task in tasks]
         try:
-            return [future.result() for future in futures]
+            yield futures
+            for future in futures:
+                future.result()
         except BaseException:
             stop.set()
             _pool.cache_clear()  # later calls do not wait for tasks that notice the stop event late
             raise
 
 
-def beside(call: Callable[[], Any]) -> Any:
+def beside(call: Callable[[], Any], size: int) -> Any:
     """The result of a long call that cannot be stopped, such as a factorisation, without delaying Ctrl-C.
 
     Calls from the main thread run on another thread, whose result is dropped if the user interrupts. They
     must release the interpreter's lock: NumPy's linear algebra and LAPACK by address do, SciPy's wrappers do
-    not. Only one such call runs at a time, because several would slow each other, and BLAS, down.
+    not. Only one such call runs at a time, because several would slow each other, and BLAS, down. ``size`` is
+    the number of elements of the matrix: for few, a thread would take longer than the call.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if size <= _SMALL_MATRIX**2 or threading.current_thread() is not threading.main_thread():
         return call()
     future: Future[Any] = Future()
     turn = _turn(os.getpid())

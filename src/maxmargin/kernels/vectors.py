@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from maxmargin.base.parameters import check_count, check_not_negative, check_positive
 from maxmargin.base.tables import checked_table
-from maxmargin.base.threads import run, split
+from maxmargin.base.threads import run, run_short, split
 from maxmargin.base.typing import AnyArray, FloatArray, TableLike
 from maxmargin.compute.intrinsics.panel_tile import ROWS, WIDTH
 from maxmargin.compute.kernel_values import elementwise
@@ -198,6 +198,7 @@ class Sigmoid(ScaledByGamma):
 
 
 _STRIPS, _LEAST_STRIP = 8, 128
+_SHORT = 1 << 31  # multiplications that take far below a second
 _VALUES_AT_ONCE = 1 << 26  # kernel values in one compiled call: about 50 ms, so that Ctrl-C is not delayed
 
 
@@ -205,6 +206,11 @@ def _fit_for_panels(A: VectorPoints, B: VectorPoints, out: FloatArray) -> bool:
     """True if both sides are dense float32."""
     dense = not sp.issparse(A.X) and not sp.issparse(B.X)
     return dense and bool(A.dtype == B.dtype == out.dtype == np.float32)
+
+
+def _run_for(A: VectorPoints, B: VectorPoints) -> Callable[..., Any]:
+    """How to run the tasks that compute the values between A and B."""
+    return run_short if len(A) * len(B) * A.X.shape[1] < _SHORT else run
 
 
 @dataclass(frozen=True, repr=False)
@@ -252,7 +258,7 @@ class RBF(ScaledByGamma):
         columns.pack(n_threads)
         fill = partial(rbf_rows, **self._tiles_of(A, columns), out=out)
         parts = split(len(columns), n_threads, multiple=WIDTH)
-        run([partial(fill, columns=part) for part in parts], n_threads)
+        _run_for(A, columns)([partial(fill, columns=part) for part in parts], n_threads)
         return out
 
     def _fill_symmetric(self, A: VectorPoints, out: FloatArray, n_threads: int) -> None:
@@ -265,7 +271,9 @@ class RBF(ScaledByGamma):
 
         strips = split(len(A), max(1, min(_STRIPS, len(A) // _LEAST_STRIP)), multiple=WIDTH)
         A.pack(n_threads)
-        run([partial(fill, strip) for strip in reversed(strips)], n_threads)
+        half = len(strips) // 2  # the longest with the shortest: every second task is half of the work
+        order = [*reversed(strips[half:]), *strips[:half]]
+        _run_for(A, A)([partial(fill, strip) for strip in order], n_threads)
 
     def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
         if len(A) >= ROWS and _fit_for_panels(A, B, out):  # packing does not pay for a few rows
@@ -283,7 +291,7 @@ class RBF(ScaledByGamma):
         at_once = max(WIDTH, _VALUES_AT_ONCE // max(len(B), 1))
         parts = split(len(A), max(n_threads, -(-len(A) // at_once)), multiple=WIDTH)
         add = partial(add_rbf_rows, **self._tiles_of(B, A), weights=weights, v=v)
-        run([partial(add, columns=part) for part in parts], n_threads)
+        _run_for(A, B)([partial(add, columns=part) for part in parts], n_threads)
 
     def _tiles_of(self, A: VectorPoints, B: VectorPoints) -> dict[str, Any]:
         return {

@@ -224,10 +224,10 @@ class LeastSquares(Squares):
                 self._refuse_targets(y)
                 self._descend(self._problem(table, y, weights, 0.0), X)
             else:
-                thetas = self._solve(X, table, targets.T, weights)
+                thetas, rows = self._solve(X, table, targets.T, weights)
                 problems = [self._problem(table, target, weights, 0.0) for target in targets]
                 self._store(problems, thetas, y, X.dtype)
-                self._moments = self._of_rows(problems[0]) if y.ndim == 1 else None
+                self._moments = self._of_rows(problems[0], rows) if y.ndim == 1 else None
         return self
 
     def _store(self, problems: list[Any], thetas: list[FloatArray], y: FloatArray, dtype: Any) -> None:
@@ -252,15 +252,14 @@ class LeastSquares(Squares):
             self.coef_, self.intercept_, feature_names(self), level, has_intercept=self.fit_intercept
         )
 
-    def _of_rows(self, problem: LossPenalty) -> SquaresMoments | None:
-        """The moments that a summary needs. Cost: n p^2, like the fit."""
+    def _of_rows(self, problem: LossPenalty, rows: FloatArray | None) -> SquaresMoments | None:
+        """The moments that a summary needs; ``rows`` are those of `_solve`. Cost: n p^2, like the fit."""
         table, y, weights, total = problem.X, problem.y, problem.c, float(problem.c.sum())
         p = table.shape[1]
         if p > _MOST_SUMMARISED:
             return None
         means = table.adjoint(weights) / total if self.fit_intercept else np.zeros(p)
-        if isinstance(table.X, np.ndarray):
-            rows = np.sqrt(weights)[:, None] * (table.dense() - means)
+        if rows is not None:
             scatter = rows.T @ rows
         else:
             scatter = table.gram(weights) - total * np.outer(means, means)
@@ -274,32 +273,40 @@ class LeastSquares(Squares):
             weight=total,
         )
 
-    def _solve(self, X: Any, table: Design, Y: FloatArray, weights: FloatArray) -> list[FloatArray]:
-        """The minimum-norm (w, b) of every column of Y, in closed form."""
+    def _solve(
+        self, X: Any, table: Design, Y: FloatArray, weights: FloatArray
+    ) -> tuple[list[FloatArray], FloatArray | None]:
+        """The minimum-norm (w, b) of every column of Y, and the centred weighted rows of a dense table."""
         total = float(weights.sum())
         mean_x = table.adjoint(weights) / total if self.fit_intercept else np.zeros(table.shape[1])
         mean_y = weights @ Y / total if self.fit_intercept else np.zeros(Y.shape[1])
         root, centred = np.sqrt(weights), Y - mean_y
         cut = max(table.shape) * float(np.finfo(np.float64).eps)
+        rows = None
         if isinstance(X, np.ndarray):
             rows = root[:, None] * (table.dense() - mean_x)
-            w, _, rank, _ = beside(lambda: np.linalg.lstsq(rows, root[:, None] * centred, rcond=cut))
+            w, _, rank, _ = beside(
+                lambda: np.linalg.lstsq(rows, root[:, None] * centred, rcond=cut), rows.size
+            )
         elif X.shape[0] < X.shape[1]:
             projected = table.scores(mean_x)
             inner = (X @ X.T).toarray() - projected - projected[:, None] + float(mean_x @ mean_x)
             inner *= root * root[:, None]
-            a, _, rank, _ = beside(lambda: np.linalg.lstsq(inner, root[:, None] * centred, rcond=1e-12))
+            a, _, rank, _ = beside(
+                lambda: np.linalg.lstsq(inner, root[:, None] * centred, rcond=1e-12), inner.size
+            )
             w = np.column_stack([table.adjoint(root * each) - mean_x * float(root @ each) for each in a.T])
         else:
             gram = table.gram(weights) - total * np.outer(mean_x, mean_x)
             right = np.column_stack(
                 [table.adjoint(weights * each) - mean_x * float(weights @ each) for each in centred.T]
             )
-            w, _, rank, _ = beside(lambda: np.linalg.lstsq(gram, right, rcond=1e-12))
+            w, _, rank, _ = beside(lambda: np.linalg.lstsq(gram, right, rcond=1e-12), gram.size)
         self.rank_ = int(rank)
-        return [
+        thetas = [
             np.append(each, middle - float(mean_x @ each)) for each, middle in zip(w.T, mean_y, strict=True)
         ]
+        return thetas, rows
 
 
 @dataclass(eq=False, repr=False)

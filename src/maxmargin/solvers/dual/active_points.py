@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxmargin.base.threads import run, split
+from maxmargin.base.threads import run_short, split
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual import block_solver as dual
 from maxmargin.compute.dual.gram_parts import add_rows
@@ -149,7 +149,7 @@ class ActivePoints:
         self.t[ws] = t_new
         moved = np.flatnonzero(change)
         self.uses[moved] += 1
-        stored = self.uses[moved] > (not whole.expensive_rows and whole.adds)
+        stored = self.uses[moved] > whole.adds_cheaply
         if stored.any():
             self._add_stored(moved[stored], change[moved[stored]])
         passing = moved[~stored]
@@ -171,7 +171,7 @@ class ActivePoints:
         whole.work.kernel_values += computed * n
         whole.work.cache_hits += len(moved) - computed
         n_threads = whole.settings.n_threads
-        run(
+        run_short(
             [partial(add_rows, self.v, store.rows, slots, weights, part.start, part.stop)
              for part in split(n, n_threads)],
             n_threads,

@@ -41,6 +41,7 @@ _PROBE = 256  # rows on which float32 is compared with float64
 _REFRESHES = 2  # of v in float64 while rows are float32, before the rows become float64 too
 _BLOCK = 8192  # points that are summed afresh together: their columns in float64 take memory
 _SMALLEST_RIDGE = 1e-4  # of the largest K(x, x): float32 rows with a smaller one need not be convex
+_NARROW = 32  # columns below which a row is computed twice before it is stored: fresh pages cost as much
 _WIDE = 192  # from this number of columns on a kernel row costs more than the memory to store it
 _STORE_SHARE = 0.85  # of cache_size for kernel rows, the rest for the engine's other arrays
 
@@ -218,7 +219,8 @@ class Engine:
         self.points = for_engine(self.problem.Q.points, dtype, self.settings.n_threads)
         vectors = isinstance(self.points, VectorPoints)
         self.expensive_rows = not vectors or self.points.X.shape[1] >= _WIDE
-        self.adds = vectors and self.kernel.adds(self.points, self.points)
+        cheap = vectors and self.points.X.shape[1] < _NARROW
+        self.adds_cheaply = cheap and self.kernel.adds(self.points, self.points)
 
     def beta(self) -> FloatArray:
         beta = np.bincount(self.row, weights=self.tau * self.t, minlength=len(self.v))

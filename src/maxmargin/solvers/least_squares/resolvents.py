@@ -110,9 +110,9 @@ def resolvents(A: FloatArray, alphas: FloatArray, n_forms: int) -> Resolvents:
     m = len(A)
     with blas_threads_for(m):
         if n_forms * len(alphas) > _MANY * m * m:
-            values, vectors = beside(partial(np.linalg.eigh, A))
+            values, vectors = beside(partial(np.linalg.eigh, A), A.size)
             return _Diagonal(vectors, shrinkage(np.maximum(values, 0.0), alphas).T)
-        Q, diagonal, off = beside(partial(tridiagonal_form, A))
+        Q, diagonal, off = beside(partial(tridiagonal_form, A), A.size)
     lower, weight = np.zeros((len(alphas), m)), np.empty((len(alphas), m))
     floor = max(_TINY * float(np.abs(diagonal).max()), 1e-300)
     if factors(diagonal, off, alphas, floor, lower, weight):

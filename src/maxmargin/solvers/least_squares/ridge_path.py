@@ -209,10 +209,10 @@ def kernel_ridge(K: FloatArray, Y: FloatArray, weights: FloatArray, alphas: Floa
     """
     shifted = K.copy(order="C")
     shifted[np.diag_indices_from(shifted)] += alphas[0] / weights
-    factor = beside(partial(Cholesky, shifted))
+    factor = beside(partial(Cholesky, shifted), K.size)
     if not factor.definite:
         raise linalg.LinAlgError("the kernel matrix with its ridge is not positive definite")
-    coefs, diagonal = factor.solve(Y), beside(factor.inverse_diagonal)
+    coefs, diagonal = factor.solve(Y), beside(factor.inverse_diagonal, K.size)
     return [
         RidgePath(
             alphas=alphas,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from maxmargin.base.threads import run, single_threaded_blas, split
+from maxmargin.base.threads import run_short, single_threaded_blas, split
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import Points, VectorPoints, for_engine
@@ -61,7 +61,7 @@ class Layout:
         assert isinstance(kernel, VectorKernel)
         products, K = self._products_of(kernel, ready), self._space(len(ready), dtype)
         parts = split(len(ready), max(1, len(ready) ** 2 // _TILE))
-        run([partial(_map, kernel, ready, products, K, part, shift) for part in parts], self._n_threads)
+        run_short([partial(_map, kernel, ready, products, K, part, shift) for part in parts], self._n_threads)
         return K
 
     def rows(self, kernel: Kernel, points: Points, which: IntArray) -> AnyArray:

@@ -30,7 +30,8 @@ QUICK = (
 _ROOT = Path(__file__).resolve().parents[1]
 
 
-def run(parts: list[str]) -> None:
+def run(parts: list[str], out: Path) -> None:
+    """Run some parts; the file is written after each of them, so that a run that is cut short counts."""
     arguments = sys.argv
     for chosen in parts:
         part, *own = chosen.split(":")
@@ -41,6 +42,8 @@ def run(parts: list[str]) -> None:
             import_module(f"benchmarks.{part}").main()
         except FileNotFoundError as missing:
             print(f"skipped: {missing.filename} is missing; MAXMARGIN_DATA names the folder with data sets.")
+        finally:
+            _results.write(out, [part])
         print(f"{chosen} took {perf_counter() - began:.0f} s", flush=True)
     sys.argv = arguments
 
@@ -69,8 +72,7 @@ def main() -> None:
     everything = [] if options.compare or options.page else PARTS
     chosen = options.parts or list(QUICK if options.quick else everything)
     if chosen:
-        run(chosen)
-        _results.write(options.out, dict.fromkeys(part.split(":")[0] for part in chosen))
+        run(chosen, options.out)
         print(f"\nresults are in {options.out}")
     content = _results.read(options.out)
     if chosen:

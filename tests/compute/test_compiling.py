@@ -138,6 +138,14 @@ def test_a_long_compilation_is_announced_once(shown) -> None:
     assert shown == ["[compiling, once on this machine]"]
 
 
+def test_without_a_terminal_the_logger_announces_it_once(shown, monkeypatch, caplog) -> None:
+    monkeypatch.setattr(progress, "on_terminal", lambda: False)
+    with caplog.at_level("INFO", logger="maxmargin"):
+        compile_something("maxmargin.compute.dual.one_group")
+    assert caplog.messages == ["compiling, once on this machine"]
+    assert shown == []
+
+
 def test_compilations_of_others_are_not_ours(shown) -> None:
     before = work_clock.now()
     compile_something("somebody.else")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -115,14 +116,18 @@ def tell(n_iter: int, value: float, measure: str) -> bool:
 class Notice:
     """Work in the background, such as compilation: a bar on a terminal, or a line below another bar.
 
-    Nothing without a terminal or during a call with ``verbose=-1``. ``again``: the line was shown before.
+    Without a terminal it is a message of the logger "maxmargin" at level INFO; nothing during a call with
+    ``verbose=-1``. ``again``: the line was shown before.
     """
 
     def __init__(self, title: str, *, again: bool = False) -> None:
         self._report: ProgressReport | None = None
-        if _hushed or not on_terminal():
+        if _hushed:
             return
-        if not _bars and find_spec("rich") is not None:
+        if not on_terminal():
+            if not again:
+                logging.getLogger("maxmargin").info(title)
+        elif not _bars and find_spec("rich") is not None:
             self._report = ProgressReport(title, at_once=True)
         elif not again:
             show_line(f"[{title}]")

@@ -259,10 +259,7 @@ class LeastSquares(Squares):
         if p > _MOST_SUMMARISED:
             return None
         means = table.adjoint(weights) / total if self.fit_intercept else np.zeros(p)
-        if rows is not None:
-            scatter = rows.T @ rows
-        else:
-            scatter = table.gram(weights) - total * np.outer(means, means)
+        scatter = rows.T @ rows if rows is not None else table.gram(weights) - total * np.outer(means, means)
         centre = float(weights @ y) / total if self.fit_intercept else 0.0
         residuals = y - table.scores(self.coef_) - self.intercept_
         return SquaresMoments(

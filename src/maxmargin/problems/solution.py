@@ -24,8 +24,7 @@ class Status(Enum):
 
     @property
     def short(self) -> str:
-        """One word for tables: converged, max_iter, time_limit, interrupted, stalled, wide_gap,
-        unbounded."""
+        """One word for tables, as converged, max_iter, time_limit, interrupted, stalled, wide_gap."""
         return self.name.lower()
 
 

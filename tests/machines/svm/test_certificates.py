@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,7 +72,11 @@ def test_small_answers_inside_wide_bounds(path: str, solver: str, scale: float) 
     """No multiplier comes near its bound: a bound of 1e12 must not blur them, whatever their size is."""
     x = np.linspace(0, 6, 40)[:, None]
     y = scale * np.sin(x).ravel()
-    model = mm.SVR(C=1e12, gamma=10.0, epsilon=0.1 * scale, tol=TOL * scale, solver=solver).fit(x, y)
+    model = mm.SVR(C=1e12, gamma=10.0, epsilon=0.1 * scale, tol=TOL * scale, solver=solver)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        model.fit(x, y)
+    assert len(seen) == model.certificate_.is_wide  # a violation within tol costs up to 1e12 times as much
     assert_certified(model, x, y, TOL * scale)
     assert not model.machines_[0].bounded.any()
 

@@ -192,3 +192,14 @@ def test_float64_values_have_the_rounding_of_their_exponent() -> None:
     x = distances[:, 0] ** 2
     assert K[0] == 1.0
     assert (np.abs(K / np.exp(-x) - 1.0) <= 4e-16 + 4.0 * x * 2.0**-53).all()
+
+
+@pytest.mark.parametrize("far", [1e2, 1e6, 1e9])
+def test_neighbours_far_from_the_centre_keep_their_digits(far: float) -> None:
+    """||x||^2 - 2 x'z + ||z||^2 has no digit left where ||x - z|| is 1e-8 of the norms."""
+    from maxmargin.kernels import RBF
+
+    steps = np.arange(8.0)[:, None] / 8  # differences of them are exact
+    X = np.concatenate([steps + far, steps - far])
+    expected = np.exp(-0.5 * (X - X.T) ** 2)
+    np.testing.assert_allclose(RBF(gamma=0.5)(X, X), expected, rtol=1e-14, atol=1e-30)

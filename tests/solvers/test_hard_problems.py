@@ -47,6 +47,19 @@ def test_small_problems_converge_in_few_steps(model: Any, data: Any) -> None:
     assert np.sum(fitted.n_iter_) < 2_000_000
 
 
+@pytest.mark.parametrize("seed", [3, 9, 15])
+def test_a_heavy_tail_and_a_huge_cost_converge(seed: int) -> None:
+    """Kernel values of neighbours far from the centre were wrong by 1e-9, and multipliers reach 1e10."""
+    rng = np.random.default_rng(seed)
+    x = 1000 * rng.normal(size=600) ** 5
+    y = np.where(x + 0.01 * x.std() * rng.normal(size=600) > np.median(x), 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = mm.SVC(C=1e10, gamma=10.0).fit(x[:, None], y)
+    assert fitted.certificate_.kkt <= fitted.tol
+    assert fitted.certificate_.relative_gap <= 1e-3
+
+
 @pytest.mark.parametrize("C", [1.0, 1e4])
 @pytest.mark.parametrize("form", ["classification", "regression", "nu"])
 def test_an_interior_point_ends_near_the_solution(form: str, C: float) -> None:
@@ -161,12 +174,27 @@ def test_a_huge_cost_leaves_no_wide_gap(machine: Any, C: float) -> None:
 def test_a_wide_gap_is_said() -> None:
     """The textbook solver stops at its tolerance, and the certificate says what that does not show."""
     X, target = _overlapping(60)
-    model = mm.SVC(1e9, solver="smo", tol=0.1).fit(X, np.sign(target))
+    with pytest.warns(ConvergenceWarning, match=r"tol=0\.1, but the duality gap is .* of the dual value"):
+        model = mm.SVC(1e9, solver="smo", tol=0.1).fit(X, np.sign(target))
+    assert model.machines_[0].solution.status is Status.WIDE_GAP
     assert model.certificate_.kkt <= 0.1
     assert "does not show that the objective is near its minimum" in str(model.certificate_)
     exact = mm.SVC(1e9).fit(X, np.sign(target))
     assert "near its minimum" not in str(exact.certificate_)
     assert model.certificate_.primal > 1.1 * exact.certificate_.primal
+
+
+@pytest.mark.parametrize("C", [1e7, 1e9, 1e11])
+@pytest.mark.parametrize("machine", [mm.SVC, mm.SVR, mm.NuSVR])
+def test_no_converged_fit_has_a_wide_gap(machine: Any, C: float) -> None:
+    """NuSVR with C = 1e9 stopped at a gap of many times its dual value, without a word."""
+    X, target = _overlapping()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        model = machine(C=C).fit(X, np.sign(target) if machine is mm.SVC else target)
+    converged = model.machines_[0].solution.status is Status.CONVERGED
+    assert not (converged and model.certificate_.is_wide)
+    assert any(issubclass(one.category, ConvergenceWarning) for one in seen) is not converged
 
 
 def test_a_stall_says_what_rounding_explains() -> None:

@@ -199,6 +199,9 @@ class Sigmoid(ScaledByGamma):
 
 _STRIPS, _LEAST_STRIP = 8, 128
 _SHORT = 1 << 31  # multiplications that take far below a second
+_LONG = 1e5  # gamma ||x||^2 from which on neighbours of x get their distance from x - z: 1e-11 would be lost
+_LOST = 1e14  # ... and all other rows too: not even the first digit of their distance is right
+_NEGLIGIBLE = 1e-30
 _VALUES_AT_ONCE = 1 << 26  # kernel values in one compiled call: about 50 ms, so that Ctrl-C is not delayed
 
 
@@ -301,6 +304,19 @@ class RBF(ScaledByGamma):
 
     def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
         elementwise.rbf(K, A.norms, B.norms, self.number_gamma(), self.variance)
+        if K.dtype == np.float64 and not (sp.issparse(A.X) or sp.issparse(B.X)):
+            self._correct_neighbours(K, A, B)
+
+    def _correct_neighbours(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
+        """Values of close rows far from the centre, where differences of squares would lose their digits."""
+        gamma = self.number_gamma()
+        columns = np.flatnonzero(B.norms > _LONG / gamma)
+        rows = np.flatnonzero(A.norms > _LONG / gamma) if len(columns) else columns
+        lost = B.norms[columns] > _LOST / gamma
+        for i in rows:
+            near = columns[(K[i, columns] > _NEGLIGIBLE * self.variance) | lost]
+            difference = B.X[near] - A.X[i]
+            K[i, near] = self.variance * np.exp(-gamma * np.einsum("ij,ij->i", difference, difference))
 
     def map_norms(self, norms: FloatArray) -> None:
         norms[:] = self.variance

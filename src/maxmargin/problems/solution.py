@@ -19,11 +19,12 @@ class Status(Enum):
     TIME_LIMIT = "stopped at time_limit before the tolerance was reached"
     INTERRUPTED = "interrupted by the user before the tolerance was reached"
     STALLED = "stopped because steps in float64 no longer made useful progress"
+    WIDE_GAP = "the objective may be far from its minimum: the duality gap is wide although tol was reached"
     UNBOUNDED = "the dual is unbounded: the primal has no feasible point"
 
     @property
     def short(self) -> str:
-        """One word for tables: converged, max_iter, time_limit, interrupted, stalled, unbounded."""
+        """One word for tables, as converged, max_iter, time_limit, interrupted, stalled, wide_gap."""
         return self.name.lower()
 
 

@@ -58,7 +58,7 @@ class TuneResult(PlainState):
     ----------
     table : DataFrame with a row per cell: its parameters, error (mean over folds), dispersion (standard
         deviation over folds), seconds (fit time, all folds), status ("converged", or why a fit stopped
-        early: "max_iter", "time_limit", "stalled"; "failed"; "fitted" where nothing iterates).
+        early: "max_iter", "time_limit", "stalled", "wide_gap"; "failed"; "fitted" where nothing iterates).
     folds : errors of shape (n_cells, n_folds).
     best_params, best_error, best_index : of the first cell with the smallest error.
     best_estimator : fitted on all rows with the best parameters, None with refit=False.

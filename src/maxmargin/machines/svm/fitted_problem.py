@@ -103,6 +103,8 @@ def fit_problem(
             problem, solver, full=full, start=start, callback=callback, finer=finer
         )
     _check_finite(problem, solution)
+    if solution.status is Status.CONVERGED and certificate.is_wide:
+        solution = replace(solution, status=Status.WIDE_GAP)
     if hulls is not None:
         both = None if hulls.trace is None else joined([hulls.trace, solution.trace])
         solution = replace(solution, n_iter=solution.n_iter + hulls.n_iter, trace=both)
@@ -184,8 +186,15 @@ def _kernel_sums(problem: Any, a: FloatArray, gradient: FloatArray) -> FloatArra
 
 
 def warn_if_loose(problem: FittedProblem, solver: DualSolver, *, is_linear: bool) -> None:
-    """Warn if the certificate misses the tolerance."""
+    """Warn if the certificate misses the tolerance or its gap is wide."""
     certificate, solution = problem.certificate, problem.solution
+    if solution.status is Status.WIDE_GAP:
+        warn_user(
+            f"{solver.reached(certificate)}, within tol={solver.tol:g}, but the duality gap is "
+            f"{certificate.relative_gap:.2g} of the dual value: the objective may be far from its minimum. "
+            "Scale the columns, lower C, or lower tol.",
+            ConvergenceWarning,
+        )
     if solver.accepts(certificate):
         return
     reached = f"{solver.reached(certificate)}, tol={solver.tol:g}"

@@ -32,6 +32,7 @@ from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.dual.active_points import ActivePoints
 from maxmargin.solvers.dual.dual_state import settled
 from maxmargin.solvers.dual.gram.gram_problem import GramProblem, Watch
+from maxmargin.solvers.dual.gram.interior_point import MOST_POINTS
 from maxmargin.solvers.settings import DualSolver
 from maxmargin.solvers.stopping import SAFETY, Budget, Referee
 from maxmargin.solvers.trace import Tracer, Work
@@ -117,7 +118,13 @@ class Engine:
     # -- the two ways --------------------------------------------------------------------------------
 
     def go(self) -> Solution:
-        status = self._solve_on_gram() if self._gram_fits() else self._solve_by_rows()
+        by_rows = not self._gram_fits(_SMALL)
+        status = self._solve_by_rows() if by_rows else self._solve_on_gram()
+        if by_rows and status is Status.STALLED and self._gram_fits(MOST_POINTS):
+            self.row, self.v = self.problem.Q.row.astype(np.int64), np.zeros(len(self.problem.Q.points))
+            self.distinct = np.arange(len(self.v))
+            self.referee.start_again(self.n_iter)
+            status = self._solve_on_gram(is_late=True)
         a = np.abs(self.t)
         g = self.tau * self.v[self.row] + self.d * self.t + self.c
         multipliers = self.problem.multipliers(g, a)
@@ -135,18 +142,17 @@ class Engine:
             cache_hits=self.work.cache_hits,
         )
 
-    def _gram_fits(self) -> bool:
+    def _gram_fits(self, most: int) -> bool:
         if self.settings.trace:
             return False
-        n = len(self.v)
-        worthwhile = n <= _SMALL or getattr(self.kernel, "whole", False)
+        n = len(self.problem.Q.points)
+        worthwhile = n <= most or getattr(self.kernel, "whole", False)
         return worthwhile and n * n * np.dtype(self.dtype).itemsize <= self.bytes
 
-    def _solve_on_gram(self) -> Status:
+    def _solve_on_gram(self, *, is_late: bool = False) -> Status:
         everything = np.array([[0, len(self.v)]])
         signed = Signed(self.row, self.tau, self.d, self.c, self.lo, self.hi, self.group)
         watch = Watch(self.target, self.budget, self.referee, 0.5 * self.target, self.settings.shrinking)
-        is_late = False
         while True:
             self._enter(self.dtype)
             K = self.kernel.gram(self.points, n_threads=self.settings.n_threads)

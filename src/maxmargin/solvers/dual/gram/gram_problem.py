@@ -32,7 +32,7 @@ _PATIENCE = 30  # pairwise steps per free variable that take as long as Newton s
 _WINDOW = 4  # chunks of steps over which the pace is measured
 _FEW = 64  # free variables with which pairwise steps are never slow
 _BEFORE_INTERIOR = 20_000  # pairwise steps at least, before an interior point is tried
-_AFTER_INTERIOR = 150_000  # pairwise steps after it, before a solve is given up
+_AFTER_INTERIOR = 75_000  # pairwise steps after it, before a solve is given up; twice that if they help
 _LEAST_ROUND = 400  # pairwise steps for which every round counts: a Newton step takes that long
 _WORK_OF_STEP = 4_000  # numbers read: rounds that read more count as more steps
 _REFINEMENTS = 3  # Newton steps near a solution: one is enough if the bounded variables are known
@@ -108,7 +108,7 @@ class GramProblem:
         seen: list[FloatArray] = []
         pace = Pace(watch.tol)
         block = self.block
-        before, spent = steps, 0
+        before, spent, aim = steps, 0, 0.0
         patience = _STEPS_AT_ONCE if is_late else 0  # 0: not known yet, most problems end before it matters
         system: FreeSystem | None = None
         while True:
@@ -138,6 +138,8 @@ class GramProblem:
                 block = len(t) if len(t) <= _WHOLE else max(self.block, min(n_free // 4, _LARGEST_BLOCK))
             taken, spent = steps - before, spent + max(made, _LEAST_ROUND, work // _WORK_OF_STEP)
             is_small = len(self.signed.point) <= 2 * MOST_POINTS
+            if pace.direct and violation < aim:
+                aim, patience = 0.0, patience + _AFTER_INTERIOR
             patience = patience or interior_patience(int(np.count_nonzero(np.bincount(self.signed.point))))
             if is_small and max(taken, spent) > patience:
                 if pace.direct or self.K.dtype != np.float64:
@@ -145,6 +147,7 @@ class GramProblem:
                 pace.direct = True
                 patience = max(taken, spent) + _AFTER_INTERIOR
                 self._interior_step(t, v, watch.tol)
+                aim = 0.5 * self.violation(t, v)
                 seen.append(t.copy())
                 system = None
             elif made == 0 or pace.is_slow(n_free):

@@ -28,6 +28,9 @@ _FEW_FREE, _CORRECTIONS = 100, 3  # few variables are corrected until rounding i
 _NEAR = 1e-3  # of the largest variable: never further from a bound that a variable approaches
 _LOST = 1e4  # times the smallest error: steps that lead so far away are made of rounding
 _CANDIDATES = 16
+_REFINED = 3  # solves for one direction: rounding is all that is left after them
+_LEAST = 3e-14  # of the largest K(x, x), on the diagonal of a step: K is not more accurate
+_TINY = 1e-25  # of the diagonal: values below become 0, because products of them are slow denormal numbers
 _BACK = 0.995  # share of the way to the nearest bound
 
 
@@ -98,7 +101,7 @@ class _LowRank:
 def _factor_of(K: FloatArray) -> _Whole | _LowRank:
     """The form of the matrix in which steps are cheap and accurate."""
     C, pivots, rank, _ = dpstrf(K, lower=1)
-    if rank > len(K) // 2:
+    if rank == len(K):
         return _Whole(K)
     G = np.zeros((len(K), rank))
     G[pivots - 1] = np.tril(C)[:, :rank]
@@ -111,6 +114,8 @@ class _Interior:
     def __init__(self, K: AnyArray, signed: Signed, n_groups: int, t: FloatArray) -> None:
         points, self.place = np.unique(signed.point, return_inverse=True)
         self.K = np.asarray(K[np.ix_(points, points)], dtype=np.float64)
+        root = np.sqrt(np.abs(self.K.diagonal()))
+        self.K[np.abs(self.K) < _TINY * root[:, None] * root] = 0.0
         self.matrix = _factor_of(self.K)
         self.tau, self.d, self.c = signed.tau, signed.d, signed.c
         self.lo, self.hi = signed.lo, signed.hi
@@ -173,7 +178,7 @@ class _Interior:
             error, lower & (left * forces < self.zl * sizes), upper & (right * forces < self.zu * sizes)
         )
         self._smallest = min(self._smallest, error)
-        return (error <= 0.1 * tol and mu <= 1e-4 * tol * size) or error > _LOST * self._smallest
+        return (error <= 0.1 * tol and mu <= 1e-8 * tol * size) or error > _LOST * self._smallest
 
     def _note(self, error: float, to_lower: BoolArray, to_upper: BoolArray) -> None:
         self.iterates.append(_Iterate(error, self.x, self.y, to_lower, to_upper))
@@ -181,7 +186,7 @@ class _Interior:
     def step(self) -> bool:
         """One predictor and corrector step; False if it cannot be computed or makes no progress."""
         left, right = self._left(), self._right()
-        D = self.d + self.zl / left + self.zu / right
+        D = np.maximum(self.d + self.zl / left + self.zu / right, _LEAST * np.abs(self.K.diagonal()).max())
         S = self._by_point(self.tau**2 / D)
         try:
             moved = self.matrix.factorised(S)
@@ -197,9 +202,11 @@ class _Interior:
 
         def direction(rl: FloatArray, ru: FloatArray) -> tuple[FloatArray, ...]:
             r = -dual + np.where(self.above, rl / left, 0.0) - np.where(self.below, ru / right, 0.0)
-            free = solve(r)
-            dy = np.linalg.solve(small, primal - self.E @ free)
-            dx = free + columns @ dy
+            dx, dy = np.zeros_like(r), np.zeros(len(small))
+            for _ in range(_REFINED):
+                free = solve(r - self._times(dx) - D * dx + self.E.T @ dy)
+                more = np.linalg.solve(small, primal - self.E @ (dx + free))
+                dx, dy = dx + free + columns @ more, dy + more
             return (
                 dx,
                 dy,
@@ -218,10 +225,22 @@ class _Interior:
         a, b = self._room(dx, dl, du)
         if not np.isfinite(dx).all() or max(a, b) < 1e-10:
             return False
-        self.x = self.x + _BACK * a * dx if a < 1 else self.x + dx
-        scale = _BACK * b if b < 1 else 1.0
-        self.y, self.zl, self.zu = self.y + scale * dy, self.zl + scale * dl, self.zu + scale * du
+        self._go((dx, dy, dl, du), a, b)
         return True
+
+    def _go(self, moves: tuple[FloatArray, ...], a: float, b: float) -> None:
+        """Move x by ``a`` and the multipliers by ``b``, or all by the shorter length if that is closer."""
+        start = self.x, self.y, self.zl, self.zu
+        ends = []
+        for lengths in ((a, b), (min(a, b), min(a, b))):
+            own, other = (_BACK * length if length < 1 else 1.0 for length in lengths)
+            scales = (own, other, other, other)
+            now = [value + k * move for value, k, move in zip(start, scales, moves, strict=True)]
+            self.x, self.y, self.zl, self.zu = now
+            dual, _, mu = self._residuals()
+            error = max(float(np.abs(dual).max()), mu / max(1.0, float(np.abs(self.x).max())))
+            ends.append((error, len(ends), now))
+        self.x, self.y, self.zl, self.zu = min(ends)[2]
 
     def best_on_bounds(self) -> FloatArray | None:
         """Of the iterates closest to a solution the one that violates the conditions least on its bounds."""

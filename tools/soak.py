@@ -2,8 +2,11 @@
 
 Each round draws a seed. It seeds NumPy before every test (estimators without random_state draw from it) and
 Hypothesis, shuffles the tests, and sets the order of sets and dictionaries of text. Rounds use one and two
-workers in turn, and every other pair of rounds a processor without AVX-512. The first failure ends the run
-with the command that repeats it. Before the first round two processes must collect tests of the same names.
+workers in turn, and every other pair of rounds a processor without AVX-512. Each round is announced when it
+begins, and its result follows when it ends; after a failure come the names of the failed tests and the
+command that repeats the round, and then the next round. The order of the tests is that of the seed. A round
+with two workers comes first, because one takes twice as long. Before the first round two processes must
+collect tests of the same names.
 
     python tools/soak.py --times 20
     python tools/soak.py --times 5 tests/io tests/pieces        # only these folders
@@ -43,7 +46,7 @@ class Round:
 
     @property
     def workers(self) -> int:
-        return 1 + self.number % 2
+        return 2 - self.number % 2
 
     @property
     def older(self) -> bool:
@@ -61,6 +64,10 @@ class Round:
         """What to type to repeat this round."""
         settings = [f"{name}={value}" for name, value in self.settings().items()]
         return " ".join([*settings, "python", *map(shlex.quote, self.arguments())])
+
+    def line(self) -> str:
+        processor = "haswell" if self.older else "this one"
+        return f"{self.number + 1:5} {self.seed:10} {self.workers:7} {processor:>9}"
 
     def run(self) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -83,6 +90,12 @@ def counts(said: str) -> dict[str, int]:
     return {word: int(number) for number, word in _COUNTS.findall(last)}
 
 
+def failures(said: str) -> list[str]:
+    """The lines of pytest's summary that name failed tests, or its last lines where there are none."""
+    lines = said.strip().splitlines()
+    return [line for line in lines if line.startswith(("FAILED", "ERROR"))] or lines[-20:]
+
+
 def names(hash_seed: int, rooms: tuple[str, ...]) -> set[str]:
     """The names of the tests as a new process collects them."""
     done = subprocess.run(
@@ -98,29 +111,25 @@ def names(hash_seed: int, rooms: tuple[str, ...]) -> set[str]:
 
 
 def soak(times: int, seed: int | None, rooms: tuple[str, ...]) -> int:
-    """Run so many rounds; 1 after the first that fails."""
+    """Run so many rounds; 1 if one failed."""
     if different := sorted(names(1, rooms) ^ names(2, rooms)):
         print("Names of tests that another process does not know:", *different[:10], sep="\n")
         return 1
-    draw = random.Random(seed)
+    draw, passed = random.Random(seed), 0
     print(_HEAD, flush=True)
     for number in range(times):
         one = Round(number, draw.randrange(2**32), rooms)
+        print(one.line(), end=" ", flush=True)
         start = time.perf_counter()
         done = one.run()
         seconds, found = time.perf_counter() - start, counts(done.stdout)
         failed = found.get("failed", 0) + found.get("error", 0)
-        processor = "haswell" if one.older else "this one"
-        print(
-            f"{number + 1:5} {one.seed:10} {one.workers:7} {processor:>9} {found.get('passed', 0):7} "
-            f"{failed:7} {seconds:8.0f}",
-            flush=True,
-        )
+        print(f"{found.get('passed', 0):7} {failed:7} {seconds:8.0f}", flush=True)
+        passed += done.returncode == 0
         if done.returncode:
-            print(done.stdout, f"To repeat this round: {one.command()}", sep="\n")
-            return 1
-    print(f"{times} of {times} rounds passed.")
-    return 0
+            print(*failures(done.stdout), f"To repeat it: {one.command()}", sep="\n", flush=True)
+    print(f"{passed} of {times} rounds passed.")
+    return int(passed < times)
 
 
 def main() -> int:

@@ -32,11 +32,19 @@ def _fit(*models: Any, target: int = 1) -> None:
     data = _table()
     for model in models:
         model.fit(data[0], data[target])
+        _go_on(getattr(model, "interrupted_", False))
 
 
-def _tune(model: Any, target: int = 1, cv: Any = 3) -> None:
+def _tune(model: Any, target: int = 1, cv: Any = 3, grid: Any = None) -> None:
     data = _table()
-    mm.tune(model, data[0], data[target], {"svc__C": [0.1, 1e4]}, cv=cv, verbose=-1)
+    found = mm.tune(model, data[0], data[target], grid or {"svc__C": [0.1, 1e4]}, cv=cv, verbose=-1)
+    _go_on(found.interrupted)
+
+
+def _go_on(interrupted: bool) -> None:
+    """Ctrl-C ends the warmup; a search alone would return what is finished."""
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def _svc() -> None:
@@ -71,9 +79,8 @@ def _more_svm() -> None:
 def _more_tuning() -> None:
     for target, cv in ((2, 3), (1, "loo")):
         _tune(make_pipeline(mm.SVC(gamma=0.3)), target, cv)
-    X, _, _, number = _table()
     for folds, tol in ((3, 1e-3), ("loo", 1e-3), ("loo", 1e-10)):
-        mm.tune(mm.SVR(gamma=0.3, tol=tol), X, number, {"C": [0.1, 10.0]}, cv=folds, verbose=-1)
+        _tune(mm.SVR(gamma=0.3, tol=tol), 3, folds, {"C": [0.1, 10.0]})
 
 
 def _more_linear() -> None:

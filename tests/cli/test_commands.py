@@ -23,6 +23,7 @@ pytest.importorskip("typer")
 from typer.testing import CliRunner  # only where typer is installed
 
 from maxmargin import feature_selection
+from maxmargin.cli import finishing
 from maxmargin.cli.app import app
 from maxmargin.cli.commands.compare_command import Contest
 from maxmargin.tuning.search import GridRun
@@ -531,8 +532,67 @@ def test_ctrl_c_leaves_what_is_finished(folder: Path) -> None:
     assert "the best of the finished cells is used" in done.stderr
     assert "Traceback" not in done.stderr
     assert mm.load("iris.logistic.mm").predict(iris().iloc[:1, :4]).tolist() == ["setosa"]
-    assert "no report is written" in done.stderr  # pictures take longer than a second
+    assert "the model is saved without an evaluation and a report" in done.stderr  # they take longer
     assert not Path("iris.logistic.html").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+def test_ctrl_c_while_options_are_read_ends_with_a_sentence() -> None:
+    """Typer itself ends without a word."""
+    code = (
+        "import os, signal, sys, time\n"
+        "import maxmargin.cli.app\n"
+        "def filled(group, values):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(30)\n"
+        "maxmargin.cli.app.filled = filled\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "sys.argv = ['maxmargin', 'info', 'none.mm']\n"
+        "maxmargin.cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "maxmargin: interrupted\n")
+
+
+def test_after_ctrl_c_a_long_fit_is_stopped_and_its_command_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fit of the best finished cell takes a minute here; the command ends without it."""
+    iris().to_csv("iris.csv", index=False)
+    plain = GridRun._take
+
+    def interrupted_after_a_cell(self: GridRun, batch: Any) -> None:
+        plain(self, batch)
+        if not np.isnan(self.errors).any(axis=1).all():
+            raise KeyboardInterrupt
+
+    def long_fit(self: Any, X: Any, y: Any) -> Any:
+        for _ in range(6000):
+            time.sleep(0.01)
+
+    monkeypatch.setattr(GridRun, "_take", interrupted_after_a_cell)
+    monkeypatch.setattr(mm.SVC, "fit", long_fit)
+    grid = ["--grid", "C=1,10", "--grid", "gamma=0.125"]
+    began = time.monotonic()
+    done = call("fit", "iris.csv", "-t", "species", *grid, code=130)
+    assert time.monotonic() - began < 30
+    said = "interrupted: the best of the finished cells is not fitted to all rows; --model svm --grid C="
+    assert said in done.stderr
+    assert "--grid gamma=0.125 does it." in done.stderr
+    assert not Path("iris.svm.mm").exists()
+
+
+def test_the_model_is_saved_before_its_evaluation(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C during the evaluation does not cost the model."""
+    iris().to_csv("iris.csv", index=False)
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(finishing, "say_evaluation", interrupted)
+    done = call("fit", "iris.csv", "-t", "species", "--model", "logistic", "--folds", "3", code=130)
+    assert done.stderr.rstrip().endswith("error: interrupted")
+    assert mm.load("iris.logistic.mm").predict(iris().iloc[:1, :4]).tolist() == ["setosa"]
 
 
 def test_ctrl_c_in_compare_leaves_the_finished_families(

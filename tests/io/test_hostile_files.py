@@ -92,6 +92,7 @@ def saved(folder: Path) -> Callable[[str], Parts]:
         "ridge": mm.KernelRidge().fit(X, Y),
         "large": mm.LargeSVC(n_components=5).fit(X, Y),
         "online": mm.PassiveAggressive(random_state=0).fit(X, Y),
+        "straight": mm.LinearSVR().fit(X, Y),
         "card": fitted("Scorecard")[0],
         "information": fitted("IVSelector")[0],
         "encoded": fitted("pipeline")[0],
@@ -436,6 +437,19 @@ ARRAYS: dict[str, tuple[str, Callable[[Parts], None]]] = {
     "columns that are none": ("card", lambda p: p.put("Binning", "categorical_features", None)),
     "numbers of no kind": ("encoded", lambda p: p.put("sklearn/OneHotEncoder", "dtype", 3)),
     "a parameter of another kind": ("encoded", lambda p: p.put("sklearn/OneHotEncoder", "handle_unknown", 3)),
+    "a scaler that divides by zero": (
+        "pipeline",
+        lambda p: p.change("sklearn/StandardScaler", "scale_", lambda a: 0 * a),
+    ),
+    "a scale of another column": (
+        "pipeline",
+        lambda p: p.change("sklearn/StandardScaler", "scale_", lambda a: 2 * a),
+    ),
+    "intercepts without targets": (
+        "straight",
+        lambda p: p.change("LinearSVR", "intercept_", lambda a: np.repeat(a, 50)),
+    ),
+    "no intercept": ("straight", lambda p: p.change("LinearSVR", "intercept_", lambda a: a[:0])),
     "a scaler without a scale": ("pipeline", lambda p: p.put("sklearn/StandardScaler", "scale_", None)),
 }
 

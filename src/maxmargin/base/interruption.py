@@ -91,6 +91,18 @@ def interrupts_afterwards() -> Iterator[None]:
 
 
 @contextmanager
+def interrupted_after(seconds: float) -> Iterator[None]:
+    """Stop a block that takes longer than this, as Ctrl-C does."""
+    timer = threading.Timer(seconds, _thread.interrupt_main)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
 def interrupts_kept() -> Iterator[None]:
     """Repeat a Ctrl-C that Python drops because it came in a finaliser or a weak reference's callback."""
     before = sys.unraisablehook

@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import maxmargin
+from maxmargin.cli import expect_interrupts
 from maxmargin.cli.command_options import COMMANDS, CommandOptions
 from maxmargin.cli.options import PANELS
 
@@ -110,6 +111,7 @@ def command(name: str, options: type[CommandOptions]) -> Callable[..., None]:
         given: CommandOptions = filled(options, values)
         screen = Screen(name, as_json=given.screen.json, language=given.screen.language)
         with running(screen):
+            expect_interrupts()
             with screen.working("starting"), _uncollected():  # the libraries take seconds to load
                 module = import_module(f"maxmargin.cli.commands.{name}_command")
             code = module.run(given, screen)

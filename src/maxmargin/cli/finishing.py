@@ -1,6 +1,6 @@
-"""The end of a run: coefficients, evaluation on held-out rows, cautions, the model file and the report.
+"""The end of a run: coefficients, evaluation on held-out rows, cautions and the report.
 
-Imported after the search: it loads what draws the report.
+Imported when the model is saved: it loads what draws the report.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def say_cautions(study: Study, screen: Screen) -> None:
 
 @dataclass(frozen=True)
 class Finish:
-    """The end of a run: evaluate on the held-out rows, warn, save the model and write the report."""
+    """The end of a run: evaluate on the held-out rows, warn and write the report."""
 
     data: Prepared
     parts: Split
@@ -165,14 +165,13 @@ class Finish:
             subject, self.parts.X_test, self.parts.y_test, (self.parts.X, self.parts.y), options
         )
 
-    def write(self, model: Any, subject: Any, path: Path, report: Path | None, outputs: Outputs) -> None:
-        """Print the evaluation, and write the model file and the report."""
+    def write(self, subject: Any, path: Path, report: Path | None, outputs: Outputs) -> None:
+        """Print the evaluation of the model in ``path``, and write the report."""
         screen = outputs.screen
         study = self.study(subject, path, outputs)
         say_coefficients(study, screen)
         say_evaluation(study, screen, "held-out rows")
         say_cautions(study, screen)
-        outputs.model(model, self.data, path, report=report, rule=self.rule, positive=self.positive)
         screen.tell(report=report)
         if report is not None:
             write_report(study, report, outputs)

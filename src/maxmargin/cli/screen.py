@@ -170,6 +170,7 @@ def running(screen: Screen) -> Iterator[None]:
         warnings.simplefilter("default")
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         warnings.filterwarnings("ignore", category=FutureWarning)
+        warnings.filterwarnings("ignore", category=ResourceWarning)  # files that Ctrl-C left open
         # joblib renews a worker whose memory has grown, and loses no work
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
         warnings.showwarning = lambda message, *_, **__: screen.note(str(message))

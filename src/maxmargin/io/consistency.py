@@ -230,6 +230,10 @@ def _planes(model: Any) -> None:
     agree(len(model.coef_) == _n_machines(model), "coefficients and classes")
 
 
+def _plane(model: Any) -> None:
+    agree(np.ndim(model.coef_) == 2 or np.size(model.intercept_) == 1, "intercepts")
+
+
 def _online(model: Any) -> None:
     """Weights are the last iterate, or the mean of all iterates with or without the first, which is zero."""
     _planes(model)
@@ -389,6 +393,12 @@ def _scaler(model: Any) -> None:
         agree(
             not getattr(model, option, False) or getattr(model, field) is not None, "a scaler and its options"
         )
+    if model.scale_ is not None:
+        agree((model.scale_ > 0).all(), "the scales of columns")
+        if getattr(model, "var_", None) is not None:  # columns that do not vary have the scale 1
+            agree_closely(
+                model.scale_, np.where(model.scale_ == 1, 1.0, np.sqrt(model.var_)), "the scales of columns"
+            )
 
 
 def _imputer(model: Any) -> None:
@@ -472,11 +482,12 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "sklearn/.CalibratedClassifier": _calibrated_part,
     **dict.fromkeys(("SVC", "NuSVC", "HardMarginSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD"), _svm),
     **dict.fromkeys(("LogisticRegression", "LinearSVC"), _planes),
+    **dict.fromkeys(("LinearSVR", "LeastSquares", "Ridge"), _plane),
     **dict.fromkeys(("Perceptron", "PassiveAggressive", "Pegasos", "SubgradientDescent"), _online),
     **dict.fromkeys(("LargeSVC", "LargeSVR", "LargeKernelRidge", "LowRank", "RandomFourier"), _mapped),
     **dict.fromkeys(("NumberBins", "CategoryBins"), _bins),
     **dict.fromkeys(("WOEEncoder", "IVSelector"), _woe),
-    **dict.fromkeys(("sklearn/StandardScaler", "sklearn/RobustScaler"), _scaler),
+    **dict.fromkeys(("sklearn/StandardScaler", "sklearn/RobustScaler", "sklearn/MaxAbsScaler"), _scaler),
     **dict.fromkeys(("sklearn/OneHotEncoder", "sklearn/OrdinalEncoder"), _encoder),
     "sklearn/TfidfVectorizer": _words,
 }

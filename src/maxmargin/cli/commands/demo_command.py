@@ -14,7 +14,7 @@ from maxmargin.cli.finishing import Finish
 from maxmargin.cli.options import FileOptions, FoldOptions, TableOptions
 from maxmargin.cli.outputs import Outputs
 from maxmargin.cli.planning import SearchPlan
-from maxmargin.cli.screen import ExitCode, Screen
+from maxmargin.cli.screen import Screen
 from maxmargin.cli.table_input import prepared
 from maxmargin.cli.work import say_model, split
 from maxmargin.tables.measures_and_rules import TuningMeasure
@@ -24,7 +24,7 @@ from maxmargin.tables.wishes import Encoding, Task
 _TARGET = "diagnosis"
 
 
-def run(options: DemoOptions, screen: Screen) -> ExitCode:
+def run(options: DemoOptions, screen: Screen) -> None:
     """Write the table, fit, select and report; files of an earlier demo are replaced."""
     outputs = Outputs(FileOptions(force=True), screen)
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -37,16 +37,17 @@ def run(options: DemoOptions, screen: Screen) -> ExitCode:
     estimator = pipeline(data, family.make(), Encoding.ONEHOT)
     plan = SearchPlan(family, estimator, grid_of(family), validation)
     subject = fitted_model(plan, parts, TuningMeasure("error"), screen)
+    if subject.interrupted:
+        raise KeyboardInterrupt
     fitted = subject.best_estimator
     say_model(fitted, screen)
-    finish = Finish(data, parts, "malignant", options.seed)
     training = replace(data, X=parts.X, y=parts.y)
     selected(training, SelectionWish(Method.RFE, 10, validation), screen)
     model, report = options.folder / "breast_cancer.svm.mm", options.folder / "report.html"
-    finish.write(fitted, subject, model, report, outputs)
+    outputs.model(fitted, data, model, report=report, rule=None, positive="malignant")
+    Finish(data, parts, "malignant", options.seed).write(subject, model, report, outputs)
     screen.text(f"The report is in {report.resolve()}")
     screen.text(f"Next: maxmargin fit {path} --target {_TARGET}")
-    return ExitCode.INTERRUPTED if subject.interrupted else ExitCode.DONE
 
 
 def _bundled() -> pd.DataFrame:

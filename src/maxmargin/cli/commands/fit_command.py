@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 from sklearn.base import clone
 
+from maxmargin.base.interruption import interrupted_after
 from maxmargin.cli.command_options import FitOptions
 from maxmargin.cli.options import FoldOptions
 from maxmargin.cli.outputs import Outputs, check_outputs, default_path
 from maxmargin.cli.planning import Planner, SearchPlan, search
 from maxmargin.cli.screen import ExitCode, Screen
 from maxmargin.cli.table_input import prepared
-from maxmargin.cli.work import Split, say_model, split
+from maxmargin.cli.work import Split, plain_names, say_model, split
 from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import (
     DecisionRule,
@@ -27,6 +29,7 @@ from maxmargin.tables.models import positive_of
 from maxmargin.tables.refusals import UsageRefusal
 
 _AFTER, _REPORT = 1.0, 8.0  # seconds of evaluation and cautions, and of the report: their work is bounded
+_LITTLE = 0.35  # seconds that each step may take after Ctrl-C, so that the command ends within one
 
 
 def run(options: FitOptions, screen: Screen) -> ExitCode:
@@ -47,16 +50,25 @@ def run(options: FitOptions, screen: Screen) -> ExitCode:
     subject = fitted_model(plan, parts, measure, screen)
     fitted = getattr(subject, "best_estimator", subject)
     say_model(fitted, screen)
-    rule = _decision(options, data, parts, fitted, positive, validation, screen)
     interrupted = getattr(subject, "interrupted", False)
-    if interrupted and report_path is not None:
-        screen.note("interrupted: no report is written; maxmargin evaluate makes one.")
+    with _short(interrupted):
+        rule = _decision(options, data, parts, fitted, positive, validation, screen)
+    outputs = Outputs(options.files, screen)
+    if interrupted:
         report_path = None
-    from maxmargin.cli.finishing import Finish  # loads what draws the report: not before the estimate
+    outputs.model(fitted, data, model_path, report=report_path, rule=rule, positive=positive)
+    if interrupted:
+        screen.note("interrupted: the model is saved without an evaluation and a report.")
+        return ExitCode.INTERRUPTED
+    from maxmargin.cli.finishing import Finish  # loads what draws the report: after the model is safe
 
-    finish = Finish(data, parts, positive, validation.seed, rule)
-    finish.write(fitted, subject, model_path, report_path, Outputs(options.files, screen))
-    return ExitCode.INTERRUPTED if interrupted else ExitCode.DONE
+    Finish(data, parts, positive, validation.seed, rule).write(subject, model_path, report_path, outputs)
+    return ExitCode.DONE
+
+
+def _short(interrupted: bool) -> AbstractContextManager[None]:
+    """After Ctrl-C a step that takes long is stopped as by another one."""
+    return interrupted_after(_LITTLE) if interrupted else nullcontext()
 
 
 def fitted_model(plan: SearchPlan, parts: Split, measure: TuningMeasure, screen: Screen) -> Any:
@@ -67,8 +79,15 @@ def fitted_model(plan: SearchPlan, parts: Split, measure: TuningMeasure, screen:
     found = search(plan, parts.X, parts.y, measure, screen, refit=True)
     if found.best_estimator is not None:
         return found
-    with screen.working("fitting"):
-        best = clone(plan.estimator).set_params(**found.best_params).fit(parts.X, parts.y)
+    try:
+        with screen.working("fitting"), _short(found.interrupted):
+            best = clone(plan.estimator).set_params(**found.best_params).fit(parts.X, parts.y)
+    except KeyboardInterrupt:
+        cell = " ".join(f"--grid {name}={value}" for name, value in plain_names(found.best_params).items())
+        raise KeyboardInterrupt(
+            f"interrupted: the best of the finished cells is not fitted to all rows; --model "
+            f"{plan.family.name} {cell} does it."
+        ) from None
     return replace(found, best_estimator=best)
 
 

@@ -45,8 +45,9 @@ def run(options: ScorecardOptions, screen: Screen) -> None:
     outputs = Outputs(options.files, screen)
     if options.points is not None:
         outputs.csv(card.points_, options.points, label="points")
-    finish = Finish(data, parts, card.binning_.event_, options.seed)
-    finish.write(card, card, path, options.report, outputs)
+    event = card.binning_.event_
+    outputs.model(card, data, path, report=options.report, rule=None, positive=event)
+    Finish(data, parts, event, options.seed).write(card, path, options.report, outputs)
 
 
 def _say(card: Any, screen: Screen) -> None:

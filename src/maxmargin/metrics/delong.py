@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from maxmargin.base.shown import filled, short_repr
 from maxmargin.base.typing import FloatArray, LabelLike, TargetLike, WeightLike
 from maxmargin.metrics.confusion import check_confidence
 from maxmargin.metrics.labels import BinaryTarget, scored_target
@@ -34,6 +35,8 @@ class AucResult:
     confidence: float
     positive: str
     negative: str
+
+    __repr__ = short_repr
 
     def __float__(self) -> float:
         return self.value
@@ -64,9 +67,11 @@ class AucComparison:
     z: float
     p_value: float
 
+    __repr__ = short_repr
+
     def __str__(self) -> str:
         low, high = self.interval
-        return (
+        return filled(
             f"AUC {self.first.value:.4f} and {self.second.value:.4f}: difference {self.difference:+.4f} "
             f"({low:+.4f} to {high:+.4f}), z = {self.z:.3f}, p = {self.p_value:.3g}"
         )

@@ -114,7 +114,8 @@ def test_results_fit_a_screen(name: str) -> None:
 
 def test_parts_of_a_table_print_alike_and_keep_their_values() -> None:
     table = mm.kkt_table(_SVC)
-    assert isinstance(table, pd.DataFrame) and isinstance(table.head(3), ShownTable)
+    assert isinstance(table, pd.DataFrame)
+    assert isinstance(table.head(3), ShownTable)
     assert "violation" in repr(table.head(3))
     pd.testing.assert_frame_equal(table, pd.DataFrame(table.to_dict("series")))
 
@@ -128,4 +129,5 @@ def test_options_of_pandas_hold() -> None:
 
 def test_long_lines_break_at_spaces() -> None:
     text = filled("word " * 40 + "\nshort")
-    assert set(text.split()) == {"word", "short"} and max(map(len, text.splitlines())) <= 80
+    assert set(text.split()) == {"word", "short"}
+    assert max(map(len, text.splitlines())) <= 80

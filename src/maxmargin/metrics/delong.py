@@ -56,7 +56,8 @@ class AucComparison:
     >>> from maxmargin.metrics import compare_auc
     >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
     >>> print(compare_auc(y, [1, 2, 3, 5, 4, 6, 7, 8], [2, 1, 6, 3, 5, 4, 8, 7]))
-    AUC 0.9375 and 0.8750: difference +0.0625 (-0.2692 to +0.3942), z = 0.369, p = 0.712
+    AUC 0.9375 and 0.8750: difference +0.0625 (-0.2692 to +0.3942), z = 0.369,
+      p = 0.712
     """
 
     first: AucResult

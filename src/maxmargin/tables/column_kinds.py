@@ -189,6 +189,8 @@ def recognised(column: pd.Series, wish: str | None = None, decimal: str = ".") -
         return TableColumn(name, ColumnKind.CATEGORY)
     if pd.api.types.is_numeric_dtype(column):
         return _number_column(column, "")
+    if leading_zeros(column):
+        return _text_column(column)
     form = date_form(column)
     if form:
         return dates_of(column, form)
@@ -231,9 +233,28 @@ def _number_column(column: pd.Series, decimal: str) -> TableColumn:
     if whole and known.is_unique and len(known) > 2:
         if known.max() - known.min() + 1 == len(known):
             return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: it counts the rows")
-        if _NAMED_ID.search(name):
+        if _NAMED_ID.search(name) or differ_on_purpose(known):
             return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: every row has its own number")
     return TableColumn(name, ColumnKind.NUMBER, decimal=decimal)
+
+
+def differ_on_purpose(values: pd.Series) -> bool:
+    """True if distinct whole numbers lie so close that independent ones would repeat (p < 0.0001).
+
+    n independent numbers in a range of R values are all distinct with probability at most exp(-n(n-1) / 2R),
+    however they are distributed.
+    """
+    n, span = len(values), float(values.max() - values.min()) + 1.0
+    return n >= _MANY and n * (n - 1) / (2.0 * span) > -np.log(1e-4)
+
+
+def leading_zeros(column: pd.Series) -> bool:
+    """True for texts that are whole numbers, some of which begin with zero: codes such as 01234."""
+    texts = column.dropna()
+    if not pd.api.types.is_string_dtype(texts):
+        return False
+    texts = texts.drop_duplicates().astype(str).str.strip()
+    return bool(texts.str.fullmatch(r"\d+").all() and texts.str.fullmatch(r"0\d+").any())
 
 
 def _has_long_digits(column: pd.Series) -> bool:

@@ -10,7 +10,9 @@ _NUMBER = re.compile(r"[-+±]?\d+\.\d+(e[-+]?\d+)?")
 
 
 class Translator:
-    """Translates sentences such as "12 rows are left out."; unknown ones stay in English.
+    """Translates sentences such as "12 rows are left out."; unknown ones stay as they are.
+
+    English is translated too: what the library says to programmers into the words of the command line.
 
     A file of translations maps the English sentence, with ``{}`` for each value and ``{#}`` for each number
     beside another value, to one with ``{0}``, ``{1}`` and so on; ``{1:t}`` is translated in turn. Numbers get
@@ -19,13 +21,11 @@ class Translator:
 
     def __init__(self, language: str = "en") -> None:
         self.language = language
-        self._words: dict[str, str] = {}
-        self._patterns: list[tuple[re.Pattern[str], str]] = []
-        if language != "en":
-            sentences = {**_of("maxmargin.reports", language, "measures"), **_of("maxmargin.cli", language)}
-            self._words = {key: value for key, value in sentences.items() if "{" not in key}
-            keys = sorted((key for key in sentences if "{" in key), key=len, reverse=True)
-            self._patterns = [(_pattern(key), sentences[key]) for key in keys]
+        measures = {} if language == "en" else _of("maxmargin.reports", language, "measures")
+        sentences = {**measures, **_of("maxmargin.cli", language)}
+        self._words = {key: value for key, value in sentences.items() if "{" not in key}
+        keys = sorted((key for key in sentences if "{" in key), key=len, reverse=True)
+        self._patterns = [(_pattern(key), sentences[key]) for key in keys]
 
     def __call__(self, text: str) -> str:
         if text in self._words or not self._patterns:

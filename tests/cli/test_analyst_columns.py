@@ -133,3 +133,30 @@ def test_machines_that_do_not_converge_say_so_once(
         assert told.count(words) == 1, told
         assert "max_iter" not in told + done.stdout
         assert "gave up" not in told
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", "note Left out, because the information value is below 0.02 (--min-iv): noise"),
+        ("es", "nota Fuera, porque el valor de información es menor que 0,02 (--min-iv): noise"),
+    ],
+)
+def test_scorecards_say_what_they_leave_out(tmp_path: Path, run: Any, language: str, words: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    table = pd.DataFrame({"x": x, "noise": rng.choice(["a", "b"], 400)})
+    table["y"] = np.where(x + rng.normal(size=400) > 0, "yes", "no")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = run("scorecard", "t.csv", "-t", "y", "--language", language, "--report", "t.html")
+    assert words in " ".join(done.stderr.split())
+    if language == "es":
+        page = (tmp_path / "t.html").read_text(encoding="utf-8")
+        for told in (
+            done.stdout,
+            re.sub(r"<pre.*?</pre>|<(style|script).*?</\1>", "", page, flags=re.DOTALL),
+        ):
+            assert re.search(r"\(-?\d+,\d+; -?\d+,\d+\]", told)  # the bounds of a bin
+            assert not re.search(r"\(-?\d+\.\d+, ", told)
+        assert "correcto" in done.stdout
+        assert "right" not in done.stdout

@@ -7,6 +7,8 @@ import tomllib
 from importlib import resources
 
 _NUMBER = re.compile(r"[-+±]?\d+\.\d+(e[-+]?\d+)?")
+_INTERVAL = re.compile(r"[(\[]-?[\d.]*(inf)?(e[-+]?\d+)?, -?[\d.]*(inf)?(e[-+]?\d+)?[)\]]")
+_IN_BRACKETS = re.compile(rf"(?<=\(){_NUMBER.pattern}(?=\))")
 
 
 class Translator:
@@ -37,18 +39,21 @@ class Translator:
         return self.number(text)
 
     def number(self, text: str) -> str:
-        """A number with the decimal mark of the language; other text as it is."""
-        foreign = self.language != "en" and _NUMBER.fullmatch(text)
-        return text.replace(".", ",") if foreign else text
+        """A number or an interval with the decimal mark of the language; other text as it is."""
+        if self.language == "en" or not (_NUMBER.fullmatch(text) or _INTERVAL.fullmatch(text)):
+            return text
+        return text.replace(", ", "; ").replace(".", ",")
 
 
 class _Value:
-    """A value inside a sentence: ``{0:t}`` translates it."""
+    """A value inside a sentence: ``{0:t}`` translates it, ``{0:n}`` the numbers in brackets in it."""
 
     def __init__(self, translator: Translator, text: str) -> None:
         self.translator, self.text = translator, text
 
     def __format__(self, spec: str) -> str:
+        if spec == "n":
+            return _IN_BRACKETS.sub(lambda found: self.translator.number(found[0]), self.text)
         return self.translator(self.text) if spec == "t" else self.translator.number(self.text)
 
 

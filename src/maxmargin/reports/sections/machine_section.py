@@ -222,11 +222,11 @@ def _points(study: Study) -> list[Any]:
     final, say, number = study.subject.final, study.say, study.words.number
     if not hasattr(final, "points_"):
         return []
-    table = final.points_
+    table, translated = final.points_, Translator(study.words.language)
     rows = [
         [
             str(r["variable"]),
-            str(r["bin"]),
+            translated(str(r["bin"])),
             number(r["count"]),
             number(r["event_rate"], 3),
             number(r["points"]),

@@ -160,3 +160,12 @@ def test_scorecards_say_what_they_leave_out(tmp_path: Path, run: Any, language: 
             assert not re.search(r"\(-?\d+\.\d+, ", told)
         assert "correcto" in done.stdout
         assert "right" not in done.stdout
+
+
+def test_kernel_ridge_for_many_rows_has_a_report(tmp_path: Path, run: Any) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(80, 2)), columns=["x", "z"])
+    table.assign(y=np.sin(table["x"])).to_csv(tmp_path / "t.csv", index=False)
+    options = ["--model", "large-kernel-ridge", "--grid", "alpha=0.1", "--folds", "3"]
+    run("fit", "t.csv", "-t", "y", *options)
+    assert (tmp_path / "t.large-kernel-ridge.html").stat().st_size > 10_000

@@ -66,4 +66,5 @@ def _short(value: Any) -> str:
         return f"{value:.6g}"
     if getattr(value, "shape", ()):
         return f"<{type(value).__name__} {' x '.join(map(str, value.shape))}>"
-    return reprlib.repr(value) if type(value).__repr__ is not short_repr else f"<{type(value).__name__}>"
+    known = getattr(type(value), "__repr__", None) is short_repr
+    return f"<{type(value).__name__}>" if known else reprlib.repr(value)

@@ -178,3 +178,43 @@ def test_the_line_with_the_separator_above_the_header_is_skipped() -> None:
     assert table.to_dict("list") == {"x": [1.5], "y": [2]}
     with pytest.raises(Refusal, match="header"):
         _read("sep=;\nx;y\n")
+
+
+def _distinct(n: int, span: int, start: int = 0) -> pd.Series:
+    numbers_ = np.random.default_rng(1).choice(span, n, replace=False) + start
+    return pd.Series(numbers_, name="ticket")
+
+
+def test_distinct_whole_numbers_are_an_identifier_where_chance_would_repeat_them() -> None:
+    """300 independent numbers out of 3000 are all distinct with probability below exp(-14)."""
+    assert recognised(_distinct(300, 3000)).is_identifier
+    assert recognised(_distinct(300, 3000), "number").kind is ColumnKind.NUMBER
+    assert recognised(_distinct(300, 10**7)).kind is ColumnKind.NUMBER  # an amount of money may be this
+    assert recognised(_distinct(40, 60)).kind is ColumnKind.NUMBER  # too few rows to say
+    assert recognised(_distinct(300, 3000).rename("amount").astype(float)).is_identifier
+    repeated = _distinct(300, 3000).replace(_distinct(300, 3000).iloc[0], _distinct(300, 3000).iloc[1])
+    assert recognised(repeated).kind is ColumnKind.NUMBER
+
+
+@pytest.mark.parametrize(("separator", "form"), [(",", "csv"), (";", "csv"), ("\t", "tsv")])
+@pytest.mark.parametrize("gap", [False, True])
+def test_codes_with_leading_zeros_stay_text(separator: str, form: str, gap: bool) -> None:
+    codes = ["01234", "90210", "" if gap else "00501"] * 20
+    lines = [f"{code}{separator}{k % 7}{separator}{k % 2}" for k, code in enumerate(codes)]
+    table = _read(f"zip{separator}x{separator}y\n" + "\n".join(lines), form)
+    assert table["zip"].iloc[0] == "01234"
+    assert pd.api.types.is_integer_dtype(table["x"])
+    notes: list[str] = []
+    wishes = ColumnWishes(target="y")
+    data = prepare(table, Path("t.csv"), wishes, Task.CLASSIFICATION, notes.append)
+    assert data.categories == ["zip"]
+    assert notes == ["zip: codes with leading zeros, read as text; --columns zip=number reads numbers."]
+    wishes = ColumnWishes(target="y", columns=["zip=number"])
+    data = prepare(table, Path("t.csv"), wishes, Task.CLASSIFICATION, notes.append)
+    assert data.X["zip"].iloc[0] == 1234.0
+    assert len(notes) == 1
+
+
+def test_zeros_before_a_point_are_numbers() -> None:
+    table = _read("a,b,y\n" + "\n".join(f"0{k % 10}.5,{10 * (k % 3)},{k % 2}" for k in range(60)))
+    assert all(pd.api.types.is_numeric_dtype(table[name]) for name in "ab")

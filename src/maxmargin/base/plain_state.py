@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import pandas as pd
 
+from maxmargin.base.shown import ShownTable
 from maxmargin.base.typing import AnyArray
 
 
@@ -26,7 +27,7 @@ class _PlainTable:
     def table(self) -> pd.DataFrame:
         pairs = enumerate(zip(self.columns, self.types, strict=True))
         columns = {place: pd.Series(values, self.index, dtype=kind) for place, (values, kind) in pairs}
-        return pd.DataFrame(columns, index=self.index).set_axis(self.names, axis=1)
+        return ShownTable(columns, index=self.index).set_axis(self.names, axis=1)
 
 
 class PlainState:

@@ -173,7 +173,7 @@ def running(screen: Screen) -> Iterator[None]:
         warnings.filterwarnings("ignore", category=ResourceWarning)  # files that Ctrl-C left open
         # joblib renews a worker whose memory has grown, and loses no work
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
-        warnings.showwarning = lambda message, *_, **__: screen.note(str(message))
+        warnings.showwarning = lambda message, *_, **__: screen.note(_plain_step(str(message)))
         try:
             with interrupts_kept(), nullcontext() if screen.as_json else screen.heart.beating():
                 yield
@@ -223,11 +223,16 @@ def _explained(say: Translator, error: BaseException) -> tuple[str, ExitCode] | 
         case MemoryError():
             return say("this table does not fit in memory: use fewer rows or columns."), ExitCode.FAILED
         case ValueError() | ImportError():
-            return str(error).replace("model__", ""), ExitCode.FAILED  # the step of our pipelines
+            return _plain_step(str(error)), ExitCode.FAILED
         case Exception():
             text = f"{type(error).__name__}: {error} (set MAXMARGIN_TRACEBACK=1 to see where)"
             return say(text), ExitCode.FAILED
     return None
+
+
+def _plain_step(text: str) -> str:
+    """Without the name of the step of our pipelines, which no user gave."""
+    return text.replace("model__", "")
 
 
 # -- values --------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 
 import typer
@@ -82,12 +83,15 @@ def _say(data: Prepared, screen: Screen, gaps: str) -> None:
 
 def _say_conversions(schema: Schema, screen: Screen) -> None:
     """A note for each reason to leave columns out and for each conversion."""
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str, bool], list[str]] = {}
     for column in schema.columns:
         if column.converted:
-            groups.setdefault((column.why, column.use), []).append(column.name)
-    for (why, use), names in groups.items():
-        if why:
+            groups.setdefault((column.why, column.use, column.is_identifier), []).append(column.name)
+    for (why, use, identifier), names in groups.items():
+        if identifier:
+            kept = shlex.quote(names[0])
+            screen.note(f"left out {listed(names)}: {screen.say(why)}; --columns {kept}=KIND keeps it.")
+        elif why:
             screen.note(f"left out {listed(names)}: {screen.say(why)}.")
         else:
             screen.note(f"{listed(names)}: {screen.say(use)}.")

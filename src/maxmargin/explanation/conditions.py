@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.base.shown import ShownTable
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.explanation.steps import Step
 from maxmargin.machines.svm.base import KernelMachine
@@ -78,7 +79,7 @@ class Conditions(NamedTuple):
 
 def _table(model: Any, machine: FittedProblem, number: int) -> pd.DataFrame:
     columns = conditions_of(model, machine)
-    return pd.DataFrame(
+    return ShownTable(
         {"machine": number}
         | {name: c.written() if isinstance(c, Conditions) else c for name, c in columns.items()}
     )

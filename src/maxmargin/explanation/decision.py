@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.base.shown import ShownTable, short_repr, shown
 from maxmargin.base.tables import as_dense
 from maxmargin.base.typing import FloatArray, TargetLike
 from maxmargin.kernels import Linear
@@ -60,6 +61,8 @@ class Explanation:
     decisions: pd.Series[float]
     changes: pd.DataFrame | None = None
 
+    __repr__ = short_repr
+
     def __str__(self) -> str:
         versus = "" if self.against is None else f" (against {self.against})"
         lines = [f"prediction {self.prediction}{versus}: f(x) = {self.decision:.4g}"]
@@ -70,14 +73,14 @@ class Explanation:
             lines[-1] += f", {where} the margin by {abs(self.to_margin):.4g}"
         if not np.isnan(self.slack):
             lines.append(f"slack {self.slack:.4g}")
-        shown = self.terms.head(5)
+        largest = self.terms.head(5)
         lines.append(f"{len(self.terms)} support vectors, the largest terms:")
-        lines.append(shown.to_string(index=False, float_format="{:.4g}".format))
-        rest = float(self.terms["term"].iloc[len(shown) :].sum())
+        lines.append(shown(largest, index=False))
+        rest = float(self.terms["term"].iloc[len(largest) :].sum())
         lines.append(f"the others add {rest:.4g}, the intercept {self.intercept:.4g}")
         if self.changes is not None:
             lines.append("what would put it on the boundary:")
-            lines.append(self.changes.head(5).to_string(index=False, float_format="{:.4g}".format))
+            lines.append(shown(self.changes.head(5), index=False))
         return "\n".join(lines)
 
 
@@ -252,7 +255,7 @@ def _terms(model: Any, seen: Any, k: int) -> pd.DataFrame:
     K = np.asarray(model.kernel_.gram(model.points_of(seen), model.support_points_), dtype=np.float64)[0]
     if not isinstance(model, SVDD):
         K = K + lost_by_shift(model.kernel_, model.support_points_)
-    table = pd.DataFrame({"row": model.support_, "coefficient": coefficients, "kernel": K})
+    table = ShownTable({"row": model.support_, "coefficient": coefficients, "kernel": K})
     if is_classifier(model):
         table.insert(1, "label", model.classes_[model.class_codes_[model.support_]])
     elif is_regressor(model):
@@ -280,7 +283,7 @@ def _changes(model: Any, front: Any, seen: Any, k: int, f: float) -> pd.DataFram
     if front is not None and front.steps and all(isinstance(step, _SCALERS) for _, step in front.steps):
         x, nearest, alone = (front.inverse_transform(row[None])[0] for row in (x, nearest, alone))
         names = list(getattr(front, "feature_names_in_", names))
-    table = pd.DataFrame({"column": names, "value": x, "weight": w, "alone": alone, "nearest": nearest})
+    table = ShownTable({"column": names, "value": x, "weight": w, "alone": alone, "nearest": nearest})
     return table.iloc[np.argsort(-np.abs(w), kind="stable")].reset_index(drop=True)
 
 

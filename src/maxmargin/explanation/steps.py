@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
+from maxmargin.base.shown import short_repr
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray, Matrix, TableLike, TargetLike, WeightLike
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.machines.svm import SVDD
@@ -57,6 +58,8 @@ class Step:
     mistakes: int | None = None
     owner: Steps = field(repr=False)
     state: FloatArray = field(repr=False)
+
+    __repr__ = short_repr
 
     @property
     def gap(self) -> float:

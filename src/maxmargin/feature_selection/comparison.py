@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing
 
 from maxmargin.base import work_clock
 from maxmargin.base.parameters import check_count
+from maxmargin.base.shown import ShownTable, short_repr, shown
 from maxmargin.base.table_columns import feature_names
 from maxmargin.base.typing import AnyArray, FloatArray, FoldsLike, RandomStateLike, TableLike, TargetLike
 from maxmargin.feature_selection.base import Selector, how_many
@@ -63,6 +64,8 @@ class Comparison:
     methods: pd.DataFrame
     interrupted: bool = False
 
+    __repr__ = short_repr
+
     @property
     def table(self) -> pd.DataFrame:
         """One table: ranks and frequencies of the variables, then the figures of the methods."""
@@ -76,7 +79,7 @@ class Comparison:
 
     def __str__(self) -> str:
         marked = self.ranks.astype(str) + np.where(self.chosen, "*", "")
-        return f"{marked.to_string()}\n(* chosen)\n\n{self.methods.round(4).to_string()}"
+        return f"{shown(marked)}\n(* chosen)\n\n{shown(self.methods)}"
 
 
 def compare(
@@ -133,10 +136,10 @@ def compare(
             raise
     names = found[next(iter(found))].names
     return Comparison(
-        ranks=pd.DataFrame({name: f.ranks for name, f in found.items()}, index=names),
-        chosen=pd.DataFrame({name: f.chosen for name, f in found.items()}, index=names),
-        frequency=pd.DataFrame({name: f.frequency for name, f in found.items()}, index=names),
-        methods=pd.DataFrame({name: f.figures for name, f in found.items()}).T,
+        ranks=ShownTable({name: f.ranks for name, f in found.items()}, index=names),
+        chosen=ShownTable({name: f.chosen for name, f in found.items()}, index=names),
+        frequency=ShownTable({name: f.frequency for name, f in found.items()}, index=names),
+        methods=ShownTable({name: f.figures for name, f in found.items()}).T,
         interrupted=len(found) < len(methods),
     )
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from maxmargin.base import work_clock
 from maxmargin.base.progress import ProgressReport
+from maxmargin.base.shown import ShownTable
 from maxmargin.feature_selection.criteria import Scorer, Subset
 
 FIRST_CHUNK = 16  # subsets scored at once before their cost is known
@@ -107,7 +108,7 @@ class Evaluations:
             (number, len(subset), self._sign * loss, self._names_of(subset))
             for number, (subset, loss) in enumerate(self._losses.items(), start=1)
         ]
-        table = pd.DataFrame(records, columns=["evaluation", "size", "value", "subset"])
+        table = ShownTable(records, columns=["evaluation", "size", "value", "subset"])
         folds = getattr(self._scorer, "folds", None)
         if folds is not None:
             table["folds"] = [tuple(folds[self.columns(subset)].tolist()) for subset in self._losses]
@@ -135,7 +136,7 @@ class Evaluations:
             )
             for number, step in enumerate(self.steps, start=1)
         ]
-        return pd.DataFrame(records, columns=["step", "action", "variable", "size", "value", "subset"])
+        return ShownTable(records, columns=["step", "action", "variable", "size", "value", "subset"])
 
     def _best_so_far(self) -> str:
         if self._best is None:

@@ -21,6 +21,7 @@ from maxmargin.base.parameters import (
     check_positives,
 )
 from maxmargin.base.progress import show_line
+from maxmargin.base.shown import ShownTable
 from maxmargin.base.table_columns import feature_names
 from maxmargin.base.tables import Classes, class_factors, fitted_table, read_classes
 from maxmargin.base.typing import (
@@ -212,7 +213,7 @@ class SparseSVMSelector(SparseInput, Selector):
     def _store(self, nonzero: BoolArray, errors: pd.DataFrame | None) -> None:
         names = np.array(feature_names(self), dtype=object)
         before = np.vstack([np.zeros((1, nonzero.shape[1]), dtype=bool), nonzero[:-1]])
-        self.history_ = pd.DataFrame(
+        self.history_ = ShownTable(
             {
                 "lambda": self.lambdas_,
                 "n_features": nonzero.sum(axis=1),

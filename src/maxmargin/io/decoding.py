@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from maxmargin.base.shown import ShownTable
 from maxmargin.base.typing import AnyArray
 from maxmargin.io.consistency import check_parts
 from maxmargin.io.container import DTYPES, is_shape, require
@@ -211,7 +212,7 @@ def _series(file: Decoder, index: Any, name: Any, dtype: Any, values: Any) -> An
 def _frame(file: Decoder, index: Any, names: Any, *parts: Any) -> Any:
     labels, heads = _labels(file, index), _labels(file, names)
     columns = zip(file.values(parts[1::2]), parts[::2], strict=True)
-    table = pd.DataFrame(dict(enumerate(_column(*column, labels) for column in columns)), index=labels)
+    table = ShownTable(dict(enumerate(_column(*column, labels) for column in columns)), index=labels)
     table.columns = heads
     return table
 

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
 from maxmargin.base.parameters import check_choice
+from maxmargin.base.shown import short_repr
 from maxmargin.base.threads import beside, run, single_threaded_blas
 from maxmargin.base.typing import FloatArray, IntArray, TableLike
 from maxmargin.compute.tables.inner_products import squared_norms
@@ -60,6 +61,8 @@ class MapError:
     n_rows: int = 0
     complete: bool = False
 
+    __repr__ = short_repr
+
     def over_all(self, norms: FloatArray, missing: FloatArray) -> MapError:
         """The same with the trace of all rows, from their |phi(x)|^2 and K(x, x) - |phi(x)|^2."""
         trace = float(missing.sum())
@@ -88,6 +91,8 @@ class NystromMap:
     landmarks: Any
     root: FloatArray
     rows: Any = None  # positions of the landmarks among the training rows; None for centres
+
+    __repr__ = short_repr
 
     @classmethod
     def on(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from maxmargin.base.shown import short_repr
 from maxmargin.base.typing import FloatArray, TableLike
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.parsing import as_kernel
@@ -31,6 +32,8 @@ class MercerCheck:
     witness: FloatArray
     asymmetry: float
     tolerance: float
+
+    __repr__ = short_repr
 
     def __bool__(self) -> bool:
         return self.holds

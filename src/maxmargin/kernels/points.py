@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
+from maxmargin.base.shown import short_repr
 from maxmargin.base.tables import entries_inside, indices_inside
 from maxmargin.base.threads import in_parts
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
@@ -45,6 +46,8 @@ class VectorPoints:
     X: Any
     norms: FloatArray
     shift: AnyArray | None = None
+
+    __repr__ = short_repr
 
     @classmethod
     def make(cls, X: Any, shift: AnyArray | None = None) -> VectorPoints:
@@ -144,6 +147,8 @@ class IndexedPoints:
     matrix: AnyArray
     index: IntArray
 
+    __repr__ = short_repr
+
     def __len__(self) -> int:
         return len(self.index)
 
@@ -165,6 +170,8 @@ class RawPoints:
     X: Any
     precision: Any = np.float64
 
+    __repr__ = short_repr
+
     def __len__(self) -> int:
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
 
@@ -185,6 +192,8 @@ class CombinedPoints:
 
     distinct: tuple[Any, ...]
     which: tuple[int, ...]
+
+    __repr__ = short_repr
 
     def __len__(self) -> int:
         return len(self.distinct[0])
@@ -215,6 +224,8 @@ class WeightedPoints:
 
     inner: Any
     factors: AnyArray
+
+    __repr__ = short_repr
 
     def __len__(self) -> int:
         return len(self.factors)

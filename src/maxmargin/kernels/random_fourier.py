@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.base.shown import short_repr
 from maxmargin.base.typing import FloatArray, TableLike
 from maxmargin.kernels.algebra import Normalized, Power, Product, Scaled, Sum
 from maxmargin.kernels.base import Kernel
@@ -105,6 +106,8 @@ class FourierMap:
     like: tuple[Any, ...]
     exact_like: Any
     parts: tuple[FourierPart, ...]
+
+    __repr__ = short_repr
 
     @classmethod
     def draw(cls, kernel: Kernel, X: TableLike, m: int, rng: np.random.Generator) -> FourierMap:

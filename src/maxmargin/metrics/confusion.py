@@ -13,6 +13,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.utils import check_consistent_length
 
 from maxmargin.base.parameters import as_number, check_count
+from maxmargin.base.shown import short_repr, shown
 from maxmargin.base.tables import positive_index, row_weights
 from maxmargin.base.typing import FloatArray, LabelLike, TargetLike, WeightLike
 from maxmargin.metrics.labels import class_names, known_labels, sorted_classes
@@ -39,6 +40,8 @@ class ConfusionTable:
     names: tuple[str, ...]
     positive: str | None
     weighted: bool = False
+
+    __repr__ = short_repr
 
     @property
     def total(self) -> float:
@@ -157,7 +160,7 @@ class ConfusionTable:
 
     def __str__(self) -> str:
         positive = "" if self.positive is None else f" (positive: {self.positive})"
-        return f"Prediction by truth{positive}\n{self.frame().to_string()}"
+        return f"Prediction by truth{positive}\n{shown(self.frame())}"
 
 
 def check_confidence(confidence: float) -> None:

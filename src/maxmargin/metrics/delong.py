@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from maxmargin.base.shown import short_repr
 from maxmargin.base.typing import FloatArray, LabelLike, TargetLike, WeightLike
 from maxmargin.metrics.confusion import check_confidence
 from maxmargin.metrics.labels import BinaryTarget, scored_target
@@ -35,6 +36,8 @@ class AucResult:
     positive: str
     negative: str
 
+    __repr__ = short_repr
+
     def __float__(self) -> float:
         return self.value
 
@@ -53,7 +56,8 @@ class AucComparison:
     >>> from maxmargin.metrics import compare_auc
     >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
     >>> print(compare_auc(y, [1, 2, 3, 5, 4, 6, 7, 8], [2, 1, 6, 3, 5, 4, 8, 7]))
-    AUC 0.9375 and 0.8750: difference +0.0625 (-0.2692 to +0.3942), z = 0.369, p = 0.712
+    AUC 0.9375 and 0.8750: difference +0.0625 (-0.2692 to +0.3942)
+      z = 0.369, p = 0.712
     """
 
     first: AucResult
@@ -64,11 +68,13 @@ class AucComparison:
     z: float
     p_value: float
 
+    __repr__ = short_repr
+
     def __str__(self) -> str:
         low, high = self.interval
         return (
             f"AUC {self.first.value:.4f} and {self.second.value:.4f}: difference {self.difference:+.4f} "
-            f"({low:+.4f} to {high:+.4f}), z = {self.z:.3f}, p = {self.p_value:.3g}"
+            f"({low:+.4f} to {high:+.4f})\n  z = {self.z:.3f}, p = {self.p_value:.3g}"
         )
 
 

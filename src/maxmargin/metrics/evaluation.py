@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import brier_score_loss, log_loss
 
 from maxmargin.base.parameters import as_number
+from maxmargin.base.shown import filled, short_repr
 from maxmargin.base.tables import positive_index
 from maxmargin.base.typing import AnyArray, FloatArray, LabelLike, TableLike, TargetLike, WeightLike
 from maxmargin.metrics.confusion import ConfusionTable, confusion_table
@@ -45,6 +46,8 @@ class RankingEvaluation:
     calibration: pd.DataFrame | None
     brier: float | None
     log_loss: float | None
+
+    __repr__ = short_repr
 
     @property
     def gini(self) -> float:
@@ -82,6 +85,8 @@ class Evaluation:
     threshold: float | None
     confidence: float
 
+    __repr__ = short_repr
+
     def display(self) -> Any:
         """Draw ROC with KS, distributions, scores and calibration on one figure; needs matplotlib."""
         # imported by name, because this package must not depend on displays
@@ -110,7 +115,7 @@ class Evaluation:
         lines = [f"{self.model} on {self.n_samples} rows, decided by {rule}", str(self.confusion)]
         lines.append(self.table().to_string(float_format="%.4f", na_rep=""))
         if self.ranking is not None:
-            lines.append(f"{self.ranking.ks} ({self.ranking.response})")
+            lines.append(filled(f"{self.ranking.ks} ({self.ranking.response})"))
         return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from maxmargin.base.shown import short_repr
 from maxmargin.base.tables import example_weights, positive_index
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, LabelLike, TargetLike, WeightLike
 
@@ -27,6 +28,8 @@ class BinaryTarget:
     positive: str
     negative: str
     weight: FloatArray | None = None
+
+    __repr__ = short_repr
 
     @property
     def n_positive(self) -> int:

@@ -15,6 +15,7 @@ from scipy import stats
 from sklearn.metrics import roc_curve
 
 from maxmargin.base.parameters import as_number, check_count
+from maxmargin.base.shown import ShownTable, short_repr
 from maxmargin.base.typing import FloatArray, IntArray, LabelLike, TargetLike, WeightLike
 from maxmargin.metrics.confusion import wilson_interval
 from maxmargin.metrics.labels import BinaryTarget, Measure, scored_target
@@ -48,6 +49,8 @@ class RocCurve:
     auc: float
     positive: str
     negative: str
+
+    __repr__ = short_repr
 
     @property
     def gini(self) -> Measure:
@@ -154,6 +157,8 @@ class KsResult:
     positive: str
     negative: str
 
+    __repr__ = short_repr
+
     def __float__(self) -> float:
         return self.value
 
@@ -251,7 +256,7 @@ def gains_of(target: BinaryTarget, score: FloatArray, n_groups: int = 10) -> pd.
     captured, spent = _reached(target, score, shares)
     events, nonevents = target.total_positive * captured, target.total_negative * spent
     rate = np.diff(events, prepend=0.0) * n_groups / target.total
-    table = pd.DataFrame(
+    table = ShownTable(
         {
             "group": np.arange(1, n_groups + 1),
             "share": shares,
@@ -360,7 +365,7 @@ def calibration_of(
         low, high = np.array(intervals).T
     predicted = np.bincount(group, weights=w * p) / rows
     columns = {"rows": rows, "events": events, "predicted": predicted, "observed": events / rows}
-    table = pd.DataFrame({**columns, "low": low, "high": high})
+    table = ShownTable({**columns, "low": low, "high": high})
     table.attrs.update(positive=target.positive, negative=target.negative)
     return table
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Any, Self
 
+from maxmargin.base.shown import filled, short_repr
+
 _SUM_ROUNDING = 1e-12  # of the values: sums over rows differ by so much in another order
 
 
@@ -45,6 +47,8 @@ class Certificate:
     n_machines: int = 1
     backward_error: float | None = None
 
+    __repr__ = short_repr
+
     @classmethod
     def between(cls, primal: float, dual: float, **figures: Any) -> Self:
         """From the values of the two problems; ``figures`` are the other attributes."""
@@ -67,10 +71,19 @@ class Certificate:
         """True if the checked conditions hold to ``tol``."""
         return bool(self.kkt <= tol) and self.infeasibility <= max(tol, 1e-9)
 
+    @property
+    def sentence(self) -> str:
+        """All that is known, in one line."""
+        return "; ".join(self._parts())
+
     def __str__(self) -> str:
+        return filled("Certificate: " + ";\n  ".join(self._parts()))
+
+    def _parts(self) -> list[str]:
         rows = f"all {self.n_checked} rows" if self.complete else f"a sample of {self.n_checked} rows"
+        several = f"the worst of {self.n_machines} machines: " if self.n_machines > 1 else ""
         kkt = f"values of {rows}" if isnan(self.kkt) else f"largest KKT violation {self.kkt:.3g} over {rows}"
-        lines = [kkt, f"infeasibility {self.infeasibility:.3g}"]
+        lines = [several + kkt, f"infeasibility {self.infeasibility:.3g}"]
         if not self.convex:
             lines.append("not convex: a stationary point, no duality gap exists")
         elif not isnan(self.gap):
@@ -81,8 +94,7 @@ class Certificate:
             lines.append("so wide a gap does not show that the objective is near its minimum")
         if self.backward_error is not None:
             lines.append(f"backward error {self.backward_error:.2g}")
-        several = f"the worst of {self.n_machines} machines: " if self.n_machines > 1 else ""
-        return f"Certificate: {several}" + "; ".join(lines)
+        return lines
 
 
 def worst(certificates: list[Certificate]) -> Certificate:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from maxmargin.base.plain_state import PlainState
+from maxmargin.base.shown import short_repr
 from maxmargin.base.typing import FloatArray
 
 
@@ -67,6 +68,8 @@ class Solution(PlainState):
     trace: Any = None
     kernel_values: int = 0
     cache_hits: int = 0
+
+    __repr__ = short_repr
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields with the status by its name: skops cannot make a member of an Enum."""

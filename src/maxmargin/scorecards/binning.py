@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice, check_count, check_not_negative
+from maxmargin.base.shown import ShownTable
 from maxmargin.base.table_columns import Column, feature_names, position, read_columns
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import FloatArray, IntArray, TableLike, TargetLike, WeightLike
@@ -172,7 +173,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             bins.name: np.array([*bins.labels(), "unseen"], dtype=object)[codes]
             for bins, codes in zip(self.bins_, self.codes(X), strict=True)
         }
-        return pd.DataFrame(named)
+        return ShownTable(named)
 
     def table(self, variable: str | int | None = None) -> pd.DataFrame:
         """The bin table of one variable, or of all.
@@ -269,7 +270,7 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         woe, iv = evidence_of_bins(events, nonevents, all_events, all_nonevents, float(self.smoothing))
         count = events + nonevents
         rate = np.divide(events, count, out=np.full(len(count), np.nan), where=count > 0)
-        return pd.DataFrame(
+        return ShownTable(
             {
                 "variable": self.bins_[j].name,
                 "bin": self.bins_[j].labels(),

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice, check_flags, check_not_negative, check_positive
 from maxmargin.base.plain_state import PlainState
+from maxmargin.base.shown import ShownTable
 from maxmargin.base.typing import AnyArray, FloatArray, LabelLike, TableLike, TargetLike, WeightLike
 from maxmargin.machines.linear import LogisticRegression
 from maxmargin.problems import Certificate
@@ -181,10 +182,10 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
             label = [*self.binning_.bins_[j].labels(), "unseen"][k]
             woe, got = self.binning_.woe(j)[k], points[k]
             rows.append((name, values[j], label, woe, got, self._best(j, points) - got))
-        table = pd.DataFrame(rows, columns=["variable", "value", "bin", "woe", "points", "lost"])
+        table = ShownTable(rows, columns=["variable", "value", "bin", "woe", "points", "lost"])
         table = table.sort_values("lost", ascending=False, kind="stable", ignore_index=True)
         if self.intercept == "separate":
-            base = pd.DataFrame([[BASE, None, "", np.nan, self.base_points_, 0.0]], columns=table.columns)
+            base = ShownTable([[BASE, None, "", np.nan, self.base_points_, 0.0]], columns=table.columns)
             table = pd.concat([base.astype({"value": object}), table], ignore_index=True)
         return table
 
@@ -201,7 +202,7 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
         statistics = self._statistics()
         table = table.join(statistics)
         table["used"] = table.index.isin(self.variables_)
-        return table
+        return ShownTable(table)
 
     def __sklearn_tags__(self) -> Any:
         return binary_table_tags(super().__sklearn_tags__())
@@ -238,7 +239,7 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
                 dropped.append((bins.name, iv, f"information value below min_iv={self.min_iv:g}"))
             else:
                 used.append(j)
-        self.dropped_ = pd.DataFrame(dropped, columns=["variable", "iv", "reason"])
+        self.dropped_ = ShownTable(dropped, columns=["variable", "iv", "reason"])
         if not used:
             raise ValueError(
                 "No variable is left for the scorecard: lower min_iv or add other columns.\n"
@@ -267,7 +268,7 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
             tables.append(table.assign(coefficient=b, points=points[:-1]))
         if self.intercept == "separate":
             base = {"variable": [BASE], "bin": [""], "points": [self.base_points_]}
-            tables.insert(0, pd.DataFrame(base))
+            tables.insert(0, ShownTable(base))
         return pd.concat(tables, ignore_index=True)
 
     def _best(self, j: int, points: FloatArray) -> float:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
 from maxmargin.base.parameters import check_count
+from maxmargin.base.shown import short_repr, shown
 from maxmargin.base.table_columns import Column, as_column
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.columns.column_bins import evidence_of_bins
@@ -49,11 +50,13 @@ class StabilityResult:
     reading: str
     table: pd.DataFrame
 
+    __repr__ = short_repr
+
     def __float__(self) -> float:
         return self.psi
 
     def __str__(self) -> str:
-        return f"PSI {self.psi:.4f}: {self.reading}\n{self.table.to_string(float_format='%.4f')}"
+        return f"PSI {self.psi:.4f}: {self.reading}\n{shown(self.table)}"
 
 
 def population_stability(

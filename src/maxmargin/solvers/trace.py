@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from maxmargin.base.shown import ShownTable
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.problems.box_qp import BoxQP
 
@@ -97,7 +98,7 @@ class Tracer:
         self._add(variables, before, after, n_active)
 
     def frame(self) -> pd.DataFrame:
-        return pd.DataFrame(self._rows, columns=COLUMNS)
+        return ShownTable(self._rows, columns=COLUMNS)
 
 
 def first_variables(trace: pd.DataFrame, m: int) -> pd.DataFrame:

@@ -189,6 +189,8 @@ def recognised(column: pd.Series, wish: str | None = None, decimal: str = ".") -
         return TableColumn(name, ColumnKind.CATEGORY)
     if pd.api.types.is_numeric_dtype(column):
         return _number_column(column, "")
+    if leading_zeros(column):
+        return _text_column(column)
     form = date_form(column)
     if form:
         return dates_of(column, form)
@@ -225,15 +227,32 @@ def _number_column(column: pd.Series, decimal: str) -> TableColumn:
     name = str(column.name)
     if _has_long_digits(column) and column.is_unique:
         return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: every row has its own number")
-    values = numbers(column, decimal)
-    known = values.dropna()
-    whole = len(known) == len(values) and bool((known == np.rint(known)).all())
+    known = numbers(column, decimal)
+    whole = bool((np.rint(known.to_numpy()) == known.to_numpy()).all())  # False where values are missing
     if whole and known.is_unique and len(known) > 2:
         if known.max() - known.min() + 1 == len(known):
             return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: it counts the rows")
-        if _NAMED_ID.search(name):
+        if _NAMED_ID.search(name) or differ_on_purpose(known):
             return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: every row has its own number")
     return TableColumn(name, ColumnKind.NUMBER, decimal=decimal)
+
+
+def differ_on_purpose(values: pd.Series) -> bool:
+    """True if distinct whole numbers lie so close that independent ones would repeat (p < 0.0001).
+
+    n independent numbers in a range of R values are all distinct with probability at most exp(-n(n-1) / 2R),
+    however they are distributed.
+    """
+    n, span = len(values), float(values.max() - values.min()) + 1.0
+    return n >= _MANY and n * (n - 1) / (2.0 * span) > -np.log(1e-4)
+
+
+def leading_zeros(column: pd.Series) -> bool:
+    """True for texts that are whole numbers, some of which begin with zero: codes such as 01234."""
+    if not pd.api.types.is_string_dtype(column.dtype):
+        return False
+    texts = column.dropna().drop_duplicates().astype(str).str.strip()
+    return bool(texts.str.fullmatch(r"\d+").all() and texts.str.fullmatch(r"0\d+").any())
 
 
 def _has_long_digits(column: pd.Series) -> bool:
@@ -281,9 +300,10 @@ _PATTERNS = {mark: _pattern(mark) for mark in ".,"}
 
 def decimal_of(table: pd.DataFrame, decimal: str) -> str:
     """The decimal mark of a text file: ``decimal`` unless columns that can be read in one way only differ."""
-    columns = [table[name].dropna() for name in table.columns]
-    if any(pd.api.types.is_float_dtype(column) and (column % 1 != 0).any() for column in columns):
+    floats = (table[name].to_numpy() for name, dtype in table.dtypes.items() if dtype.kind == "f")
+    if any(np.any((values % 1 != 0) & np.isfinite(values)) for values in floats):
         return decimal
+    columns = (table[name].dropna() for name, dtype in table.dtypes.items() if dtype.kind not in "biuf")
     texts = [
         column.drop_duplicates().iloc[:1000] for column in columns if pd.api.types.is_string_dtype(column)
     ]
@@ -338,9 +358,9 @@ def numbers(column: pd.Series, decimal: str = "") -> pd.Series:
     if not pd.api.types.is_numeric_dtype(column):
         plain = column.map(lambda value: _number(value, decimal or "."), na_action="ignore")
     if column.dtype == np.float64:
-        values = column.to_numpy()
-    else:
-        values = pd.to_numeric(plain, errors="coerce").astype("Float64").to_numpy(np.float64, na_value=np.nan)
+        _check_range(column, plain, column.to_numpy())
+        return column
+    values = pd.to_numeric(plain, errors="coerce").astype("Float64").to_numpy(np.float64, na_value=np.nan)
     lost = np.isnan(values) & column.notna().to_numpy()
     if lost.any():
         row = int(lost.argmax())

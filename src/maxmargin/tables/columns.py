@@ -16,6 +16,7 @@ from maxmargin.tables.column_kinds import (
     TableColumn,
     decimal_mark,
     decimal_of,
+    leading_zeros,
     numbers,
     recognised,
 )
@@ -125,6 +126,9 @@ def prepare(
     columns = tuple(
         recognised(table[name], kinds.get(str(name)), decimal) for name in table.columns if name != target
     )
+    for name in (str(name) for name in table.columns if name != target and str(name) not in kinds):
+        if leading_zeros(table[name]):
+            note(f"{name}: codes with leading zeros, read as text; --columns {name}=number reads numbers.")
     schema = Schema(target, task.value, columns, tuple(missing))
     X = _model_columns(schema, table)
     if not X.shape[1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zlib
 from collections.abc import Sequence
 from io import BytesIO, StringIO
@@ -12,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from maxmargin.tables.column_kinds import leading_zeros
 from maxmargin.tables.refusals import Refusal, UsageRefusal
 from maxmargin.tables.wishes import Format, Note, Reading
 
@@ -27,6 +29,7 @@ _SUFFIXES = {
     ".svm": Format.LIBSVM,
     ".svmlight": Format.LIBSVM,
 }
+_LOOKED_AT = 1_000_000  # symbols of a file that are searched for numbers with zeros before them
 _LARGEST_CELLS = 200_000_000
 _BINARY = (b"PAR1", b"PK\x03\x04", b"\x80\x04", b"\x80\x05")
 
@@ -146,6 +149,12 @@ def _read_text(
             f"{path}: rows have more entries than the header, which names {len(names)} columns: name all "
             "columns, and put values that contain the separator in quotes."
         )
+    codes = _code_columns(text, table, separator)
+    if codes:  # numbers would lose the zeros before them
+        texts = _parsed(path, text, {**options, "usecols": codes, "dtype": str})
+        for k, name in zip(codes, texts.columns, strict=True):
+            if leading_zeros(texts[name]):
+                table[table.columns[k]] = texts[name]
     table.columns = pd.Index([str(name).strip() for name in names])
     if not reading.no_header:
         _say_data_in_header(path, table, note)
@@ -170,6 +179,15 @@ def _parsed(path: Path, text: str, options: dict[str, Any]) -> pd.DataFrame:
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as wrong:
         said = str(wrong).strip().splitlines()[-1].replace("C error: ", "")
         raise Refusal(f"{path} is not a table: {said}") from None
+
+
+def _code_columns(text: str, table: pd.DataFrame, separator: str) -> list[int]:
+    """Places of the columns of whole numbers, if some number in the file begins with a zero, as in 01234."""
+    around = rf"[{separator}\n\r\"]"
+    if not re.search(rf"{around}0\d+{around}", text[:_LOOKED_AT]):
+        return []
+    numeric = [k for k, dtype in enumerate(table.dtypes) if dtype.kind in "iuf"]
+    return [k for k in numeric if bool((table.iloc[:, k].dropna() % 1 == 0).all())]
 
 
 def _whole_lines(text: str, n_columns: int) -> int:

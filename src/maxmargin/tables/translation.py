@@ -7,10 +7,14 @@ import tomllib
 from importlib import resources
 
 _NUMBER = re.compile(r"[-+±]?\d+\.\d+(e[-+]?\d+)?")
+_INTERVAL = re.compile(r"[(\[]-?[\d.]*(inf)?(e[-+]?\d+)?, -?[\d.]*(inf)?(e[-+]?\d+)?[)\]]")
+_IN_BRACKETS = re.compile(rf"(?<=\(){_NUMBER.pattern}(?=\))")
 
 
 class Translator:
-    """Translates sentences such as "12 rows are left out."; unknown ones stay in English.
+    """Translates sentences such as "12 rows are left out."; unknown ones stay as they are.
+
+    English is translated too: what the library says to programmers into the words of the command line.
 
     A file of translations maps the English sentence, with ``{}`` for each value and ``{#}`` for each number
     beside another value, to one with ``{0}``, ``{1}`` and so on; ``{1:t}`` is translated in turn. Numbers get
@@ -19,13 +23,11 @@ class Translator:
 
     def __init__(self, language: str = "en") -> None:
         self.language = language
-        self._words: dict[str, str] = {}
-        self._patterns: list[tuple[re.Pattern[str], str]] = []
-        if language != "en":
-            sentences = {**_of("maxmargin.reports", language, "measures"), **_of("maxmargin.cli", language)}
-            self._words = {key: value for key, value in sentences.items() if "{" not in key}
-            keys = sorted((key for key in sentences if "{" in key), key=len, reverse=True)
-            self._patterns = [(_pattern(key), sentences[key]) for key in keys]
+        measures = {} if language == "en" else _of("maxmargin.reports", language, "measures")
+        sentences = {**measures, **_of("maxmargin.cli", language)}
+        self._words = {key: value for key, value in sentences.items() if "{" not in key}
+        keys = sorted((key for key in sentences if "{" in key), key=len, reverse=True)
+        self._patterns = [(_pattern(key), sentences[key]) for key in keys]
 
     def __call__(self, text: str) -> str:
         if text in self._words or not self._patterns:
@@ -37,18 +39,21 @@ class Translator:
         return self.number(text)
 
     def number(self, text: str) -> str:
-        """A number with the decimal mark of the language; other text as it is."""
-        foreign = self.language != "en" and _NUMBER.fullmatch(text)
-        return text.replace(".", ",") if foreign else text
+        """A number or an interval with the decimal mark of the language; other text as it is."""
+        if self.language == "en" or not (_NUMBER.fullmatch(text) or _INTERVAL.fullmatch(text)):
+            return text
+        return text.replace(", ", "; ").replace(".", ",")
 
 
 class _Value:
-    """A value inside a sentence: ``{0:t}`` translates it."""
+    """A value inside a sentence: ``{0:t}`` translates it, ``{0:n}`` the numbers in brackets in it."""
 
     def __init__(self, translator: Translator, text: str) -> None:
         self.translator, self.text = translator, text
 
     def __format__(self, spec: str) -> str:
+        if spec == "n":
+            return _IN_BRACKETS.sub(lambda found: self.translator.number(found[0]), self.text)
         return self.translator(self.text) if spec == "t" else self.translator.number(self.text)
 
 

@@ -6,16 +6,20 @@ Kernel ridge takes one factorisation of a fold for all its penalties; other mach
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
+from math import nan
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.base import work_clock
 from maxmargin.base.threads import run
 from maxmargin.base.typing import AnyArray, IntArray
 from maxmargin.machines.kernel import KernelRidge
+from maxmargin.problems.solution import Ending, Status
 from maxmargin.solvers.least_squares.ridge_path import kernel_paths
 from maxmargin.tuning.folds import Fold
 from maxmargin.tuning.shared_cells import Answers, CellAnswer, GridCell, Targets, chains_of
@@ -25,7 +29,10 @@ def answer_plainly(
     K: AnyArray, cells: list[GridCell], targets: Targets, folds: list[Fold], n_threads: int
 ) -> Answers:
     """Answers of all cells of one kernel on the test rows of every fold; K is float64."""
-    return run([partial(_one_fold, K, cells, targets, train, test) for train, test in folds], n_threads)
+    tasks = [partial(_one_fold, K, cells, targets, train, test) for train, test in folds]
+    with warnings.catch_warnings():  # the status of a cell says whether it converged
+        warnings.filterwarnings("ignore", "KernelPerceptron", ConvergenceWarning)
+        return run(tasks, n_threads)
 
 
 def _one_fold(
@@ -67,4 +74,5 @@ def _given(
         return CellAnswer(cell.index, None, None, work_clock.now() - began, failure=str(refused))
     predicted = model.predict(across)
     decisions = model.decision_function(across) if is_classifier(model) else predicted
-    return CellAnswer(cell.index, predicted, decisions, work_clock.now() - began)
+    ending = None if getattr(model, "converged_", True) else Ending(Status.MAX_ITER, model.n_iter_, nan)
+    return CellAnswer(cell.index, predicted, decisions, work_clock.now() - began, ending)

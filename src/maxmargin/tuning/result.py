@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from maxmargin.base.plain_state import PlainState
+from maxmargin.base.shown import ShownTable, filled, shown
 from maxmargin.base.typing import FloatArray
 from maxmargin.problems.solution import Ending, Status, worst_ending
 
@@ -125,14 +126,14 @@ class TuneResult(PlainState):
 
     def _best_cells(self) -> list[str]:
         """The ten best cells as lines of at most 80 characters."""
-        shown = self.table.sort_values("error", kind="stable").head(_SHOWN)
-        text = shown.to_string(float_format=lambda value: f"{value:.4g}", line_width=80)
-        more = "" if len(shown) == len(self.table) else f"best {len(shown)} of {len(self.table)} "
+        best = self.table.sort_values("error", kind="stable").head(_SHOWN)
+        text = shown(best)
+        more = "" if len(best) == len(self.table) else f"best {len(best)} of {len(self.table)} "
         return [f"- {more}cells (all of them in .table):" if more else "- cells:", text]
 
     def __repr__(self) -> str:
         best = ", ".join(f"{k}={_short(v)}" for k, v in self.best_params.items())
-        return f"TuneResult({len(self.table)} cells, {self.measure} {self.best_error:.4g} at {best})"
+        return filled(f"TuneResult({len(self.table)} cells, {self.measure} {self.best_error:.4g} at {best})")
 
     def __str__(self) -> str:
         best = ", ".join(f"{k}={_short(v)}" for k, v in self.best_params.items())
@@ -148,7 +149,7 @@ class TuneResult(PlainState):
                 f"Note: the best cell lies on the edge of the grid in {', '.join(edges)}: extend it there."
             )
         lines += [f"Note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        return filled("\n".join(lines))
 
 
 def _complexity(params: dict[str, Any]) -> tuple[float, ...]:
@@ -197,4 +198,4 @@ def make_table(
     columns["dispersion"] = folds.std(axis=1, ddof=1) if folds.shape[1] > 1 else np.zeros(len(folds))
     columns["seconds"] = seconds
     columns["status"] = statuses
-    return pd.DataFrame(columns)
+    return ShownTable(columns)

@@ -258,10 +258,11 @@ class GridRun:
             return "no cell finished yet"
         means = np.where(complete, self.errors.mean(axis=1), np.inf)
         best = int(means.argmin())
-        params = ", ".join(
-            f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.cells[best].items()
-        )
-        return f"best {means[best]:.4g} at {params}"
+        return f"best {means[best]:.4g} at {self._written(best)}"
+
+    def _written(self, cell: int) -> str:
+        named = self.cells[cell].items()
+        return ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in named)
 
     # -- one fit per cell and fold -------------------------------------------------------------------
 
@@ -368,10 +369,9 @@ class GridRun:
         if np.isnan(self.errors).all():
             self._refuse()
         if self.failures:
-            named = "; ".join(self._failure(k) for k in list(self.failures)[:3])
             several = len(self.failures)
             count = "1 cell failed and has" if several == 1 else f"{several} cells failed and have"
-            warnings.warn(f"{count} no error. {named}", stacklevel=3)
+            warnings.warn(f"{count} no error. {self._failure(next(iter(self.failures)))}", stacklevel=3)
         self.warn(kept)
         params, errors = [self.cells[k] for k in kept], self.errors[kept]
         found = TuneResult(
@@ -405,7 +405,7 @@ class GridRun:
         return replace(found, best_estimator=best, seconds=work_clock.now() - began)
 
     def _failure(self, cell: int) -> str:
-        return f"{self.cells[cell]} failed: {self.failures[cell]}"
+        return f"{self._written(cell)} failed: {self.failures[cell]}"
 
     def warn(self, kept: AnyArray) -> None:
         """One warning for cells that did not converge, and those of other estimators."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from math import isnan
 from typing import Any
 
@@ -12,6 +13,7 @@ from maxmargin.cli.outputs import Outputs, check_outputs, default_path
 from maxmargin.cli.screen import Screen
 from maxmargin.cli.table_input import prepared
 from maxmargin.cli.work import split
+from maxmargin.scorecards import ScorecardWarning
 from maxmargin.tables.models import positive_of
 from maxmargin.tables.refusals import Refusal
 from maxmargin.tables.wishes import Task
@@ -39,8 +41,11 @@ def run(options: ScorecardOptions, screen: Screen) -> None:
         positive=event,
         handle_unknown="neutral",
     )
-    with screen.working("computing bins and points"):
+    with screen.working("computing bins and points"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScorecardWarning)  # its parts are told one by one
         card.fit(parts.X, parts.y)
+    for note in card.notes_:
+        screen.note(note)
     _say(card, screen)
     outputs = Outputs(options.files, screen)
     if options.points is not None:
@@ -56,12 +61,18 @@ def _say(card: Any, screen: Screen) -> None:
     summary = card.summary()
     summary = summary[summary["used"]].sort_values("iv", ascending=False)
     rows = [
-        [str(n), float(r.iv), str(r.reading), int(r.bins), float(r.coefficient), str(r.sign)]
+        [str(n), float(r.iv), screen.say(r.reading), int(r.bins), float(r.coefficient), screen.say(r.sign)]
         for n, r in zip(summary.index, summary.itertuples(), strict=True)
     ]
     screen.table(["variable", "IV", "reading", "bins", "coefficient", "sign"], rows, "variables")
     body = [
-        [r.variable, r.bin, "" if isnan(r.rows) else int(r.rows), float(r.event_rate), float(r.points)]
+        [
+            r.variable,
+            screen.say(str(r.bin)),
+            "" if isnan(r.rows) else int(r.rows),
+            float(r.event_rate),
+            float(r.points),
+        ]
         for r in card.points_.rename(columns={"count": "rows"}).itertuples()
     ]
     screen.table(["variable", "bin", "rows", "event rate", "points"], body, "points")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from maxmargin.base.shown import filled, short_repr
 from maxmargin.base.typing import FloatArray, IntArray, TableLike
 from maxmargin.kernels.feature_maps import MapError, NystromMap, blocks
 from maxmargin.kernels.kernel_products import kernel_times
@@ -45,11 +46,13 @@ class Approximation:
     exact_gap_error: float = nan
     relative: float = nan
 
+    __repr__ = short_repr
+
     def __str__(self) -> str:
         if isnan(self.exact_gap):
-            return f"Approximation: {self.map}"
+            return filled(f"Approximation: {self.map}")
         spread = f" +- {self.exact_gap_error:.2g}" if self.exact_gap_error else ""
-        return (
+        return filled(
             f"Approximation: {self.map}; the objective is at most {self.exact_gap:.3g}{spread} "
             f"({100 * self.relative:.3g} %) above the optimum of the exact kernel"
         )

@@ -507,7 +507,7 @@ class LogisticRegression(LinearClassifier):
         if self._information is None and self.separation_ is None:
             notes.append("no standard errors: more than 1500 coefficients")
         if not solved(self.certificate_, self.tol) and self.separation_ is None:
-            notes.append(f"not converged: {self.certificate_}")
+            notes.append(f"not converged: {self.certificate_.sentence}")
         return tuple(notes)
 
 

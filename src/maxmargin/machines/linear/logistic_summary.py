@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import linalg
 from scipy.stats import norm
 
+from maxmargin.base.shown import ShownTable, filled, short_repr, shown
 from maxmargin.base.typing import BoolArray, FloatArray
 from maxmargin.compute.tables.design import Design
 
@@ -44,6 +45,8 @@ class LogisticSummary:
     rank: int
     notes: tuple[str, ...] = ()
 
+    __repr__ = short_repr
+
     @property
     def deviance(self) -> float:
         return -2.0 * self.log_likelihood
@@ -68,13 +71,13 @@ class LogisticSummary:
     def __str__(self) -> str:
         lines = [
             f"Logistic regression, {self.n_observations:g} observations, {self.rank} coefficients",
-            f"log odds of {self.odds}",
+            filled(f"log odds of {self.odds}"),
             f"log-likelihood {self.log_likelihood:.6g} (null {self.null_log_likelihood:.6g})",
             f"deviance {self.deviance:.6g}, AIC {self.aic:.6g}, pseudo R2 {self.pseudo_r2:.4g}",
-            self.table.to_string(float_format=lambda value: f"{value:.4g}", line_width=80),
+            shown(self.table),
             f"intervals at level {self.level:g}",
         ]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return "\n".join([*lines, *(filled(f"note: {note}") for note in self.notes)])
 
 
 def covariance(H: FloatArray) -> tuple[FloatArray, int]:
@@ -183,4 +186,4 @@ def coefficient_table(
             "odds_low": np.exp(low),
             "odds_high": np.exp(high),
         }
-    return pd.DataFrame(columns, index=index)
+    return ShownTable(columns, index=index)

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.stats import f as f_distribution
 from scipy.stats import t as t_distribution
 
+from maxmargin.base.shown import ShownTable, filled, short_repr, shown
 from maxmargin.base.typing import FloatArray
 from maxmargin.machines.linear.logistic_summary import covariance
 
@@ -35,6 +36,8 @@ class SquaresSummary:
     residual_sum: float
     total_sum: float
     has_intercept: bool
+
+    __repr__ = short_repr
 
     @property
     def freedom(self) -> float:
@@ -84,9 +87,11 @@ class SquaresSummary:
         lines = [
             f"Least squares, {self.n_observations:g} observations, {self.rank} coefficients",
             f"R2 {self.r2:.4g} (adjusted {self.adjusted_r2:.4g}), residual deviation {self.sigma:.4g}",
-            f"F {self.f:.4g} (p = {self.f_p_value:.3g}), log-likelihood {self.log_likelihood:.6g}, "
-            f"AIC {self.aic:.6g}",
-            self.table.to_string(float_format=lambda value: f"{value:.4g}", line_width=80),
+            filled(
+                f"F {self.f:.4g} (p = {self.f_p_value:.3g}), log-likelihood {self.log_likelihood:.6g}, "
+                f"AIC {self.aic:.6g}"
+            ),
+            shown(self.table),
             f"intervals at level {self.level:g}",
         ]
         return "\n".join(lines)
@@ -127,7 +132,7 @@ class SquaresMoments:
             "high": coef + half,
         }
         return SquaresSummary(
-            table=pd.DataFrame(columns, index=pd.Index(names, name="variable")),
+            table=ShownTable(columns, index=pd.Index(names, name="variable")),
             level=level,
             n_observations=self.weight,
             rank=rank,

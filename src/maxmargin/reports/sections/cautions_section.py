@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from maxmargin.reports.blocks import Caution, Cautions, Section, Text
 from maxmargin.reports.sections.evaluation_section import regression_measures
 from maxmargin.reports.sections.machine_section import certified
 from maxmargin.reports.study import Study, StudyRows
+from maxmargin.tables.column_kinds import differ_on_purpose
 
 _RARE = 0.1
 _FEW_ROWS = 50
@@ -162,13 +164,15 @@ def _tells_value(column: pd.Series[Any], y: AnyArray) -> bool:
 
 
 def _identifiers(study: Study) -> Caution | None:
-    names = [] if study.takes_kernel_values else numeric_columns(study.known, counts_rows)
+    names = [] if study.takes_kernel_values else numeric_columns(study.known, may_number_rows)
     return _caution(study, False, "identifier", names=_listed(names)) if names else None
 
 
 def _zeros(study: Study) -> Caution | None:
     names = [] if study.takes_kernel_values else numeric_columns(study.known, hides_zeros)
-    return _caution(study, False, "zeros", names=_listed(names), name=names[0]) if names else None
+    if not names:
+        return None
+    return _caution(study, False, "zeros", names=_listed(names), missing=shlex.quote(f"{names[0]}=0"))
 
 
 def numeric_columns(rows: StudyRows, holds: Any) -> list[str]:
@@ -179,12 +183,12 @@ def numeric_columns(rows: StudyRows, holds: Any) -> list[str]:
     return [name for name, values in columns if _is_number(values) and holds(values)]
 
 
-def counts_rows(values: pd.Series[Any]) -> bool:
-    """Are these distinct whole numbers with few gaps, as row numbers are, also after a split?"""
-    n = len(values)
-    if n < _FEW_ROWS or not values.is_unique or not bool((values % 1 == 0).all()):
+def may_number_rows(values: pd.Series[Any]) -> bool:
+    """Do these whole numbers name rows: too dense to differ by chance, or all of five or more digits?"""
+    if len(values) < _FEW_ROWS or not values.is_unique or not bool((values % 1 == 0).all()):
         return False
-    return float(values.max() - values.min()) < 2 * n
+    low, high = int(values.min()), int(values.max())
+    return differ_on_purpose(values) or (low >= 10_000 and len(str(low)) == len(str(high)))
 
 
 def hides_zeros(values: pd.Series[Any]) -> bool:

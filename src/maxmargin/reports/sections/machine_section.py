@@ -17,6 +17,7 @@ from maxmargin.problems.loss_penalty import solved
 from maxmargin.reports.blocks import Facts, Grid, Heading, Section, Text
 from maxmargin.reports.study import Study
 from maxmargin.tables.coefficients import CoefficientSummary, estimate_names
+from maxmargin.tables.translation import Translator
 
 _COEFFICIENTS = 12
 _SHOWN_POINTS = 12
@@ -187,7 +188,7 @@ def _estimates(study: Study, found: CoefficientSummary) -> list[Any]:
             more_label=say("machine.more", n=len(rows) - _COEFFICIENTS),
         ),
         Facts(facts),
-        *(Text(note) for note in getattr(found, "notes", ())),
+        *(Text(Translator(study.words.language)(note)) for note in getattr(found, "notes", ())),
     ]
 
 
@@ -221,11 +222,11 @@ def _points(study: Study) -> list[Any]:
     final, say, number = study.subject.final, study.say, study.words.number
     if not hasattr(final, "points_"):
         return []
-    table = final.points_
+    table, translated = final.points_, Translator(study.words.language)
     rows = [
         [
             str(r["variable"]),
-            str(r["bin"]),
+            translated(str(r["bin"])),
             number(r["count"]),
             number(r["event_rate"], 3),
             number(r["points"]),

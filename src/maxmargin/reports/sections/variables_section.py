@@ -78,7 +78,8 @@ def permutation_table(study: Study) -> pd.DataFrame | None:
     predicts = study.subject.task in ("classification", "regression")
     if not predicts or frame is None or rows.y is None or study.takes_kernel_values:
         return None
-    n_support = np.shape(getattr(study.subject.final, "dual_coef_", [0.0]))[-1]
+    coefficients = getattr(study.subject.final, "dual_coef_", None)
+    n_support = 1 if coefficients is None else np.shape(coefficients)[-1]
     affordable = min(_PREDICTIONS, _KERNEL_VALUES // max(1, n_support))
     n = max(_FEWEST_ROWS, affordable // (study.n_repeats * frame.shape[1]))
     sample = rows.sample(n, study.seed)

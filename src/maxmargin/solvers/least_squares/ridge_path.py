@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import linalg
 
 from maxmargin.base.parameters import check_not_negative, check_positives
+from maxmargin.base.shown import short_repr
 from maxmargin.base.threads import beside, run, single_threaded_blas
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.lapack.cholesky import Cholesky
@@ -41,6 +42,8 @@ class RidgePath:
     intercept: FloatArray
     loo_residuals: FloatArray
     loo_mse: FloatArray
+
+    __repr__ = short_repr
 
     @property
     def best(self) -> int:

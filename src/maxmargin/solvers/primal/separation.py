@@ -15,6 +15,7 @@ from scipy import linalg, sparse
 from scipy.optimize import linprog
 from scipy.special import softmax
 
+from maxmargin.base.shown import short_repr
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.compute.tables.design import Design
 from maxmargin.problems.loss_penalty import LossPenalty
@@ -49,6 +50,8 @@ class Separation:
     direction: FloatArray
     columns: BoolArray
     is_limit: bool = False
+
+    __repr__ = short_repr
 
     def sentence(self, names: list[str]) -> str:
         involved = [name for name, used in zip(names, self.columns, strict=True) if used]

@@ -1,0 +1,70 @@
+"""How results show themselves: tables with all their columns, objects in lines of at most 80 characters."""
+
+from __future__ import annotations
+
+import reprlib
+import textwrap
+from dataclasses import fields
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+WIDTH = 80
+
+
+class ShownTable(pd.DataFrame):
+    """A DataFrame that prints every column: four significant digits, and more than one block if need be.
+
+    pandas leaves out the middle columns of a table that is wider than the terminal. Its options
+    ``display.width``, ``display.float_format``, ``display.max_rows`` and ``display.max_colwidth`` hold here.
+    """
+
+    @property
+    def _constructor(self) -> type[ShownTable]:
+        return ShownTable
+
+    def __repr__(self) -> str:
+        option = pd.get_option
+        return shown(
+            self,
+            max_rows=option("display.max_rows"),
+            min_rows=option("display.min_rows"),
+            max_colwidth=option("display.max_colwidth"),
+            show_dimensions=option("display.show_dimensions"),
+        )
+
+
+def shown(table: pd.DataFrame, **options: Any) -> str:
+    """All columns of a table in lines of at most 80 characters, with four significant digits."""
+    width = pd.get_option("display.width") or WIDTH
+    form = pd.get_option("display.float_format") or "{:.4g}".format
+    return table.to_string(line_width=width, float_format=form, **options)
+
+
+def filled(text: str) -> str:
+    """The text with lines of at most 80 characters, broken at spaces."""
+    return "\n".join(
+        textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        if len(line) > WIDTH
+        else line
+        for line in text.splitlines()
+    )
+
+
+def short_repr(result: Any) -> str:
+    """The ``repr`` of a dataclass in a few lines: sizes in place of arrays and tables."""
+    shown = (f"{field.name}={_short(getattr(result, field.name))}" for field in fields(result) if field.repr)
+    return filled(f"{type(result).__name__}({', '.join(shown)})")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.6g}"
+    if getattr(value, "shape", ()):
+        return f"<{type(value).__name__} {' x '.join(map(str, value.shape))}>"
+    known = getattr(type(value), "__repr__", None) is short_repr
+    return f"<{type(value).__name__}>" if known else reprlib.repr(value)

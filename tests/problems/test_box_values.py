@@ -118,10 +118,11 @@ def test_a_problem_without_an_equality_gets_two_variables():
 
 @pytest.mark.parametrize("ridge", [[0.0] * 4, [0.5, 0.25, 1.0, 2.0]], ids=["hinge", "ridge"])
 @pytest.mark.parametrize("multiplier", [None, 0.0, -0.75])
-def test_values_are_those_of_both_problems(ridge, multiplier):
+@pytest.mark.parametrize("size", [1.0, 0.05])
+def test_values_are_those_of_both_problems(ridge, multiplier, size):
     """Each variable adds the largest z t - d t^2/2 for 0 <= t <= C, here from a fine grid."""
     problem = a_problem(d=np.array(ridge))
-    a = np.array([0.5, 1.0, 0.25, 0.5])
+    a = size * np.array([0.5, 1.0, 0.25, 0.5])
     v = K @ (SIGNS * a)
     given = None if multiplier is None else np.array([multiplier])
     primal, dual = problem.values(a, v, given)
@@ -214,18 +215,18 @@ def test_rounding_of_sums():
     """eps max sqrt(K_ii) sum |beta_i| sqrt(K_ii), with K_ii = 1, 4, 10, 17."""
     problem, a = a_problem(), np.array([1.0, 2.0, 0.0, 0.5])
     expected = np.finfo(float).eps * np.sqrt(17.0) * (1.0 + 2 * 2.0 + 0.5 * np.sqrt(17.0))
-    assert problem.rounding(a) == pytest.approx(expected, rel=1e-12)
+    assert problem.rounding(a) == pytest.approx(expected, rel=1e-12, abs=0)
     found = problem.with_rounding(Certificate(kkt=1.0), a)
-    assert found.rounding == pytest.approx(expected * 10.0)  # the sum of all bounds
+    assert found.rounding == pytest.approx(expected * 10.0, abs=0)  # the sum of all bounds
     free = replace(problem, C=np.full(4, np.inf)).with_rounding(Certificate(kkt=1.0), a)
-    assert free.rounding == pytest.approx(expected * 3.5)  # else the sum of the variables
+    assert free.rounding == pytest.approx(expected * 3.5, abs=0)  # else the sum of the variables
     assert replace(problem, C=np.full(4, 1e308)).with_rounding(Certificate(), a).rounding == 0.0
 
 
 def test_only_a_wide_gap_is_compared_with_rounding():
     wide, a = a_problem(C=np.full(4, 1e6)), np.array([0.001, 0.001, 0.0, 0.0])
     assert wide.certify(a).is_wide
-    assert wide.certify(a).rounding == pytest.approx(wide.rounding(a) * 4e6)
+    assert wide.certify(a).rounding == pytest.approx(wide.rounding(a) * 4e6, abs=0)
     kernel = Linear()
     X = np.array([[1.0], [-1.0]])
     solved = Classification(C=9.0).build(kernel, kernel.prepare(X), np.array([1.0, -1.0]), np.ones(2))

@@ -77,7 +77,7 @@ class _ReliefBase(_GappyRanker):
             return table, target / (np.ptp(target) or 1.0)
         classes = read_classes(y, n_samples, self)
         if classes.masses.min() < 2:
-            scarce = classes.labels[classes.masses.argmin()]
+            scarce = classes.labels.tolist()[classes.masses.argmin()]
             raise ValueError(
                 f"class {scarce!r} has a single row, which has no nearest hit: drop the class or add rows."
             )

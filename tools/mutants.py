@@ -208,8 +208,19 @@ def _copy(old: Any, new: Any, owner: Any) -> None:
                 _copy(dict(vars(before)), dict(vars(value)), before)
         elif name.startswith("__"):
             continue  # names and documentation
-        elif isinstance(value, (bool, int, float, str, tuple, dict, set, frozenset)) and value != before:
-            _replace(name, before, value, owner)
+        elif isinstance(value, (bool, int, float, str, tuple, dict, set, frozenset)):
+            value = _with_old(value, old)
+            if value != before:
+                _replace(name, before, value, owner)
+
+
+def _with_old(value: Any, old: Any) -> Any:
+    """A value with the old functions and classes in place of the new ones."""
+    if type(value) is dict:
+        return {key: _with_old(part, old) for key, part in value.items()}
+    if type(value) is tuple:
+        return tuple(_with_old(part, old) for part in value)
+    return old.get(value.__name__, value) if isinstance(value, (FunctionType, type)) else value
 
 
 def _copy_function(old: FunctionType, new: FunctionType) -> None:
@@ -378,7 +389,8 @@ def judge(group: str, jobs: int, only: str | None) -> list[tuple[Mutant, str]]:
         "-k",
         LEFT_OUT,
     ]
-    pytest.main([*options, *(str(ROOT / test) for test in tests)], plugins=[plugin])
+    if pytest.main([*options, *(str(ROOT / test) for test in tests)], plugins=[plugin]):
+        raise SystemExit(f"{group}: the run was cut short")
     return plugin.results
 
 

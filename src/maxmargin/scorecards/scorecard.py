@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from math import log
 from typing import Any
@@ -18,6 +17,7 @@ from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice, check_flags, check_not_negative, check_positive
 from maxmargin.base.plain_state import PlainState
 from maxmargin.base.typing import AnyArray, FloatArray, LabelLike, TableLike, TargetLike, WeightLike
+from maxmargin.base.user_line import warn_user
 from maxmargin.machines.linear import LogisticRegression
 from maxmargin.problems import Certificate
 from maxmargin.scorecards.binning import Binning, binary_table_tags, fresh_binning
@@ -320,7 +320,7 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
             )
         self.notes_ = notes
         if notes:
-            warnings.warn(" ".join(notes), ScorecardWarning, stacklevel=4)
+            warn_user(" ".join(notes), ScorecardWarning)
 
     def _turns(self, name: str) -> bool:
         """Whether the rates of a number turn although nothing but one direction was asked for."""

@@ -11,7 +11,7 @@ from maxmargin.kernels import Linear
 from maxmargin.problems import box_qp
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.formulations import Classification, NuClassification, Regression
+from maxmargin.problems.formulations import Classification, NearestHulls, NuClassification, Regression
 from tests.certificates import DenseDual
 
 ROWS = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0], [-1.0, 4.0]])
@@ -96,6 +96,12 @@ def test_infeasibility(a, fixed, expected):
     assert a_problem(fixed_sums=fixed)._infeasibility(np.array(a)) == expected
 
 
+def test_infeasibility_of_the_worse_group():
+    kernel = Linear()
+    dual = NuClassification(nu=0.5).build(kernel, kernel.prepare(ROWS), SIGNS, np.ones(4))
+    assert dual._infeasibility(np.array([1.0, 1.0, 0.5, 0.0])) == 0.5  # sums 1.5 and 1 in place of 1
+
+
 def test_a_problem_without_an_equality_gets_two_variables():
     problem = a_problem(fixed_sums=False)
     wider = problem.with_sums(np.array([1.0, 0.5, 0.0, 0.0]))
@@ -163,6 +169,29 @@ def test_a_hard_margin_is_scaled_to_its_smallest_margin():
     assert shifted.values(np.array([0.25, 0.25]), v, np.array([0.25]))[0] == pytest.approx(expected)
 
 
+def test_only_rows_without_slack_set_the_scale():
+    """Rows 0 and 1 are hard, the others have C = 2: all of (w, b) is divided by the smaller hard margin."""
+    mixed = a_problem(C=np.array([np.inf, np.inf, 2.0, 2.0]))
+    a = np.array([0.5, 1.0, 0.25, 0.5])
+    f, b = K @ (SIGNS * a), 0.125
+    scale = min((SIGNS * (f + b))[:2])
+    assert scale > 0
+    hinges = np.maximum(0.0, 1.0 - SIGNS * (f + b) / scale)[2:]
+    expected = 0.5 * (SIGNS * a) @ f / scale**2 + 2.0 * hinges.sum()
+    assert mixed.values(a, f, np.array([-b]))[0] == pytest.approx(expected)
+
+
+def test_nearest_hulls_have_no_margin_to_scale_to():
+    """1/2 ||w||^2 less the multipliers of both sums; conditions that are broken add nothing."""
+    kernel = Linear()
+    hulls = NearestHulls().build(kernel, kernel.prepare(ROWS), SIGNS, np.ones(4))
+    a = hulls.start
+    f = K @ (SIGNS * a)
+    primal, dual = hulls.values(a, f, np.array([2.0, 3.0]))
+    assert primal == pytest.approx(0.5 * (SIGNS * a) @ f - 5.0)
+    assert dual == pytest.approx(-0.5 * (SIGNS * a) @ f)
+
+
 def test_a_squared_loss_is_not_scaled():
     kernel = Linear()
     squared = Classification(C=0.5, loss="squared_hinge").build(
@@ -206,8 +235,9 @@ def test_a_sample_holds_the_worst_of_every_side_and_group(monkeypatch):
     assert len(chosen) <= 5
     random = np.random.default_rng(0).choice(12, 1, replace=False)
     assert set(chosen) == {2, 4, 8, 10, *random}
-    monkeypatch.setattr(box_qp, "_WORST_ROWS", 99)
     monkeypatch.setattr(box_qp, "_RANDOM_ROWS", 99)
+    assert dual._sample(a, suspects).tolist() == list(range(12))
+    monkeypatch.setattr(box_qp, "_WORST_ROWS", 99)
     assert dual._sample(a, suspects).tolist() == list(range(12))
 
 

@@ -117,6 +117,9 @@ def test_the_worst_gap_counts_kkt_where_there_is_no_gap():
     near, far = Certificate.between(1.1, 1.0), Certificate.between(1.2, 1.0)
     assert worst_gap([far, near], 1e-3).gap == far.gap
     assert worst_gap([Certificate.between(5.0, 5.0, kkt=9.0), near], 1e-3).gap == near.gap
+    wide, violated = Certificate.between(1.2, 1.0, kkt=0.1), Certificate.between(1.1, 1.0, kkt=9.0)
+    assert worst_gap([violated, wide], 1e-3).gap == wide.gap
+    assert worst_gap([wide, violated], 1e-3).gap == wide.gap
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,13 @@ def test_nu_machines_without_a_margin(multipliers):
     assert np.isnan(NuClassification(nu=0.5).intercept(np.asarray(multipliers)))
 
 
+def test_small_margins_are_margins():
+    machine = NuClassification(nu=0.5)
+    model = machine.recover(built(machine), a_solution(ONES, [0.25, 0.75]))
+    assert (model.scale, model.intercept) == (0.5, 0.5)
+    assert machine.intercept(np.array([0.125, 0.375])) == 0.5
+
+
 def test_nu_and_c_at_the_edge_of_what_is_possible():
     """The classes have weights 4 and 6, so nu <= 0.8; C times 10 must be 1."""
     edge = built(NuClassification(nu=0.8))
@@ -164,6 +171,7 @@ def test_extent_of_the_rows():
     diagonal, first = np.array([1.0, 4.0, 10.0]), np.array([1.0, 0.0, 3.0])
     assert squared_extent(diagonal, first) == 5.0  # 0, 1 + 4 and 1 + 10 - 6
     assert squared_extent(np.full(3, 7.0), np.full(3, 7.0)) == pytest.approx(7e-5)
+    assert squared_extent(np.array([1.0, 9.0]), np.array([1.0, 5.0])) == pytest.approx(9e-5)
     assert squared_extent(np.zeros(3), np.zeros(3)) == 1e-300
     assert squared_extent(np.array([-9.0, -9.0]), np.array([-9.0, -9.0])) == pytest.approx(9e-5)
 
@@ -186,6 +194,16 @@ def test_a_margin_ten_times_its_uncertainty_is_trusted():
     assert finer(0.0, 0.0625, **FAR) == pytest.approx(0.0000625)  # ... but not below a thousandth
     assert finer(0.0, 0.0, **FAR) is None
     assert finer(-1.0, 0.0, **FAR) == 1e-300
+
+
+def test_margins_at_the_bounds():
+    """A margin of 0.01 is enough, and hulls exactly at the bound are too close."""
+    machine, problem = NuClassification(nu=0.6), built(NuClassification(nu=0.6))
+    total = float(problem.delta.max())
+    at = {"square": 1e-6 * 1.0 * total * total, "extent": 1.0}
+    assert machine.finer(problem, np.array([0.01, 0.01]), 0.0001, **at) is None
+    with pytest.raises(ValueError, match="no margin"):
+        machine.finer(problem, np.array([0.009, 0.009]), 0.0001, **at)
 
 
 @pytest.mark.parametrize(

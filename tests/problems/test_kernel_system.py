@@ -132,6 +132,51 @@ def test_a_kernel_that_is_not_positive_semidefinite_has_no_gap():
     assert found.kkt > 0
 
 
+def nearly_convex(c: float, y=(2.0, -2.0), size: float = 2.0) -> KernelRidgeProblem:
+    """The matrix -c zz' for z = (1, -1), so v'Kv = -c |v|_1^2 for v = y."""
+    kernel, z = Linear(), np.array([1.0, -1.0])
+    points = kernel.prepare(np.full((2, 1), size))
+    return KernelRidgeProblem(
+        kernel=kernel, points=points, y=np.array(y), weights=np.ones(2), alpha=0.5, matrix=-c * np.outer(z, z)
+    )
+
+
+def test_a_curvature_below_zero_may_be_rounding():
+    """The bound is 1e-9 max K_ii |v|_1^2 = 1e-9 * 4 * 16; a gap that rounding makes negative is not used."""
+    rounded = nearly_convex(3e-9).certify(np.zeros(2), tight=True)
+    assert rounded.convex
+    assert rounded.gap == 8.0
+    assert not nearly_convex(5e-9).certify(np.zeros(2), tight=True).convex
+    assert nearly_convex(0.0).certify(np.zeros(2), tight=True).gap == 0.0
+    small = nearly_convex(3e-10, size=0.25)  # max K_ii = 1/16
+    assert not small.certify(np.zeros(2), tight=True).convex
+
+
+def test_one_bad_solution_of_a_path_is_enough():
+    """The second residual is (1, 1), which the matrix does not see; the first gap is 0 if y is 0."""
+    problem = nearly_convex(5e-9)
+    coef = np.array([[0.0, 0.0], [2.0, -6.0]])  # residuals (2, -2) and, up to 4e-8, (1, 1)
+    assert not any(found.convex for found in problem.certify_path(np.array([0.5, 0.5]), coef, tight=True))
+    zero = replace(a_problem(), y=np.zeros(9))
+    a = coefficients(0.2)
+    found = zero.certify_path(np.array([0.4, 0.4]), np.stack([np.zeros(9), a]), tight=True)
+    assert found[0].gap == 0.0
+    assert found[1].gap == pytest.approx(plain(a, y=np.zeros(9))["tight"], rel=1e-9)
+
+
+def test_backward_errors_do_not_depend_on_the_unit_of_y():
+    a = coefficients(0.2)
+    small = a_problem(y=1e-9 * TARGET).certify(1e-9 * a)
+    assert small.backward_error == pytest.approx(a_problem().certify(a).backward_error, rel=1e-9)
+    linear = Linear()
+    tiny = linear.prepare(np.full((9, 1), 0.1))
+    problem = a_problem(linear, points=tiny, matrix=np.zeros((9, 9)))
+    r = TARGET - 0.4 / WEIGHTS * a
+    norm = max(0.01 * np.linalg.norm(a), np.linalg.norm(TARGET - r))
+    expected = np.linalg.norm(r) / (norm + np.linalg.norm(TARGET))
+    assert problem.certify(a).backward_error == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_problem_of_zeros():
     problem = replace(a_problem(), y=np.zeros(9))
     found = problem.certify(np.zeros(9), tight=True)

@@ -13,11 +13,12 @@ import scipy.sparse as sp
 import maxmargin as mm
 from maxmargin.compute.tables.design import design
 from maxmargin.pieces.piece import Piece
-from maxmargin.problems import losses
+from maxmargin.problems import loss_penalty, losses
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import (
     LossPenalty,
     RowSums,
+    Sides,
     Slopes,
     column_squares,
     inside_share,
@@ -267,6 +268,67 @@ def test_without_a_penalty_a_newton_step_gives_the_bound():
     assert best * (1 - 1e-3) < found.dual <= best * (1 + 1e-12) < found.primal
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_feasible_slopes_are_seen_in_any_unit(unit, intercept):
+    """At the least squares solution X'u = 0 up to rounding, so no projection is needed."""
+    plain = a_problem(losses.Squared(), Penalty(), intercept=intercept)
+    problem = replace(plain, X=design(unit * plain.X.dense(), 1), y=unit * plain.y)
+    root = np.sqrt(problem.c)[:, None]
+    X = np.column_stack([problem.X.dense(), np.full(12, unit * float(intercept))]) * root
+    best = np.linalg.lstsq(X, root[:, 0] * problem.y, rcond=None)[0] * [1, 1, 1, unit]
+    u = problem.c * problem.loss.slope(problem.scores(best), problem.y)
+    value, point, _ = problem.dual_value(u)
+    assert value == pytest.approx(problem.value(best), rel=1e-9, abs=0)
+    assert problem.certify(best, u).dual == pytest.approx(value, rel=1e-9, abs=0)
+    np.testing.assert_allclose(point, u, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [0.01, 1.0, 50.0])
+def test_certificates_of_any_weights(unit):
+    """All weights positive, and sums of the dual variables below and above 1."""
+    for loss, penalty in product(LOSSES, PENALTIES.values()):
+        problem = replace(a_problem(loss, penalty), c=unit * np.linspace(0.2, 1.5, 12))
+        chosen = problem.c * np.linspace(-2.0, 2.0, 12)
+        dual, u = plain_dual(problem, chosen / problem.c)
+        found = problem.certify(THETA, chosen)
+        assert found.dual == pytest.approx(dual, rel=1e-9)
+        assert found.kkt == pytest.approx(plain_kkt(problem, THETA, u), rel=1e-9)
+        np.testing.assert_allclose(problem.dual_value(chosen)[1], u, rtol=1e-12, atol=1e-14)
+    assert not a_problem(losses.Hinge(), Penalty(l2=0.8)).column_squares.any()
+    assert a_problem(losses.Hinge(), Penalty(l1=0.8)).column_squares.all()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_one_class_with_an_intercept_has_the_dual_point_zero(sign):
+    problem = replace(a_problem(losses.Hinge()), y=np.full(12, sign))
+    found = problem.certify(np.zeros(4))
+    assert found.dual == 0.0
+    assert found.primal == pytest.approx(problem.c.sum())
+
+
+def test_a_projection_is_made_up_to_a_number_of_columns(monkeypatch):
+    problem = a_problem(losses.Squared(), Penalty())
+    assert problem.certify(THETA).dual > 0
+    monkeypatch.setattr(loss_penalty, "EXPLICIT", 3)
+    assert problem.certify(THETA).dual > 0
+    monkeypatch.setattr(loss_penalty, "EXPLICIT", 2)
+    assert problem.certify(THETA).dual == 0.0
+
+
+def test_what_rounding_can_hide_is_subtracted_from_the_bound():
+    """|X'u| <= limit = 1e-9 sqrt(4 * (9, 16)) counts as zero, and costs |X'u| |w|; so does sum u times b."""
+    problem = a_problem(losses.Squared(), Penalty(constant=7.0), intercept=False)
+    up, down = np.array([3e-9, 2e-9, 0.0]), np.array([0.0, -8e-9, 0.0])
+    sides = Sides(2.0, 1.0, up, down, 4.0, np.array([9.0, 16.0, 1.0]), 5.0, 1e-5)
+    theta = np.array([-2.0, 3.0, 1.0, -4e-9])
+    found, feasible = problem._certificate(theta, sides, lambda factors: (0.25, 0.5))
+    assert feasible
+    assert 6.75 - found.dual == pytest.approx(2 * 3e-9 + 3 * 6e-9 + 4e-9, rel=1e-6, abs=0)
+    assert found.infeasibility == pytest.approx(0.75e-9, rel=1e-12, abs=0)
+    assert (found.primal, found.kkt, found.rounding) == (12.0, 0.5, 1e-5)
+
+
 def test_a_concave_penalty_has_a_stationarity_and_no_gap():
     penalty = Penalty(l2=0.5, l0=0.3, alpha=4.0)
     for loss, slopes in product(LOSSES, [None, np.linspace(-1, 1, 12)]):
@@ -280,6 +342,10 @@ def test_a_concave_penalty_has_a_stationarity_and_no_gap():
         _, u = plain_dual(replace(problem, penalty=Penalty(l2=1.0)), v)
         assert found.kkt == pytest.approx(plain_kkt(problem, THETA, u), rel=1e-9)
         assert found == Certificate(primal=problem.value(THETA), kkt=found.kkt, n_checked=12, convex=False)
+    flat = replace(a_problem(losses.Squared(), penalty), y=np.zeros(12))
+    assert flat.certify(np.zeros(4)).kkt == 0.0
+    small = replace(flat, X=design(1e-3 * flat.X.dense(), 1), fit_intercept=False)
+    assert small.certify(np.zeros(4), flat.c * 0.5).kkt == 0.5
 
 
 # -- rows in pieces ------------------------------------------------------------------------------------------

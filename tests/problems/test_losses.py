@@ -113,7 +113,7 @@ WORKED = [  # loss, function, arguments of f or u (and t), the values for y = 1
     (SQUARED_HINGE, "slope", [-2.0, 1.0, 2.0], [-6.0, 0.0, 0.0]),
     (SQUARED, "slope", [-2.0, 1.0, 4.0], [-6.0, 0.0, 6.0]),
     (TUBE, "slope", [0.499, 0.5, 1.0, 1.5, 1.501], [-1.0, 0.0, 0.0, 0.0, 1.0]),
-    (SQUARED_TUBE, "slope", [-2.0, 0.5, 1.5, 4.0], [-5.0, 0.0, 0.0, 5.0]),
+    (SQUARED_TUBE, "slope", [-2.0, 0.5, 1.0, 1.5, 4.0], [-5.0, 0.0, 0.0, 0.0, 5.0]),
     (HINGE, "curvature", [0.0, 1.0, 2.0], [0.0, 0.0, 0.0]),
     (SQUARED_HINGE, "curvature", [0.999, 1.0, 1.001], [2.0, 0.0, 0.0]),
     (SQUARED, "curvature", [0.0, 1.0], [2.0, 2.0]),

@@ -104,6 +104,7 @@ def test_certificates_with_a_lower_bound():
         primal=3.0, dual=2.0, gap=1.0, relative_gap=0.5, n_checked=5
     )
     assert lower_bounded(2.0, 2.5, 5).gap == 0.0
+    assert lower_bounded(0.75, 0.5, 5).relative_gap == 0.5
     assert lower_bounded(0.0, 0.0, 5).relative_gap == 0.0
     assert lower_bounded(1.0, 0.0, 5).relative_gap == inf
     first, second = lower_bounded(3.0, 2.5, 5), lower_bounded(2.0, 1.0, 5)

@@ -10,12 +10,14 @@ from sklearn.utils import get_tags
 
 from maxmargin import LogisticRegression
 from maxmargin.base.table_columns import Column
+from maxmargin.pieces import from_array
 from maxmargin.scorecards import (
     Binning,
     IVSelector,
     Scorecard,
     ScorecardWarning,
     WOEEncoder,
+    compress,
     iv_of_counts,
     population_stability,
     variable_stability,
@@ -26,6 +28,7 @@ from maxmargin.scorecards.cuts import METHODS, cut_points, nearest_places, width
 from maxmargin.scorecards.grouping import EventRows, _even_prebins
 from maxmargin.scorecards.iv import iv_table
 from maxmargin.scorecards.partition import PartitionProblem, optimal_partition
+from maxmargin.scorecards.sketch import NumberSketch
 from maxmargin.scorecards.tree import tree_gaps
 
 
@@ -274,6 +277,37 @@ def test_a_leaf_of_a_tree_has_its_share_of_all_rows():
     weight = np.array([1.0, 1.0, 1.0, 5.0])  # a quarter is 2: the first row alone is too light
     assert tree_gaps(ordered, event, weight, 2, 0.25).tolist() == [1]
     assert tree_gaps(ordered, event, weight, 2, 0.125).tolist() == [0]
+
+
+# -- columns in pieces -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [np.inf, np.nan, -1.0])
+def test_weights_of_pieces_are_finite_and_not_negative(wrong):
+    X, y = rates(0.2, 0.8)
+    weight = np.ones(20)
+    weight[3] = wrong
+    with pytest.raises(ValueError, match="piece 0 must be finite and not negative"):
+        Binning().fit(from_array(X.to_numpy(), y, weight, rows=10))
+
+
+def test_cells_that_hold_the_ranks():
+    """Cells up to 1, up to 2 and above, of weight 2 each: thirds of 6 end with the first and the second."""
+    cells = np.full(3, 2.0), np.array([0.0, 1.5, 3.0]), np.array([1.0, 2.0, 4.0])
+    found = compress._narrow(np.array([1.0, 2.0]), cells, 3)
+    assert (found.low.tolist(), found.high.tolist()) == ([-np.inf, 1.0], [1.0, 2.0])
+    assert (found.before.tolist(), found.total) == ([0.0, 2.0], 6.0)
+    assert (found.below.tolist(), found.above.tolist()) == ([-np.inf, 1.0], [1.5, 3.0])
+
+
+@pytest.mark.parametrize(("weight", "cuts"), [([10.0, 1.0, 1.0], [1.5]), ([1.0, 1.0, 10.0], [2.5])])
+def test_cuts_lie_between_values(weight, cuts):
+    """Ranks 3, 6 and 9 of 12 are nearer to the ends than to a gap, but no cut lies outside the values."""
+    one = np.array([-np.inf]), np.array([np.inf])
+    narrowed = compress._Narrowed(*one, np.zeros(1), *one, 12.0)
+    counts = np.array([weight, np.zeros(3)])
+    sketch = NumberSketch(np.array([1.0, 2.0, 3.0]), counts, True, {}, np.zeros(2), 1.0, 3.0)
+    assert compress._read_cuts(narrowed, sketch, 4).tolist() == cuts
 
 
 # -- the best partition --------------------------------------------------------------------------------------

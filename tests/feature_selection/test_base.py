@@ -187,6 +187,7 @@ def test_wrong_kinds_and_weights_are_refused():
 def test_small_spreads_and_entropies_are_divided():
     """A spread below 1, and entropies below 1 bit: 5 of 100 rows are of the rare class."""
     assert FisherScore().fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1]).scores_ == pytest.approx([100.0])
+    assert SymmetricalUncertainty._measure(np.zeros(1), np.zeros(1)).tolist() == [0.0]
     y = np.repeat([0, 1], [95, 5])
     assert SymmetricalUncertainty().fit(pd.DataFrame({"c": y.astype(str)}), y).scores_ == pytest.approx([1.0])
 

@@ -197,6 +197,12 @@ def test_rows_of_an_evaluation():
     assert tuple(table.loc["AUC"]) == (area.value, *area.interval)
     gini = [2 * share - 1 for share in (area.value, *area.interval)]
     assert tuple(table.loc["Gini"]) == pytest.approx(gini)
+    y = np.tile([0, 1, 1, 0], 10)
+    noisy = mm.evaluate(LogisticRegression().fit(np.arange(40.0)[:, None] % 7 + y[:, None], y),
+                        np.arange(40.0)[:, None] % 7 + y[:, None], y)  # fmt: skip
+    high = noisy.ranking.auc.interval[1]
+    assert high < 0.99
+    assert noisy.table().loc["Gini", "high"] == pytest.approx(2 * high - 1)
     assert table.loc["Brier score", "value"] == result.ranking.brier
     assert table.loc["log loss", "value"] == result.ranking.log_loss
     lines = str(result).splitlines()

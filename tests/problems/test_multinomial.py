@@ -69,11 +69,11 @@ def test_derivatives(l2, intercept):
     np.testing.assert_allclose(point.hessian, H, atol=1e-7)
     v = at(STEP, intercept)
     np.testing.assert_allclose(point.product(v).ravel()[free], (H @ v.ravel())[free], atol=1e-7)
-    for unknowns in (np.zeros((3, 3), dtype=bool), np.zeros((3, 3), dtype=bool)):
+    for weights in ([], [(2, 0)], [(1, 1)]):
+        unknowns = np.zeros((3, 3), dtype=bool)
         unknowns[1:, -1] = True
-        chosen = unknowns.ravel()
-        np.testing.assert_allclose(point.hessian_of(unknowns), H[np.ix_(chosen, chosen)], atol=1e-7)
-        unknowns[2, 0] = True
+        for place in weights:
+            unknowns[place] = True
         chosen = unknowns.ravel()
         np.testing.assert_allclose(point.hessian_of(unknowns), H[np.ix_(chosen, chosen)], atol=1e-7)
 
@@ -123,11 +123,14 @@ def plain_dual(problem: Multinomial, v: np.ndarray) -> tuple[float, np.ndarray]:
 def test_certificate_with_a_penalty_and_no_intercept_is_its_definition():
     """Any point of the simplex is feasible then."""
     problem = a_problem(intercept=False)
-    theta, base, step = at(THETA, False), at(STEP, False), 0.3 * at(THETA, False)
+    theta, base = at(THETA, False), at(STEP, False)
     v = plain_probabilities(problem, base)
-    along = problem.X.dense() @ step[:, :2].T
-    moved = v + v * (along - np.sum(v * along, axis=1, keepdims=True))
-    for slopes, shares in ((None, plain_probabilities(problem, theta)), (Slopes(base, step), moved)):
+    cases = [(None, plain_probabilities(problem, theta))]
+    for step in (0.3 * theta, 9.0 * theta):  # the second leaves the simplex
+        along = problem.X.dense() @ step[:, :2].T
+        cases.append((Slopes(base, step), v + v * (along - np.sum(v * along, axis=1, keepdims=True))))
+    assert cases[1][1].min() > 0 > cases[2][1].min()
+    for slopes, shares in cases:
         found = problem.certify(theta, slopes)
         assert found.primal == pytest.approx(plain_value(problem, theta), rel=1e-13)
         assert found.dual == pytest.approx(plain_dual(problem, shares)[0], rel=1e-9)
@@ -160,6 +163,7 @@ def test_where_balance_would_cost_too_much_the_bound_is_zero(monkeypatch):
     monkeypatch.setattr(multinomial, "EXPLICIT", 5)
     found = problem.certify(0.01 * THETA)
     assert (found.dual, found.infeasibility) == (0.0, 0.0)
+    monkeypatch.setattr(multinomial, "EXPLICIT", 2)
     assert replace(problem, l2=0.7).certify(0.01 * THETA).dual > 0  # here the two intercepts
 
 
@@ -183,6 +187,12 @@ def test_worked_certificates_of_sums():
     assert close.balanced(0.0)
     assert not checks(balance=np.array([[6.1e-9, 0.0]])).balanced(0.0)
     assert not checks(balance=np.array([[0.0, 8.1e-9]])).balanced(0.5)
+    assert not checks(balance=np.array([[-6.1e-9, 0.0]])).balanced(0.0)
+    tiny = checks(
+        squares=np.full(1, 4e-20), norms=np.array([9e-20, 16e-20]), balance=np.array([[1e-15, 0.0]])
+    )
+    assert not tiny.balanced(0.0)
+    assert close.certificate(-theta, 0.0).dual == close.certificate(theta, 0.0).dual
     found = close.certificate(theta, 0.0)
     assert found.dual == pytest.approx(2.0 - 3 * 6e-9, abs=1e-15)
     assert found.infeasibility == pytest.approx(1e-9, abs=0)

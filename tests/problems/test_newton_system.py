@@ -52,10 +52,12 @@ def test_a_singular_system_has_the_shortest_step_in_scaled_unknowns():
     assert solve_symmetric(np.zeros((2, 2)), np.ones(2)).tolist() == [0.0, 0.0]
 
 
-def test_a_nearly_singular_system_is_not_amplified():
-    """Columns that differ by 1e-9: a Cholesky pivot of 1e-9 would turn rounding into steps of 1e7."""
-    rng = np.random.default_rng(1)
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("n_columns", [2, 3])
+def test_a_nearly_singular_system_is_not_amplified(seed, n_columns):
+    """Columns that differ by 1e-9: a Cholesky pivot of 1e-8 would turn rounding into steps of 1e7."""
+    rng = np.random.default_rng(seed)
     a = rng.normal(size=50)
-    X = np.column_stack([a, a + 1e-9 * rng.normal(size=50)])
+    X = a[:, None] + 1e-9 * rng.normal(size=(50, n_columns))
     step = solve_symmetric(X.T @ X, X.T @ rng.normal(size=50))
     assert np.abs(step).max() < 10.0

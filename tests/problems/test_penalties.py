@@ -76,7 +76,8 @@ def test_worked_conjugates():
     assert Penalty(l1=np.array([2.0, 4.0, 0.5])).conjugate(v) == 0.0
     assert Penalty(l1=np.array([2.0, 4.0, 0.0])).conjugate(v) == np.inf
     assert Penalty().conjugate(np.array([1e-12])) == 0.0
-    assert Penalty().conjugate(np.array([1e-11])) == np.inf
+    assert Penalty().conjugate(np.array([1.5e-12])) == np.inf
+    assert Penalty(l1=np.array([100.0, 1.0])).conjugate(np.array([100 + 9e-11, 0.0])) == 0.0
     assert Penalty(l1=100.0).conjugate(np.array([100 + 9e-11])) == 0.0
     assert Penalty(l1=100.0).conjugate(np.array([100 + 2e-10])) == np.inf
     assert Penalty().conjugate(np.zeros(0)) == 0.0
@@ -139,6 +140,8 @@ def test_worked_proximal_maps():
     assert counted.prox(np.array([0.99, 1.0, 1.01, -1.01]), 0.5).tolist() == [0.0, 0.0, 1.01, -1.01]
     both = Penalty(l0=1.0, l2=2.0, alpha=np.inf)  # w = v/2 costs v^2/4 + 1 + v^2/4 against v^2
     assert both.prox(np.array([1.41, 1.42]), 0.5).tolist() == [0.0, 0.71]
+    slow = Penalty(l0=1.0, l2=0.5, alpha=np.inf)  # with t = 2: v^2/16 + 1 + v^2/16 against v^2/4
+    assert slow.prox(np.array([2.82, 2.84]), 2.0).tolist() == [0.0, 1.42]
     lasso = Penalty(l0=1.0, l1=1.0, alpha=np.inf)  # w = v - 1/2 costs 1/4 + v - 1/2 + 1 against v^2: 3/2
     assert lasso.prox(np.array([1.49, 1.51]), 0.5).tolist() == [0.0, 1.01]
 

@@ -25,7 +25,7 @@ from maxmargin.problems.loss_penalty import (
     with_penalty,
 )
 from maxmargin.problems.penalties import Penalty
-from maxmargin.problems.rows_in_pieces import BinaryTargets, LossPenaltyPieces, NumberTargets
+from maxmargin.problems.rows_in_pieces import BinaryTargets, LossPenaltyPieces, NumberTargets, _wider
 
 LOSSES = [
     losses.Hinge(),
@@ -386,7 +386,14 @@ def test_rows_in_pieces_have_the_sums_of_all_rows(loss, intercept, penalty):
         found, expected = cut.certify(theta, slopes), whole.certify(theta, slopes)
         for name in ("primal", "dual", "kkt", "rounding", "n_checked"):
             assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9, abs=0)
+    assert cut.sums(theta).hessian is not None
+    assert whole.sums(theta).hessian is not None
     assert LossPenaltyPieces.fit_intercept is LossPenalty.fit_intercept is True
+
+
+def test_extremes_of_two_pieces():
+    assert _wider((1.0, 4.0), (0.0, 3.0)) == _wider((0.0, 3.0), (1.0, 4.0)) == (0.0, 4.0)
+    assert _wider((0.0, 4.0), (1.0, 3.0)) == _wider((1.0, 3.0), (0.0, 4.0)) == (0.0, 4.0)
 
 
 def test_targets_of_a_piece():
@@ -397,6 +404,9 @@ def test_targets_of_a_piece():
     assert (y.tolist(), c.tolist()) == ([-1, 1, -1, -1], [10, 20, 30, 40])
     y, c = BinaryTargets("a", "c", classes, 10.0, np.array([1.0, 5.0, 0.5]))(piece)
     assert (y.tolist(), c.tolist()) == ([1, -1, -1, 1], [10, 0, 15, 40])
+    for weights in ([2.0, 5.0, 0.5], [2.0, 2.0, 2.0]):
+        _, c = BinaryTargets("b", None, classes, 10.0, np.array(weights))(piece)
+        assert c.tolist() == [10 * weights[0], 20 * weights[1], 30 * weights[2], 40 * weights[0]]
     y, c = NumberTargets(2.0)(Piece(np.zeros((2, 1)), np.array([3, 4]), np.array([1.0, 2.0])))
     assert (y.tolist(), c.tolist(), y.dtype) == ([3.0, 4.0], [2.0, 4.0], np.float64)
     assert NumberTargets().C == 1.0

@@ -291,6 +291,16 @@ def test_weights_of_pieces_are_finite_and_not_negative(wrong):
         Binning().fit(from_array(X.to_numpy(), y, weight, rows=10))
 
 
+def test_pieces_are_fitted_and_transformed_as_a_table():
+    X, y = rates(0.2, 0.5, 0.8)
+    pieces = from_array(X.to_numpy(), y, rows=7)
+    for model in (Binning(), WOEEncoder()):
+        found = np.concatenate(list(model.fit_transform(pieces)))
+        np.testing.assert_array_equal(found, model.fit_transform(X.to_numpy(), y))
+    with pytest.raises(ValueError, match="min_share"):
+        Binning(min_share=-0.1).fit(pieces)
+
+
 def test_cells_that_hold_the_ranks():
     """Cells up to 1, up to 2 and above, of weight 2 each: thirds of 6 end with the first and the second."""
     cells = np.full(3, 2.0), np.array([0.0, 1.5, 3.0]), np.array([1.0, 2.0, 4.0])

@@ -267,6 +267,11 @@ def test_neighbours_of_one_row():
     assert found["b"].tolist() == [1.0, 0.0, 1.0, 0.0]
     np.testing.assert_allclose(found["distance"], [1.25, 0.0, 2.0, 0.5])
     assert found["role"].tolist() == ["hit", "miss", "", ""]
+    last = Relief().neighbour_table(table, list("ppqqq"), 4)
+    assert last.index.tolist() == [0, 1, 2, 3]
+    assert last["role"].tolist() == ["miss", "", "hit", ""]
+    with pytest.raises(ValueError, match=r"row numbers 0 \.\.\. 4"):
+        Relief().neighbour_table(table, list("ppqqq"), 5)
 
 
 def test_defaults_of_the_relief_family():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -121,6 +123,12 @@ def test_models_of_a_solution(machine, x, multipliers, expected):
     np.testing.assert_allclose(model.alpha, alpha)
     assert (model.intercept, model.epsilon, model.scale) == (intercept, epsilon, scale)
     assert machine.intercept(np.asarray(multipliers, dtype=float)) == intercept
+
+
+def test_a_solution_counts_nothing_that_was_not_counted():
+    solution = a_solution(ONES, [0.0])
+    assert (solution.kernel_values, solution.cache_hits) == (0, 0)
+    assert pickle.loads(pickle.dumps(solution)).status is Status.CONVERGED
 
 
 def test_an_intercept_of_zero_has_no_minus():

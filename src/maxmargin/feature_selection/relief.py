@@ -415,8 +415,6 @@ class TuRF(_GappyRanker):
         ranking = np.empty(len(order), dtype=np.int64)
         ranking[order] = np.arange(1, len(order) + 1)
         self._keep(scores, ranking)
-        if self.threshold is not None:
-            self.support_ &= rounds == rounds.max()
         self.history_["selected"] = self.support_[order]
         self.history_["round"] = rounds[order]
         return self

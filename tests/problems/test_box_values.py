@@ -187,8 +187,8 @@ def test_nearest_hulls_have_no_margin_to_scale_to():
     hulls = NearestHulls().build(kernel, kernel.prepare(ROWS), SIGNS, np.ones(4))
     a = hulls.start
     f = K @ (SIGNS * a)
-    primal, dual = hulls.values(a, f, np.array([2.0, 3.0]))
-    assert primal == pytest.approx(0.5 * (SIGNS * a) @ f - 5.0)
+    primal, dual = hulls.values(a, f, np.array([200.0, 300.0]))
+    assert primal == pytest.approx(0.5 * (SIGNS * a) @ f - 500.0)
     assert dual == pytest.approx(-0.5 * (SIGNS * a) @ f)
 
 
@@ -272,6 +272,7 @@ def test_a_kernel_that_may_be_indefinite_has_no_gap():
     assert not indefinite.certify(a).convex
     assert np.isnan(indefinite.certify(a).gap)
     assert indefinite.certify(a).kkt == unknown.certify(a).kkt
+    assert indefinite.rounding(a) == problem.rounding(a)
 
 
 class _Kernel(Linear):
@@ -282,6 +283,9 @@ class _Kernel(Linear):
     @property
     def psd(self):
         return self._psd
+
+    def diagonal(self, points):
+        return super().diagonal(points) * (1 if self._psd is None else -1)
 
 
 def test_two_variables_of_a_point_share_its_coefficient():

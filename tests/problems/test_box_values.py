@@ -246,6 +246,8 @@ def test_rounding_of_sums():
     problem, a = a_problem(), np.array([1.0, 2.0, 0.0, 0.5])
     expected = np.finfo(float).eps * np.sqrt(17.0) * (1.0 + 2 * 2.0 + 0.5 * np.sqrt(17.0))
     assert problem.rounding(a) == pytest.approx(expected, rel=1e-12, abs=0)
+    small = replace(problem, Q=replace(problem.Q, points=Linear().prepare(0.01 * ROWS)))
+    assert small.rounding(a) == pytest.approx(1e-4 * expected, rel=1e-12, abs=0)
     found = problem.with_rounding(Certificate(kkt=1.0), a)
     assert found.rounding == pytest.approx(expected * 10.0, abs=0)  # the sum of all bounds
     free = replace(problem, C=np.full(4, np.inf)).with_rounding(Certificate(kkt=1.0), a)

@@ -287,8 +287,8 @@ def test_feasible_slopes_are_seen_in_any_unit(unit, intercept):
 @pytest.mark.parametrize("unit", [0.01, 1.0, 50.0])
 def test_certificates_of_any_weights(unit):
     """All weights positive, and sums of the dual variables below and above 1."""
-    for loss, penalty in product(LOSSES, PENALTIES.values()):
-        problem = replace(a_problem(loss, penalty), c=unit * np.linspace(0.2, 1.5, 12))
+    for loss, penalty, way in product(LOSSES, PENALTIES.values(), (1.0, -1.0)):
+        problem = replace(a_problem(loss, penalty), c=unit * np.linspace(0.2, 1.5, 12)[:: int(way)])
         chosen = problem.c * np.linspace(-2.0, 2.0, 12)
         dual, u = plain_dual(problem, chosen / problem.c)
         found = problem.certify(THETA, chosen)

@@ -131,7 +131,8 @@ def test_bin_tables_of_light_rows():
     assert light.trend_of("x") == "ascending"
     both = Binning().fit(X.assign(z=X["x"]), y)
     assert both.table().index.tolist() == list(range(6))
-    assert iv_table(Binning().fit(X.assign(z=0.0), y)).index.tolist() == [0, 1]
+    second = iv_table(Binning().fit(X.assign(z=0.0)[["z", "x"]], y))
+    assert (second["variable"].tolist(), second.index.tolist()) == (["x", "z"], [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -220,6 +221,7 @@ def test_rare_categories():
     assert groups(rare_share=0.06) == (("a",), ("b",), ("c",), ("f",), ("d", "e"))
     assert groups(rare_share=0.0, min_events=1) == singles  # one category alone is not joined
     assert groups(rare_share=0.0, min_events=2) == (("a",), ("b",), ("c",), ("e",), ("d", "f"))
+    assert groups(rare_share=0.0, min_events=2, max_bins=5) == (("a",), ("b",), ("c",), ("e",), ("d", "f"))
     assert groups(rare_share=0.0, max_bins=6) == singles
     assert groups(rare_share=0.0, max_bins=5) == (("a",), ("b",), ("c",), ("f",), ("d", "e"))
     grouped = Binning(categories="group", min_share=0.0, rare_share=0.0, min_events=2).fit(X, y)

@@ -22,7 +22,6 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -333,7 +332,8 @@ class Judge:
             with Silence():
                 name = "maxmargin." + ".".join(mutant.path.relative_to(SOURCES).with_suffix("").parts)
                 install(mutant, tree, sys.modules[name.removesuffix(".__init__")])
-                killed = any(self._kills(k, following) for k, following in pairwise([*tests, None]))
+                pairs = zip(tests, [*tests[1:], None], strict=True)
+                killed = any(self._kills(k, following) for k, following in pairs)
         finally:
             os._exit(int(killed))
 

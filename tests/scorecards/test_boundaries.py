@@ -470,6 +470,13 @@ def test_rows_of_any_kind_are_explained():
         told = plain.explain(row)
         assert told["value"].tolist() == [1.0]
         assert told["points"].sum() == plain.points(np.array([[1.0]]))[0]
+    two = np.column_stack([X["x"] % 2, np.arange(20) % 5 * (1 + y)])
+    plain = Scorecard(min_iv=0.0).fit(two, y)
+    told = plain.explain(two[19])
+    assert told["points"].sum() == plain.points(two[19:])[0]
+    orders = [plain.explain(row) for row in two]
+    assert all(found.index.tolist() == list(range(len(plain.variables_))) for found in orders)
+    assert {found["variable"][0] for found in orders} == set(plain.variables_) == {"x0", "x1"}
 
 
 def test_bins_without_rows_are_not_the_best():

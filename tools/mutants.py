@@ -205,8 +205,8 @@ def _copy(old: Any, new: Any, owner: Any) -> None:
         elif isinstance(value, type) and value.__module__ == new.get("__name__", value.__module__):
             if isinstance(before, type) and before is not value and before.__name__ == value.__name__:
                 _copy(dict(vars(before)), dict(vars(value)), before)
-        elif name.startswith("__"):
-            continue  # names and documentation
+        elif name.startswith("_") and name.endswith("_"):
+            continue  # names, documentation, members of an Enum
         elif isinstance(value, (bool, int, float, str, tuple, dict, set, frozenset)):
             value = _with_old(value, old)
             if value != before:

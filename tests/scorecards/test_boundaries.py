@@ -28,7 +28,7 @@ from maxmargin.scorecards.cuts import METHODS, cut_points, nearest_places, width
 from maxmargin.scorecards.grouping import EventRows, _even_prebins
 from maxmargin.scorecards.iv import iv_table
 from maxmargin.scorecards.partition import PartitionProblem, optimal_partition
-from maxmargin.scorecards.sketch import NumberSketch
+from maxmargin.scorecards.sketch import CategorySketch, NumberSketch, merge_sketches, sketch_column, thinned
 from maxmargin.scorecards.tree import tree_gaps
 
 
@@ -320,6 +320,39 @@ def test_cuts_lie_between_values(weight, cuts):
     counts = np.array([weight, np.zeros(3)])
     sketch = NumberSketch(np.array([1.0, 2.0, 3.0]), counts, True, {}, np.zeros(2), 1.0, 3.0)
     assert compress._read_cuts(narrowed, sketch, 4).tolist() == cuts
+
+
+def a_sketch(values, weight, *, exact: bool = True) -> NumberSketch:
+    counts = np.array([weight, np.zeros(len(values))])
+    return NumberSketch(np.array(values), counts, exact, {}, np.zeros(2), min(values), max(values))
+
+
+def test_sketches_are_thinned_evenly():
+    """Weights reach 4, 5, 6, 8 and 10: thirds of 10 end in the first, the fourth and the last value."""
+    sketch = a_sketch([1.0, 2.0, 3.0, 4.0, 5.0], [4.0, 1.0, 1.0, 2.0, 2.0])
+    found = thinned(sketch, 3)
+    assert found.values.tolist() == [1.0, 4.0, 5.0]
+    assert found.counts.tolist() == [[4.0, 4.0, 2.0], [0.0, 0.0, 0.0]]
+    assert not found.exact
+    assert thinned(sketch, 5) is sketch
+
+
+def test_merged_sketches():
+    exact, thin = a_sketch([1.0], [1.0]), a_sketch([2.0], [1.0], exact=False)
+    assert not merge_sketches(exact, thin, "x", 9).exact
+    assert not merge_sketches(thin, exact, "x", 9).exact
+    nothing = sketch_column(
+        Column("x", np.array([np.nan]), True), np.array([True]), np.ones(1), (), None, limit=9
+    )
+    assert (nothing.low, nothing.high) == (np.inf, -np.inf)
+    words = CategorySketch({"a": np.array([1.0, 0.0])}, np.zeros(2))
+    for pair in ((nothing, words), (words, nothing)):
+        both = merge_sketches(*pair, "x", 9)
+        assert list(both.counts) == ["a"]
+        assert both.missing.tolist() == [1.0, 0.0]
+    for pair in ((exact, words), (words, exact)):
+        with pytest.raises(ValueError, match="numbers in one piece and categories in another"):
+            merge_sketches(*pair, "x", 9)
 
 
 # -- the best partition --------------------------------------------------------------------------------------

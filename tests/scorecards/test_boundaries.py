@@ -431,6 +431,7 @@ def test_worked_stability():
     assert result.table["actual"].tolist() == [0.5, 0.25, 0.25]
     parts = [0.25 * np.log(2), -0.5 * np.log(1 / 3), (0.25 - 0.125) * np.log(2)]
     assert result.table["psi"].tolist() == pytest.approx(parts)
+    assert population_stability(list("abbb"), list("bbbb")).table["bin"].tolist() == ["a", "b"]
     assert population_stability([1.0], [1.0]).psi == 0.0
     with pytest.raises(ValueError, match="expected has no rows"):
         population_stability([], [1.0])

@@ -134,3 +134,13 @@ def test_a_cell_without_a_number_counts_as_zero():
     """C is missing in the first cell, so that it is simpler than C = 0.5."""
     assert result_of([{"C": 0.5}, {"kernel": "linear"}], [[0.1], [0.1]]).one_standard_error_index == 1
     assert result_of([{"C": 0.5}, {"C": None}], [[0.1], [0.1]]).one_standard_error_index == 1
+
+
+def test_ten_cells_are_shown_in_lines_of_80_characters():
+    ten, eleven = (result_of(cells(np.arange(1.0, n + 1)), np.arange(n)[:, None] / 10) for n in (10, 11))
+    assert ten._best_cells()[0] == "- cells:"
+    assert eleven._best_cells()[0] == "- best 10 of 11 cells (all of them in .table):"
+    assert len(eleven._best_cells()[1].splitlines()) == 11
+    for length in range(1, 60):
+        (_, text) = result_of(cells([1.0, 2.0], "a" * length), [[0.1], [0.2]])._best_cells()
+        assert max(len(line.rstrip(" \\")) for line in text.splitlines()) <= 80

@@ -202,7 +202,8 @@ class _ClassDistance(Criterion):
     def _covariances(self, groups: list[FloatArray]) -> FloatArray:
         if min(len(group) for group in groups) < 2:
             raise ValueError("a class with 1 row has no covariance: drop the class or add rows.")
-        return np.stack([np.atleast_2d(np.cov(group, rowvar=False)) for group in groups])
+        # from the first row on: a constant column then has the variance 0, not that of rounding
+        return np.stack([np.atleast_2d(np.cov(group - group[0], rowvar=False)) for group in groups])
 
     def _distance(self, d: FloatArray, S1: FloatArray, S2: FloatArray) -> FloatArray:
         raise NotImplementedError  # each distance says how

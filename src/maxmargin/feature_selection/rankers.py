@@ -165,7 +165,8 @@ class FisherScore(WeightedRanker):
         check_classification_targets(seen.labels)
         _check_masses(seen.masses)
         if len(seen.labels) < 2:
-            raise ValueError(f"y holds 1 class ({seen.labels[0]!r}): a selection needs at least two classes.")
+            only = seen.labels.tolist()[0]
+            raise ValueError(f"y holds 1 class ({only!r}): a selection needs at least two classes.")
         self._keep(self._from_moments(seen.masses, *variances_of_pieces(pieces, seen)))
 
     def _check_kind(self) -> None:

@@ -77,7 +77,7 @@ class _ReliefBase(_GappyRanker):
             return table, target / (np.ptp(target) or 1.0)
         classes = read_classes(y, n_samples, self)
         if classes.masses.min() < 2:
-            scarce = classes.labels[classes.masses.argmin()]
+            scarce = classes.labels.tolist()[classes.masses.argmin()]
             raise ValueError(
                 f"class {scarce!r} has a single row, which has no nearest hit: drop the class or add rows."
             )
@@ -415,8 +415,6 @@ class TuRF(_GappyRanker):
         ranking = np.empty(len(order), dtype=np.int64)
         ranking[order] = np.arange(1, len(order) + 1)
         self._keep(scores, ranking)
-        if self.threshold is not None:
-            self.support_ &= rounds == rounds.max()
         self.history_["selected"] = self.support_[order]
         self.history_["round"] = rounds[order]
         return self

@@ -71,7 +71,7 @@ class KernelRidgeProblem:
                 better = gap * (curvature / (alphas * gap + curvature))
                 gap = np.where((better >= 0) & (better < gap), better, gap)
             errors = self._backward_errors(a, y - r, r)
-        rounding = float(self.weights @ Squared().rounding(self.y))
+            rounding = float(self.weights @ Squared().rounding(self.y))
         figures: dict[str, Any] = {"rounding": rounding, "n_checked": int(used.sum()), "convex": convex}
         found = []
         for k, (kkt, error) in enumerate(zip(np.abs(r).max(axis=0), errors, strict=True)):

@@ -66,14 +66,15 @@ def optimal_partition(problem: PartitionProblem, trend: str) -> IntArray:
         return up if partition_iv(problem, up) >= partition_iv(problem, down) - IV_SLACK else down
     inside, outside = _cumulative(problem.events), _cumulative(problem.nonevents)
     total = inside[-1] + outside[-1]
-    room = int(total / problem.min_weight) if problem.min_weight > 0 else problem.max_bins
+    least = problem.min_weight * (1 - RATE_SLACK)
+    room = int(total / least) if least > 0 else problem.max_bins
     most = max(1, min(problem.max_bins, len(problem.events), room))
     sizes = (
         inside,
         outside,
         problem.all_events,
         problem.all_nonevents,
-        problem.min_weight * (1 - RATE_SLACK),
+        least,
         most,
     )
     rules = problem.min_events * (1 - RATE_SLACK), problem.smoothing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from math import log
 from typing import Any
@@ -19,6 +18,7 @@ from maxmargin.base.parameters import check_choice, check_flags, check_not_negat
 from maxmargin.base.plain_state import PlainState
 from maxmargin.base.shown import ShownTable
 from maxmargin.base.typing import AnyArray, FloatArray, LabelLike, TableLike, TargetLike, WeightLike
+from maxmargin.base.user_line import warn_user
 from maxmargin.machines.linear import LogisticRegression
 from maxmargin.problems import Certificate
 from maxmargin.scorecards.binning import Binning, binary_table_tags, fresh_binning
@@ -321,7 +321,7 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
             )
         self.notes_ = notes
         if notes:
-            warnings.warn(" ".join(notes), ScorecardWarning, stacklevel=4)
+            warn_user(" ".join(notes), ScorecardWarning)
 
     def _turns(self, name: str) -> bool:
         """Whether the rates of a number turn although nothing but one direction was asked for."""

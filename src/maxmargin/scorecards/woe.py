@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice
 from maxmargin.base.typing import FloatArray, IntArray, TableLike
+from maxmargin.base.user_line import warn_user
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.prediction import predict
 from maxmargin.scorecards.binning import Binning, binary_table_tags, fresh_binning
@@ -124,7 +124,7 @@ def known_codes(binning: Binning, X: TableLike, handle_unknown: str) -> list[Int
     message = "Values whose bin had no row in fit: " + "; ".join(strangers)
     if handle_unknown == "error":
         raise ValueError(message + ". handle_unknown='neutral' gives them weight of evidence 0.")
-    warnings.warn(message + ". They get weight of evidence 0.", UserWarning, stacklevel=3)
+    warn_user(message + ". They get weight of evidence 0.")
     return codes
 
 

@@ -199,9 +199,10 @@ class Sigmoid(ScaledByGamma):
 
 _STRIPS, _LEAST_STRIP = 8, 128
 _SHORT = 1 << 31  # multiplications that take far below a second
-_LONG = 1e5  # gamma ||x||^2 from which on neighbours of x get their distance from x - z: 1e-11 would be lost
+_LONG = 1e4  # gamma ||x||^2 from which on neighbours of x get their distance from x - z
 _LOST = 1e14  # ... and all other rows too: not even the first digit of their distance is right
 _NEGLIGIBLE = 1e-30
+_PAIRS = 1 << 14  # of rows whose differences are in memory together
 _VALUES_AT_ONCE = 1 << 26  # kernel values in one compiled call: about 50 ms, so that Ctrl-C is not delayed
 
 
@@ -312,11 +313,12 @@ class RBF(ScaledByGamma):
         gamma = self.number_gamma()
         columns = np.flatnonzero(B.norms > _LONG / gamma)
         rows = np.flatnonzero(A.norms > _LONG / gamma) if len(columns) else columns
-        lost = B.norms[columns] > _LOST / gamma
-        for i in rows:
-            near = columns[(K[i, columns] > _NEGLIGIBLE * self.variance) | lost]
-            difference = B.X[near] - A.X[i]
-            K[i, near] = self.variance * np.exp(-gamma * np.einsum("ij,ij->i", difference, difference))
+        near = K[np.ix_(rows, columns)] > _NEGLIGIBLE * self.variance
+        i, j = np.nonzero(near | (B.norms[columns] > _LOST / gamma))
+        for start in range(0, len(i), _PAIRS):
+            left, right = rows[i[start : start + _PAIRS]], columns[j[start : start + _PAIRS]]
+            difference = A.X[left] - B.X[right]
+            K[left, right] = self.variance * np.exp(-gamma * np.einsum("ij,ij->i", difference, difference))
 
     def map_norms(self, norms: FloatArray) -> None:
         norms[:] = self.variance

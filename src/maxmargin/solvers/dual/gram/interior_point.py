@@ -231,7 +231,7 @@ class _Interior:
     def _go(self, moves: tuple[FloatArray, ...], a: float, b: float) -> None:
         """Move x by ``a`` and the multipliers by ``b``, or all by the shorter length if that is closer."""
         start = self.x, self.y, self.zl, self.zu
-        ends = []
+        ends: list[tuple[float, int, list[FloatArray]]] = []
         for lengths in ((a, b), (min(a, b), min(a, b))):
             own, other = (_BACK * length if length < 1 else 1.0 for length in lengths)
             scales = (own, other, other, other)

@@ -127,7 +127,7 @@ class _Interior:
         scale = max(float(np.abs(self.c).max()), float(np.abs(gradient - gradient.mean()).max()))
         self.zl = np.where(self.above, scale, 0.0)
         self.zu = np.where(self.below, scale, 0.0)
-        self.y = np.zeros(n_groups)
+        self.y: FloatArray = np.zeros(n_groups)
         self.iterates: list[_Iterate] = []
         self._smallest = np.inf
 

@@ -93,6 +93,18 @@ def test_a_converged_path_is_silent(path: Callable[..., Any]) -> None:
         path()
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("name", ["SFS", "SBS", "RFE"])
+def test_a_selector_warns_once_for_all_its_fits(name: str, n_jobs: int) -> None:
+    kernel = "linear" if name == "RFE" else "rbf"
+    selector = getattr(mm.feature_selection, name)(mm.SVC(kernel=kernel, max_iter=2), 1, n_jobs=n_jobs)
+    with pytest.warns(
+        ConvergenceWarning, match=r"^\d+ fits did not converge\. The first: .*max_iter"
+    ) as caught:
+        selector.fit(X[:, :3], Y)
+    assert [w.filename for w in caught] == [__file__]
+
+
 def test_max_iter(path: Callable[..., Any]) -> None:
     with pytest.warns(ConvergenceWarning, match=r"max_iter"):
         path(max_iter=1)

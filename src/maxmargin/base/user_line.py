@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-_INSIDE = (__name__.partition(".")[0], "sklearn")  # scikit-learn wraps transform
+from sklearn.exceptions import ConvergenceWarning
+
+_INSIDE = (__name__.partition(".")[0], "sklearn", "contextlib", "joblib")  # what wraps and runs our calls
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
@@ -14,3 +18,18 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def warnings_once() -> Iterator[None]:
+    """Show the warnings of many fits at the end, each text once, and one for all that did not converge."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    unfinished = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
+    others = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
+    for w in {(w.category, str(w.message)): w for w in others}.values():
+        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    if unfinished:
+        counted = f"{len(unfinished)} fits did not converge. The first: " if len(unfinished) > 1 else ""
+        warn_user(counted + unfinished[0], ConvergenceWarning)

@@ -28,6 +28,7 @@ from maxmargin.base.table_columns import feature_names
 from maxmargin.base.tables import n_rows, read_classes
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import FloatArray, FoldsLike, IntArray, TableLike, TargetLike
+from maxmargin.base.user_line import warnings_once
 from maxmargin.feature_selection.base import Selector, how_many, takes_missing
 from maxmargin.feature_selection.column_svc import ColumnSVC, numbers_of
 from maxmargin.feature_selection.elimination import AnyElimination, Elimination, Fits, SVCElimination
@@ -132,6 +133,11 @@ class RFE(Selector, ScikitRFE):
         """
         routed = self._route(params)
         X, y = validated(self, X, y)
+        with warnings_once():
+            self._fit(X, y, routed)
+        return self
+
+    def _fit(self, X: Any, y: Any, routed: Bunch) -> None:
         fit_params = routed.estimator.fit
         make = self._make_elimination(X, y, fit_params, routed.scorer.score)
         everything = np.arange(n_rows(X))
@@ -142,7 +148,6 @@ class RFE(Selector, ScikitRFE):
         rounds = eliminate(start, self._n_final(), size, verbose=verbose)
         self._store(rounds)
         self.estimator_ = clone(self.estimator).fit(self._kept(X), y, **fit_params)
-        return self
 
     def _kept(self, X: Any) -> Any:
         """The columns kept, as predict gives them to the estimator; categories stay in their dataframe."""

@@ -18,6 +18,7 @@ from maxmargin.base.parameters import as_number, check_choice, check_flags
 from maxmargin.base.table_columns import feature_names
 from maxmargin.base.tables import checked_target, checked_targets, fitted_table, known_columns, n_rows
 from maxmargin.base.typing import FoldsLike, RandomStateLike, TableLike, TargetLike
+from maxmargin.base.user_line import warnings_once
 from maxmargin.feature_selection.base import Selector, takes_missing
 from maxmargin.feature_selection.criteria import Criterion, Subset
 from maxmargin.feature_selection.evaluations import Evaluations
@@ -54,16 +55,17 @@ class _SearchSelector(Selector):
         X, y = validated(self, X, y, for_estimator=wraps)
         search, criterion = self._parts()
         search.check(criterion)
-        scorer = criterion.prepare(X, y, **params)
-        evaluations = Evaluations(
-            scorer,
-            feature_names(self),
-            maximize=criterion.maximize,
-            verbose=self.verbose,
-            groups=self._groups(),
-        )
-        start = work_clock.now()
-        chosen = self._run(search, evaluations)
+        with warnings_once():
+            scorer = criterion.prepare(X, y, **params)
+            evaluations = Evaluations(
+                scorer,
+                feature_names(self),
+                maximize=criterion.maximize,
+                verbose=self.verbose,
+                groups=self._groups(),
+            )
+            start = work_clock.now()
+            chosen = self._run(search, evaluations)
         self.seconds_ = work_clock.now() - start
         self._store(chosen, evaluations)
         return self

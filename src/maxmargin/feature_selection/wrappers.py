@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
+from multiprocessing import current_process
 from typing import Any
 
 import numpy as np
@@ -233,7 +235,10 @@ class EstimatorErrors:
             for columns in (_safe_indexing(self._X, list(subset), axis=1) for subset in subsets)
             for fold, params in zip(self._splits, self._params, strict=True)
         ]
-        folds = np.array(self._parallel(tasks), dtype=float).reshape(len(subsets), len(self._splits))
+        found = self._parallel(tasks)
+        for category, text in (each for _, texts in found for each in texts):
+            warnings.warn(text, category, stacklevel=2)
+        folds = np.array([value for value, _ in found]).reshape(len(subsets), len(self._splits))
         if self._scorer is not None or not is_classifier(self._estimator):
             self.folds.update(zip(subsets, folds, strict=True))
             return folds.mean(axis=1)
@@ -241,7 +246,17 @@ class EstimatorErrors:
         return np.array([mean_error(values) for values in folds])
 
 
-def _fold_value(
+def _fold_value(*arguments: Any) -> tuple[float, list[tuple[type[Warning], str]]]:
+    """The value of one fold, and the warnings where a worker process would print them itself."""
+    if current_process().name == "MainProcess":
+        return _value(*arguments), []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        value = _value(*arguments)
+    return value, [(w.category, str(w.message)) for w in caught]
+
+
+def _value(
     estimator: Any, X: Any, y: Any, fold: tuple[IntArray, IntArray], params: dict[str, Any], scorer: Any
 ) -> float:
     """The scorer's value of one fold, else a classifier's accuracy or a regressor's mean squared error."""

@@ -60,7 +60,7 @@ def test_a_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code, said = run("--no-browser", "--port", str(port))
-    assert code == 2
+    assert code == 2, said
     assert f"port {port} cannot be used" in " ".join(said.split())
     assert "--port 0 picks a free one" in " ".join(said.split())
 

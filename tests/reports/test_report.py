@@ -11,6 +11,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.pipeline import make_pipeline
@@ -364,7 +365,7 @@ needs_chromium = pytest.mark.skipif(
 def test_in_chromium_on_a_phone(language, tuned, cancer, tmp_path):
     long = {name: f"{name}_with_a_name_that_is_very_long" * 2 for name in cancer[0][0].columns[:2]}
     training, held_out = ((X.rename(columns=long), y) for X, y in cancer)
-    model = tuned.best_estimator.fit(*training)
+    model = clone(tuned.best_estimator).fit(*training)
     path = mm.report(model, *held_out, tmp_path / "report.html", training=training, language=language)
     seen = look(path, tmp_path, width=PHONE)
     assert seen.console == []
@@ -379,7 +380,7 @@ def test_in_chromium_on_a_phone(language, tuned, cancer, tmp_path):
 def test_no_name_or_number_is_broken(width, tuned, cancer, tmp_path):
     other = dict(zip(cancer[0][0].columns, ["credit_amount", "residence_since"], strict=False))
     training, held_out = ((X.rename(columns=other), y) for X, y in cancer)
-    model = tuned.best_estimator.fit(*training)
+    model = clone(tuned.best_estimator).fit(*training)
     path = mm.report(model, *held_out, tmp_path / "report.html", training=training)
     seen = look(path, tmp_path, width=width)
     assert seen.n_too_wide == 0

@@ -35,7 +35,7 @@ from maxmargin.scorecards.tree import tree_gaps
 def column_of(*cells: tuple[object, int, int]) -> tuple[pd.DataFrame, np.ndarray]:
     """A table of one column "x" with (value, events, non-events)."""
     values = [value for value, events, others in cells for _ in range(events + others)]
-    y = [k for _, events, others in cells for k in [1] * events + [0] * others]
+    y = [k for _, events, others in cells for k in (*[1] * events, *[0] * others)]
     return pd.DataFrame({"x": values}), np.array(y)
 
 

@@ -359,7 +359,7 @@ def test_a_killed_process_costs_one_cell(data, monkeypatch):
     monkeypatch.setattr(search_module, "_WORTH_PROCESSES", 0.0)
     monkeypatch.setattr(joblib, "Parallel", Workers)
     model, grid = LogisticRegression(), {"C": [0.1, 0.5, 1.0]}
-    with pytest.warns(UserWarning, match="1 cell failed.*'C': 0.5.*killed, perhaps for lack of memory"):
+    with pytest.warns(UserWarning, match="1 cell failed.*C=0.5.*killed, perhaps for lack of memory"):
         result = mm.tune(model, *data, grid, cv=3, n_jobs=2)
     assert result.table["status"].tolist() == ["fitted", "failed", "fitted"]
     expected = [1 - cross_val_score(LogisticRegression(C=C), *data, cv=3).mean() for C in (0.1, 1.0)]

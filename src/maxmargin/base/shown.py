@@ -15,7 +15,8 @@ WIDTH = 80
 
 
 class ShownTable(pd.DataFrame):
-    """A DataFrame that prints every column: four significant digits, and more than one block if need be.
+    """A DataFrame that prints every column; one that is too wide has four significant digits and, if need
+    be, more than one block.
 
     pandas leaves out the middle columns of a table that is wider than the terminal. Its options
     ``display.width``, ``display.float_format``, ``display.max_rows`` and ``display.max_colwidth`` hold here.
@@ -26,14 +27,11 @@ class ShownTable(pd.DataFrame):
         return ShownTable
 
     def __repr__(self) -> str:
-        option = pd.get_option
-        return shown(
-            self,
-            max_rows=option("display.max_rows"),
-            min_rows=option("display.min_rows"),
-            max_colwidth=option("display.max_colwidth"),
-            show_dimensions=option("display.show_dimensions"),
-        )
+        names = ("max_rows", "min_rows", "max_colwidth", "show_dimensions")
+        options = {name: pd.get_option(f"display.{name}") for name in names}
+        plain: str = self.to_string(**options)
+        fits = max(map(len, plain.splitlines())) <= (pd.get_option("display.width") or WIDTH)
+        return plain if fits else shown(self, **options)
 
 
 def shown(table: pd.DataFrame, **options: Any) -> str:

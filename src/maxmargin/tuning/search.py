@@ -525,24 +525,21 @@ class SharedTask:
 
     def run(self, n_threads: int, pages: dict[Any, AnyArray] | None = None) -> list[FoldError]:
         """Errors of all cells on all folds of the group."""
-        with blas_threads_for(n_rows(self.shared.data.X)):
-            return self._run(n_threads, pages)
-
-    def _run(self, n_threads: int, pages: dict[Any, AnyArray] | None) -> list[FoldError]:
         data, targets = self.shared.data, self.shared.targets
-        gram = self._gram(n_threads, {} if pages is None else pages)
         binary = targets.classes is None or len(targets.classes) == 2
         mine = [data.folds[f] for f in self.folds]
         alone = binary and is_leave_one_out(data.folds) and len(self.folds) == len(data.folds)
         state = state_without_each if alone else state_problems
-        if not isinstance(self.cells[0].model, DUAL):
-            answers = answer_plainly(gram.wide(), self.cells, targets, mine, n_threads)
-        else:
-            answers = [[] for _ in mine]
-            for chain in self.chains:
-                statement = state(gram, chain, targets, mine, n_threads)
-                for found, more in zip(answers, statement.read(statement.solve()), strict=True):
-                    found += more
+        with blas_threads_for(n_rows(data.X)):
+            gram = self._gram(n_threads, {} if pages is None else pages)
+            if not isinstance(self.cells[0].model, DUAL):
+                answers = answer_plainly(gram.wide(), self.cells, targets, mine, n_threads)
+            else:
+                answers = [[] for _ in mine]
+                for chain in self.chains:
+                    statement = state(gram, chain, targets, mine, n_threads)
+                    for found, more in zip(answers, statement.read(statement.solve()), strict=True):
+                        found += more
         return [
             self._error(f, answer) for f, found in zip(self.folds, answers, strict=True) for answer in found
         ]

@@ -163,7 +163,8 @@ def summary(content: dict[str, Any]) -> str:
 def _spread(ratios: list[float]) -> str:
     if len(ratios) < 2:
         return f"{ratios[0]:.3g}" if ratios else ""
-    return f"{min(ratios):.2g} to {max(ratios):.2g}, geometric mean {geometric_mean(ratios):.3g}"
+    low, high = (f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}" for ratio in (min(ratios), max(ratios)))
+    return f"{low} to {high}, geometric mean {geometric_mean(ratios):.3g}"
 
 
 def slower_peers(content: dict[str, Any]) -> str:

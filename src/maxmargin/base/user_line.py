@@ -31,5 +31,5 @@ def warnings_once() -> Iterator[None]:
     for w in {(w.category, str(w.message)): w for w in others}.values():
         warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     if unfinished:
-        counted = f"{len(unfinished)} fits did not converge. The first: " if len(unfinished) > 1 else ""
-        warn_user(counted + unfinished[0], ConvergenceWarning)
+        several = f"{len(unfinished)} fits did not converge. The first: {unfinished[0]}"
+        warn_user(several if len(unfinished) > 1 else unfinished[0], ConvergenceWarning)

@@ -93,6 +93,7 @@ def test_a_converged_path_is_silent(path: Callable[..., Any]) -> None:
         path()
 
 
+@pytest.mark.filterwarnings("ignore:A worker stopped while some jobs")  # joblib renews one that has grown
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("name", ["SFS", "SBS", "RFE"])
 def test_a_selector_warns_once_for_all_its_fits(name: str, n_jobs: int) -> None:
@@ -102,7 +103,8 @@ def test_a_selector_warns_once_for_all_its_fits(name: str, n_jobs: int) -> None:
         ConvergenceWarning, match=r"^\d+ fits did not converge\. The first: .*max_iter"
     ) as caught:
         selector.fit(X[:, :3], Y)
-    assert [w.filename for w in caught] == [__file__]
+    open_ = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
+    assert [w.filename for w in open_] == [__file__]
 
 
 def test_max_iter(path: Callable[..., Any]) -> None:

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -22,14 +23,20 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 @contextmanager
 def warnings_once() -> Iterator[None]:
-    """Show the warnings of many fits at the end, each text once, and one for all that did not converge."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    """One warning at the end for all fits inside that did not converge; other warnings come at once."""
+    unfinished: list[str] = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=ConvergenceWarning)
+        show = warnings.showwarning
+
+        def collect(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, ConvergenceWarning):
+                unfinished.append(str(message))
+            else:
+                show(message, category, *place, **more)
+
+        warnings.showwarning = collect
         yield
-    unfinished = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
-    others = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
-    for w in {(w.category, str(w.message)): w for w in others}.values():
-        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     if unfinished:
         several = f"{len(unfinished)} fits did not converge. The first: {unfinished[0]}"
         warn_user(several if len(unfinished) > 1 else unfinished[0], ConvergenceWarning)

@@ -513,6 +513,8 @@ def test_ctrl_c_leaves_what_is_finished(folder: Path) -> None:
     code = (
         "import os, signal, sys\n"
         "import numpy as np\n"
+        "from maxmargin.cli.commands import fit_command\n"
+        "fit_command._LITTLE = 100.0\n"  # a busy machine may take longer to fit the best cell
         "from maxmargin.tuning.search import GridRun\n"
         "plain = GridRun._take\n"
         "def take(self, batch):\n"

@@ -49,6 +49,21 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
+def interrupted_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C comes as soon as a cell of a search is finished."""
+    from maxmargin.tuning.search import GridRun
+
+    plain = GridRun._take
+
+    def interrupted_after_a_cell(self: GridRun, batch: Any) -> None:
+        plain(self, batch)
+        if not np.isnan(self.errors).any(axis=1).all():
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(GridRun, "_take", interrupted_after_a_cell)
+
+
+@pytest.fixture
 def process(tmp_path: Path) -> Run:
     """Run ``maxmargin`` in a process and a folder of its own."""
 

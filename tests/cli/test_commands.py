@@ -26,7 +26,6 @@ from maxmargin import feature_selection
 from maxmargin.cli import finishing
 from maxmargin.cli.app import app
 from maxmargin.cli.commands.compare_command import Contest
-from maxmargin.tuning.search import GridRun
 
 SMALL = ["--grid", "C=1,10", "--grid", "gamma=0.1", "--folds", "3"]
 
@@ -556,23 +555,17 @@ def test_ctrl_c_while_options_are_read_ends_with_a_sentence() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "maxmargin: interrupted\n")
 
 
+@pytest.mark.usefixtures("interrupted_search")
 def test_after_ctrl_c_a_long_fit_is_stopped_and_its_command_is_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fit of the best finished cell takes a minute here; the command ends without it."""
     iris().to_csv("iris.csv", index=False)
-    plain = GridRun._take
-
-    def interrupted_after_a_cell(self: GridRun, batch: Any) -> None:
-        plain(self, batch)
-        if not np.isnan(self.errors).any(axis=1).all():
-            raise KeyboardInterrupt
 
     def long_fit(self: Any, X: Any, y: Any) -> Any:
         for _ in range(6000):
             time.sleep(0.01)
 
-    monkeypatch.setattr(GridRun, "_take", interrupted_after_a_cell)
     monkeypatch.setattr(mm.SVC, "fit", long_fit)
     grid = ["--grid", "C=1,10", "--grid", "gamma=0.125"]
     began = time.monotonic()
@@ -632,16 +625,9 @@ def test_ctrl_c_in_select_leaves_the_finished_methods(folder: Path, monkeypatch:
     assert pd.read_csv("r.csv", index_col=0).columns.tolist() == asked[:2]
 
 
-def test_ctrl_c_in_tune_shows_the_finished_cells(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("interrupted_search")
+def test_ctrl_c_in_tune_shows_the_finished_cells(folder: Path) -> None:
     iris().to_csv("iris.csv", index=False)
-    plain = GridRun._take
-
-    def interrupted_after_a_cell(self: GridRun, batch: Any) -> None:
-        plain(self, batch)
-        if not np.isnan(self.errors).any(axis=1).all():
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(GridRun, "_take", interrupted_after_a_cell)
     grid = ["--grid", "C=1,10", "--grid", "gamma=0.1,1", "--folds", "3"]
     done = call("tune", "iris.csv", "-t", "species", *grid, code=130)
     assert "the best of the finished cells is used" in done.stderr

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("typer")
@@ -13,7 +11,6 @@ pytest.importorskip("typer")
 from typer.testing import CliRunner
 
 from maxmargin.cli.app import app
-from maxmargin.tuning.search import GridRun
 
 
 def test_what_is_compiled_already_takes_no_time() -> None:
@@ -37,16 +34,9 @@ def test_an_unknown_name_is_refused_with_the_choices() -> None:
     assert "choose from svc, tuning" in " ".join((refused.stdout + refused.stderr).split())
 
 
-def test_ctrl_c_in_a_search_ends_the_warmup(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("interrupted_search")
+def test_ctrl_c_in_a_search_ends_the_warmup() -> None:
     """The search returns its finished cells; the entries after it are not compiled."""
-    plain = GridRun._take
-
-    def interrupted_after_a_cell(self: GridRun, batch: Any) -> None:
-        plain(self, batch)
-        if not np.isnan(self.errors).any(axis=1).all():
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(GridRun, "_take", interrupted_after_a_cell)
     done = CliRunner().invoke(app, ["warmup", "--only", "tuning", "--only", "linear_svc"])
     assert done.exit_code == 130
     assert done.stderr.rstrip().endswith("error: interrupted")

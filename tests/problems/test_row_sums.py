@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import maxmargin as mm
 from maxmargin.compute.tables.design import design
 from maxmargin.pieces.piece import Piece
 from maxmargin.problems import loss_penalty, losses
@@ -26,6 +25,7 @@ from maxmargin.problems.loss_penalty import (
 )
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.rows_in_pieces import BinaryTargets, LossPenaltyPieces, NumberTargets, _wider
+from tests.problems.cut_problems import in_pieces
 
 LOSSES = [
     losses.Hinge(),
@@ -356,15 +356,7 @@ def test_a_concave_penalty_has_a_stationarity_and_no_gap():
 @pytest.mark.parametrize("penalty", ["l2", "l1"])
 def test_rows_in_pieces_have_the_sums_of_all_rows(loss, intercept, penalty):
     whole = a_problem(loss, PENALTIES[penalty], intercept=intercept)
-    cut = LossPenaltyPieces(
-        pieces=mm.pieces.from_array(whole.X.dense(), whole.y, whole.c, rows=5),
-        targets=NumberTargets(),
-        n_features=3,
-        n_rows=12,
-        loss=loss,
-        penalty=whole.penalty,
-        fit_intercept=intercept,
-    )
+    cut = in_pieces(whole, rows=5)
     theta, step = at(THETA, intercept), at(STEP, intercept)
     assert cut.size() == (12, 3)
     for hessian in (True, False):

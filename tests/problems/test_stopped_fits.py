@@ -23,7 +23,6 @@ from maxmargin.problems import losses
 from maxmargin.problems.loss_penalty import LossPenalty, Slopes, solved
 from maxmargin.problems.multinomial import Multinomial
 from maxmargin.problems.penalties import Penalty
-from maxmargin.problems.rows_in_pieces import LossPenaltyPieces, NumberTargets
 from maxmargin.solvers.primal.augmented import AugmentedLagrangian
 from maxmargin.solvers.primal.dual_coordinate import DualCoordinateDescent
 from maxmargin.solvers.primal.linear_program import LinearProgram
@@ -31,6 +30,7 @@ from maxmargin.solvers.primal.multinomial_newton import MultinomialNewton
 from maxmargin.solvers.primal.newton import Newton
 from maxmargin.solvers.primal.newton_pieces import PiecesNewton
 from maxmargin.solvers.primal.proximal_coordinate import ProximalCoordinateDescent
+from tests.problems.cut_problems import in_pieces
 from tests.strategies import SHAPES, make_problem
 
 LOSSES = [
@@ -169,14 +169,7 @@ def test_every_stop_of_every_solver_is_certified_honestly(loss, penalty, shape, 
 def test_pieces_stop_as_honestly(loss, penalty, shape):
     problem = a_problem(loss, PENALTIES[penalty], shape, 3, True)
     best, scale = best_value(problem), problem.value(np.zeros(4))
-    cut = LossPenaltyPieces(
-        pieces=mm.pieces.from_array(problem.X.dense(), problem.y, problem.c, rows=7),
-        targets=NumberTargets(),
-        n_features=3,
-        n_rows=25,
-        loss=loss,
-        penalty=problem.penalty,
-    )
+    cut = in_pieces(problem, rows=7)
     for stop in STOPS:
         found, certificate, _ = PiecesNewton(tol=TOL, max_iter=stop).solve(cut)
         assert_honest(certificate, best, scale)

@@ -50,14 +50,13 @@ def call(name: str) -> Callable[[], Any]:
 
     X, y = _data()
     scaled = StandardScaler().fit_transform(X)
+    machine, linear, logistic, tune = mm.SVC, mm.LinearSVC, mm.LogisticRegression, mm.tune  # imported here
     Cs = {"logisticregression__C": np.logspace(-3, 1, 8)}
     return {
-        "tune": lambda: mm.tune(make_pipeline(StandardScaler(), mm.SVC()), X, y, cv=10, verbose=-1),
-        "svc": lambda: mm.SVC().fit(X, y),
-        "linear_svc": lambda: mm.LinearSVC().fit(scaled, y),
-        "logistic": lambda: mm.tune(
-            make_pipeline(StandardScaler(), mm.LogisticRegression()), X, y, Cs, cv=10, verbose=-1
-        ),
+        "tune": lambda: tune(make_pipeline(StandardScaler(), machine()), X, y, cv=10, verbose=-1),
+        "svc": lambda: machine().fit(X, y),
+        "linear_svc": lambda: linear().fit(scaled, y),
+        "logistic": lambda: tune(make_pipeline(StandardScaler(), logistic()), X, y, Cs, cv=10, verbose=-1),
     }[name]
 
 

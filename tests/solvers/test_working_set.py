@@ -14,7 +14,7 @@ from maxmargin.problems import Status
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.formulations import Classification
 from maxmargin.solvers.certified import solve_certified
-from maxmargin.solvers.dual import working_set
+from maxmargin.solvers.dual import active_points, working_set
 from maxmargin.solvers.dual.working_set import WorkingSet
 from maxmargin.solvers.stopping import Budget
 from tests.strategies import make_problem
@@ -58,6 +58,38 @@ def test_shrinking_sets_rows_aside_and_brings_them_back(monkeypatch: pytest.Monk
     solution = solver.solve(problem, callback=lambda progress: active.append(progress.n_active))
     assert min(active) < 1500
     assert problem.certify(solution.x, full=True).kkt <= 1e-6
+
+
+def test_many_steps_for_few_points_are_made_on_their_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Newton steps end what pairwise steps take long for; limits and reports hold there too."""
+    monkeypatch.setattr(working_set, "_SMALL", 0)
+    problem = problem_of(600, C=1e5)
+    solution = WorkingSet(tol=1e-4, size=64).solve(problem)
+    assert solution.status is Status.CONVERGED
+    assert problem.certify(solution.x, full=True).kkt <= 1e-4
+    with monkeypatch.context() as patched:
+        patched.setattr(active_points, "_MOST_TOGETHER", 0)
+        assert solution.n_iter < 0.5 * WorkingSet(tol=1e-4, size=64).solve(problem).n_iter
+    stopped = WorkingSet(tol=1e-4, size=64, max_iter=solution.n_iter // 2).solve(problem)
+    assert stopped.status is Status.MAX_ITER
+    assert stopped.n_iter <= solution.n_iter // 2
+    true = problem.signed_gradient(stopped.x, problem.Q.times(stopped.x))
+    np.testing.assert_allclose(stopped.gradient, true, atol=1e-3 * np.abs(true).max())
+    seen: list[SolverProgress] = []
+    WorkingSet(tol=1e-4, size=64).solve(problem, callback=seen.append)
+    assert [step.n_iter for step in seen] == sorted(step.n_iter for step in seen)
+
+
+def test_blocks_from_stored_rows_change_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(working_set, "_SMALL", 0)
+    problem = problem_of(700)
+    monkeypatch.setattr(working_set, "_WIDE", 1)
+    from_rows = WorkingSet(tol=1e-7, size=64).solve(problem)
+    monkeypatch.setattr(working_set, "_WIDE", 1000)
+    computed = WorkingSet(tol=1e-7, size=64).solve(problem)
+    assert from_rows.kernel_values < computed.kernel_values
+    dual = [problem.certify(one.x, full=True).dual for one in (from_rows, computed)]
+    np.testing.assert_allclose(*dual, rtol=1e-9)
 
 
 def test_equal_rows_share_their_kernel_values(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -297,7 +297,8 @@ def solve_on_gram(K, signed, n_groups, segments, t, v, q, tol, max_steps):
         order, starts, stops = group_layout(signed.group[ws], n_groups)
         ws = ws[order]
         B = np.empty((len(ws), len(ws)), K.dtype)
-        gather(K, signed.point[ws], len(ws), B)
+        points = signed.point[ws]
+        gather(K, points, points, np.int64(0), len(ws), B)
         scale_block(B, signed.tau[ws], signed.d[ws])
         t_block = t[ws]
         inner = max(0.5 * tol, 0.1 * violation)

@@ -45,14 +45,17 @@ def add_product(v, K, t, places, weights):
 
 
 @jit
-def gather(K, rows, size, B):
-    """B_ij = K(row_i, row_j) for the first ``size`` rows: read below the diagonal, mirrored in the cache."""
-    for base in range(0, size, _TILE):
+def gather(K, rows, columns, known, size, B):
+    """B_ij = K[rows_i, columns_j] for i from ``known`` to ``size`` and j up to i, and its mirror image.
+
+    The block before ``known`` is there. Rows are mirrored while they are in the cache.
+    """
+    for base in range(known, size, _TILE):
         end = base + _TILE if base + _TILE < size else size
         for i in range(base, end):
             source, target = K[rows[i]], B[i]
             for j in range(i + 1):
-                target[j] = source[np.uint32(rows[j])]  # unsigned: not checked for being negative
+                target[j] = source[np.uint32(columns[j])]  # unsigned: not checked for being negative
         for j in range(end):
             target = B[j]
             for i in range(base if base > j else j + 1, end):
@@ -62,5 +65,5 @@ def gather(K, rows, size, B):
 def gathered(K: AnyArray, rows: IntArray) -> AnyArray:
     """K[rows][:, rows] of a symmetric matrix."""
     B = np.empty((len(rows), len(rows)), K.dtype)
-    gather(K, rows, len(rows), B)
+    gather(K, rows, rows, 0, len(rows), B)
     return B

@@ -105,7 +105,7 @@ def solve_on_gram(K, signed, segments, t, v, q, tol, max_steps):
                 size += 1
                 mark[i] = KEPT if mark[i] == FRESH and 2 * n_kept < q else OUT
                 n_kept += mark[i]
-        gather(K, rows, size, B)
+        gather(K, rows, rows, np.int64(0), size, B)
         _scale(B, weights, size)
         for k in range(size):
             B[k, k] += np.float32(d[ws[k]])

@@ -83,6 +83,10 @@ class RowStore:
         """Does the next new row take the place of another?"""
         return self._n_used == len(self.rows) < self.rows.shape[1]
 
+    def places(self, points: IntArray) -> IntArray:
+        """Where the rows of these points stand, -1 for those that are not stored."""
+        return self._slot_of[points]
+
     def slots(self, points: IntArray, fill: FillRows) -> IntArray:
         """Where the rows of these points stand, after ``fill(missing points, rows)`` computed the missing."""
         self._clock += 1

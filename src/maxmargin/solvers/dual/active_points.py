@@ -11,10 +11,13 @@ import numpy as np
 from maxmargin.base.threads import run_short, split
 from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray
 from maxmargin.compute.dual import block_solver as dual
-from maxmargin.compute.dual.gram_parts import add_rows
+from maxmargin.compute.dual.block_solver import Signed
+from maxmargin.compute.dual.gram_parts import add_rows, gather
 from maxmargin.compute.dual.row_store import RowStore
-from maxmargin.problems.solution import Status
+from maxmargin.kernels.points import VectorPoints
+from maxmargin.problems.solution import Ending, Status
 from maxmargin.solvers.dual.dual_state import settled
+from maxmargin.solvers.dual.gram.gram_problem import GramProblem, Watch
 from maxmargin.solvers.trace import Tracer
 
 if TYPE_CHECKING:
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
 _STEPS_AT_ONCE = 80_000  # inner steps of a round between two checks of the clock and of Ctrl-C
 _SHRINK_EVERY = 8
 _SHRINK_BELOW = 0.7  # shrink if at most this share of the active points stays
+_MOST_TOGETHER = 6000  # points whose whole matrix may be computed when pairwise steps are slow
+_BELOW = 0.9  # of the target, for a matrix of its own: rounding must not lift the violation above it
+_MATRICES = 3  # of that size at most: with the parts that are factorised
+_VALUE, _COLUMN = 6.0, 18.0  # a kernel value takes as long as a step over 6 + columns / 18 variables
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ class ActivePoints:
         n_groups = len(whole.problem.delta)
         size = whole.size()
         round_ = 0
-        steps = 1
+        steps, begun = 1, whole.n_iter
         while True:
             dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, self.g)
             low, high = dual.extremes(self.g, self.t, self.lo, self.hi, self.group, n_groups)
@@ -90,9 +97,41 @@ class ActivePoints:
                 return status
             if round_ and round_ % _SHRINK_EVERY == 0 and whole.settings.shrinking:
                 self._shrink(low, high)
-            steps = self._round(low, high, violation, n_groups, size)
+            ending = self._solve_together(n_groups) if self._is_slow(whole.n_iter - begun) else None
+            steps = self._round(low, high, violation, n_groups, size) if ending is None else ending.n_iter
             whole.n_iter += steps
             round_ += 1
+            if ending is not None:
+                begun = whole.n_iter
+                if ending.status is not Status.CONVERGED:
+                    return ending.status
+
+    def _is_slow(self, steps: int) -> bool:
+        """Have so many pairwise steps taken longer than the matrix of all active points would?"""
+        whole, n = self.whole, len(self.ids)
+        fits = n <= _MOST_TOGETHER and _MATRICES * n * n * whole.dtype.itemsize <= whole.bytes
+        columns = self.points.X.shape[1] if isinstance(self.points, VectorPoints) else whole.size()
+        return fits and whole.tracer is None and steps * whole.size() > n * n * (_VALUE + columns / _COLUMN)
+
+    def _solve_together(self, n_groups: int) -> Ending:
+        """Solve for the active variables on their own matrix, where Newton steps move all free ones."""
+        whole, n = self.whole, len(self.ids)
+        self.store = None  # the matrix takes its memory
+        memory = RowStore(n, whole.dtype, 0, at_least=n)
+        K = memory.rows
+        whole.kernel.gram(self.points, out=K, n_threads=whole.settings.n_threads)
+        whole.work.kernel_values += K.size
+        signed = Signed(self.row, self.tau, self.d, self.c, self.lo, self.hi, self.group)
+        problem = GramProblem(K, np.array([[0, n]]), signed, n_groups, whole.size())
+        own = problem.sums_of(self.t)
+        others = self.v - own
+        problem.signed = signed._replace(c=self.c + self.tau * others[self.row])
+        tol = _BELOW * whole.target
+        referee = whole.referee.aiming_at(tol)
+        watch = Watch(tol, whole.budget, referee, 0.5 * tol, whole.settings.shrinking)
+        ending = problem.solve(self.t, own, watch, whole.n_iter)
+        self.v = own + others
+        return ending
 
     def _round(self, low: FloatArray, high: FloatArray, violation: float, n_groups: int, size: int) -> int:
         whole = self.whole
@@ -100,6 +139,8 @@ class ActivePoints:
             self.g, self.t, self.lo, self.hi, self.group, low, high, self.kept, size - len(self.kept)
         )
         fresh = chosen[len(self.kept) :]
+        if not self._recomputes:
+            chosen = self._unstored_first(chosen)
         order, starts, stops = dual.group_layout(self.group[chosen], n_groups)
         ws = chosen[order]
         B = self._block(ws)
@@ -129,12 +170,31 @@ class ActivePoints:
             tracer.describe(violation)
         tracer.step(variables, np.abs(self.t[ws]), np.abs(t_new), slopes, n_active=len(self.ids))
 
+    @property
+    def _recomputes(self) -> bool:
+        """Is it cheaper to compute all values of a block than to gather some? Groups fix the order."""
+        return not self.whole.expensive_rows or len(self.whole.problem.delta) > 1
+
+    def _unstored_first(self, variables: IntArray) -> IntArray:
+        stored = self._places(variables) >= 0
+        return np.concatenate([variables[~stored], variables[stored]])
+
+    def _places(self, variables: IntArray) -> IntArray:
+        """Where their rows are stored, or -1."""
+        points = self.row[variables]
+        return np.full(len(points), -1) if self.store is None else self.store.places(points)
+
     def _block(self, ws: IntArray) -> AnyArray:
-        """Kernel values within the working set; recomputing is cheaper than gathering them from rows."""
-        whole = self.whole
-        whole.work.kernel_values += len(ws) ** 2
-        mine = self.points.take(self.row[ws])
-        B = whole.kernel.gram(mine, n_threads=whole.settings.n_threads)
+        """Kernel values within the working set; those of stored rows are not computed again."""
+        places, points = self._places(ws), self.row[ws]
+        n_fresh = len(ws) if self._recomputes else int(np.count_nonzero(places < 0))
+        self.whole.work.kernel_values += n_fresh**2
+        fresh = self.points.take(points[:n_fresh])
+        B = self.whole.kernel.gram(fresh, n_threads=self.whole.settings.n_threads)
+        if self.store is not None and n_fresh < len(ws):
+            computed, B = B, np.empty((len(ws), len(ws)), B.dtype)
+            B[:n_fresh, :n_fresh] = computed
+            gather(self.store.rows, places, points, n_fresh, len(ws), B)
         dual.scale_block(B, self.tau[ws], self.d[ws])
         return B
 

@@ -38,7 +38,8 @@ from maxmargin.solvers.stopping import SAFETY, Budget, Referee
 from maxmargin.solvers.trace import Tracer, Work
 
 _SMALL = 2000  # points up to which the whole Gram matrix is computed first
-_PROBE = 256  # rows on which float32 is compared with float64
+_PROBE, _DRIFT = 256, 0.25  # rows on which float32 is compared with float64, and the share of tol allowed
+_FEWER, _LESS = 64, 0.2  # the same where rows are expensive: the largest of fewer differences is smaller
 _REFRESHES = 2  # of v in float64 while rows are float32, before the rows become float64 too
 _BLOCK = 8192  # points that are summed afresh together: their columns in float64 take memory
 _SMALLEST_RIDGE = 1e-4  # of the largest K(x, x): float32 rows with a smaller one need not be convex
@@ -252,10 +253,11 @@ class Engine:
         return status is Status.STALLED or self._float32_drifted()
 
     def _float32_drifted(self) -> bool:
-        """True if v differs from float64 by more than a quarter of tol on a sample of rows."""
-        rows = np.random.default_rng(0).permutation(len(self.v))[:_PROBE]
+        """True if v differs too much from float64 on a sample of rows."""
+        n_rows, share = (_FEWER, _LESS) if self.expensive_rows else (_PROBE, _DRIFT)
+        rows = np.random.default_rng(0).permutation(len(self.v))[:n_rows]
         error = np.abs(self._exact_sums(rows) - self.v[rows]).max()
-        return float(error) * float(np.abs(self.tau).max()) > 0.25 * self.settings.tol
+        return float(error) * float(np.abs(self.tau).max()) > share * self.settings.tol
 
     def _refresh_exactly(self) -> None:
         """Sum v afresh: steps only add what changes, and from here on only that has their rounding."""

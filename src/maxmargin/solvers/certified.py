@@ -82,14 +82,15 @@ def _narrowed(
         if not certificate.is_wide:
             break
         tol = certificate.kkt * max(0.1 * _NARROW / certificate.relative_gap, strides[0])
-        if tol <= problem.rounding(solution.x):
+        tol = max(tol, 2.0 * problem.grain(solution.x))
+        if tol <= problem.rounding(solution.x) or tol > 0.5 * certificate.kkt:
             break
         left = remaining(replace(solver, tol=tol), solution)
         later = solve(problem, left, start=solution.x, callback=callback)
         found = _check(problem, later, solver, full=True)
         if not (solver.accepts(found) and found.gap < certificate.gap):
             strides.pop(0)
-            if strides and later.status is not Status.INTERRUPTED:
+            if strides and later.status is Status.CONVERGED:
                 continue
             break
         slow = later.status is Status.STALLED and found.gap > 0.1 * certificate.gap

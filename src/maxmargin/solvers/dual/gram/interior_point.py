@@ -177,7 +177,7 @@ class _Interior:
         lower = self.above & (left <= right) & (left * forces < self.zl * sizes)
         upper = self.below & (right < left) & (right * forces < self.zu * sizes)
         self.iterates.append(_Iterate(error, mu, self.x, self.y, lower, upper))
-        enough = 1e-16 * tol * size
+        enough = 1e-16 * max(tol, error) * size
         now = np.array([error, max(mu, enough)])
         self._idle = 0 if (now < 0.9 * self._smallest).any() else self._idle + 1
         self._smallest = np.minimum(self._smallest, now)
@@ -282,7 +282,7 @@ class _Interior:
             force = self._gradient(x) - self.E.T @ y
             leaves_lower, leaves_upper = self.above & (x < self.lo), self.below & (x > self.hi)
             freed = (lower & (force < -tol)) | (upper & (force > tol))
-            exchanged = np.count_nonzero(leaves_lower | leaves_upper | freed)
+            exchanged = int(np.count_nonzero(leaves_lower | leaves_upper | freed))
             if exchanged > allowed:
                 return
             allowed, iterate = exchanged, iterate._replace(y=y)

@@ -246,7 +246,7 @@ def _deadline(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def _is_our_refusal(error: BaseException) -> bool:
+def is_our_refusal(error: BaseException) -> bool:
     """Whether the library raised it on purpose: not NumPy, SciPy or Python in the middle of a computation."""
     if not isinstance(error, (ValueError, TypeError)) or isinstance(error, np.linalg.LinAlgError):
         return False
@@ -297,9 +297,9 @@ def try_fit(subject: Subject, seed: int, number: int, *, raising: bool = False) 
     except TimeoutError as late:
         kind, detail = "slow", str(late)
     except Exception as error:
-        if raising and not _is_our_refusal(error):
+        if raising and not is_our_refusal(error):
             raise
-        kind = "refused" if _is_our_refusal(error) else "error"
+        kind = "refused" if is_our_refusal(error) else "error"
         last = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
     # on a busy machine the clock runs on; several threads make processor time run faster than the clock

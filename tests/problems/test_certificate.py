@@ -155,3 +155,10 @@ def test_endings_are_combined():
     assert [status.short for status in Status] == [
         "converged", "max_iter", "time_limit", "interrupted", "stalled", "wide_gap", "unbounded"
     ]  # fmt: skip
+
+
+def test_the_worst_machine_is_one_with_a_wide_gap() -> None:
+    """A machine with a larger violation and a narrow gap hid that the bound of another one says nothing."""
+    narrow = Certificate.between(1.0, 0.999, kkt=1e-3, n_checked=10)
+    wide = Certificate.between(1e6, 1.0, kkt=1e-9, n_checked=10)
+    assert worst([narrow, wide]).gap == wide.gap

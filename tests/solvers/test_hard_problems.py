@@ -17,6 +17,7 @@ from maxmargin.problems.formulations import Classification, NuRegression, Regres
 from maxmargin.problems.solution import Status
 from maxmargin.solvers.dual.gram.gram_problem import GramProblem
 from maxmargin.solvers.dual.gram.interior_point import interior_point
+from tests.small_problems import make_problem, solve
 
 CANCER, LABELS = load_breast_cancer(return_X_y=True)
 Z = StandardScaler().fit_transform(CANCER)
@@ -237,3 +238,43 @@ def test_rounds_of_few_steps_count_as_what_they_cost() -> None:
         model = mm.NuSVR(C=0.01, nu=0.4, kernel="poly", gamma=0.1).fit(X, y)
     assert model.machines_[0].solution.status is Status.STALLED
     assert np.sum(model.n_iter_) < 120_000
+
+
+@pytest.mark.parametrize(("name", "number"), [("SVR", 53), ("SVR", 64), ("NuSVR", 13)])
+def test_an_interior_point_ends_on_the_right_bounds(name: str, number: int) -> None:
+    """Iterates with the smallest residual are far from their bounds: gaps of 510, 0.64 and 0.57 were left."""
+    result = solve(name, 2, number)
+    assert result.status == "converged"
+    assert result.gap < 1e-2
+
+
+def test_narrowing_a_gap_ends_where_variables_have_no_smaller_change() -> None:
+    """Two huge variables of a sample nearly cancel: 490 000 steps for digits that float64 does not have."""
+    model, arguments, _ = make_problem("NuSVR", 2, 48)
+    with pytest.warns(ConvergenceWarning, match="gap"):
+        model.fit(*arguments)
+    assert np.sum(model.n_iter_) < 200_000
+
+
+def test_a_part_that_stalls_is_not_solved_in_every_round(monkeypatch) -> None:
+    """Of a kernel that is not convex: 688 rounds, each with 50 calls for the same three variables."""
+    solves, original = [], GramProblem.solve
+
+    def counted(self, *args, **options):
+        solves.append(self)
+        return original(self, *args, **options)
+
+    monkeypatch.setattr(GramProblem, "solve", counted)
+    assert solve("NuSVR", 2, 109).status == "stalled"
+    assert len(solves) < 20
+
+
+def test_float32_that_is_too_coarse_at_few_rows_is_left() -> None:
+    """Rows far out are told apart by float64 only; the sample of rows that is compared had none of them."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(600, 3))
+    X[:, 0] = 1000 * rng.standard_t(1.5, size=600)
+    y = rng.random(600) < 0.5
+    model = mm.SVC(C=1e10, gamma=10.0).fit(X, y)
+    assert model.solution_.status is Status.CONVERGED
+    assert model.certificate_.relative_gap < 1e-2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from sklearn import svm as sk
 from sklearn.base import is_regressor
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
@@ -221,3 +224,23 @@ def test_imputers_and_encoders_in_front_are_fitted_inside_each_fold():
     result, errors, _ = both(ours, theirs, (table, y), grid, FOLDS)
     assert result.path == "shared Gram matrices"
     np.testing.assert_allclose(result.folds, errors, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_gap_that_rounding_leaves_wide_is_named_as_a_fit_names_it(n_classes: int) -> None:
+    """Cells of C = 1e12 said "converged" where a fit of the same rows says that its gap is wide."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=200), [0.0] if n_classes == 2 else [-0.5, 0.5])
+    folds = list(StratifiedKFold(3).split(X, y))
+    for C in (1e6, 1e12):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            result = mm.tune(mm.SVC(gamma=0.5), X, y, {"C": [C]}, cv=folds, refit=False)
+            fits = [mm.SVC(C, gamma=0.5).fit(X[train], y[train]) for train, _ in folds]
+        known = {machine.solution.status.short for fit in fits for machine in fit.machines_}
+        assert result.path == "shared Gram matrices"
+        assert result.table["status"].tolist() == [max(known)]  # "wide_gap" after "converged"
+        errors = [1.0 - fit.score(X[test], y[test]) for fit, (_, test) in zip(fits, folds, strict=True)]
+        assert result.table["error"].iloc[0] == pytest.approx(np.mean(errors))
+    assert known == {"converged", "wide_gap"}

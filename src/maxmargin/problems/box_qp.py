@@ -205,6 +205,11 @@ class BoxQP:
         unit = float(np.finfo(np.float64).eps)
         return unit * float(root.max(initial=0.0)) * float(np.abs(self.Q.weights(a)) @ root)
 
+    def grain(self, a: FloatArray) -> float:
+        """The least change of the gradient that a variable can make: those of a sample may nearly cancel."""
+        largest = np.abs(self.Q.kernel.diagonal(self.Q.points)).astype(np.float64)[self.Q.row]
+        return float(np.finfo(np.float64).eps) * float((a * largest).max(initial=0.0))
+
     def _infeasibility(self, a: FloatArray) -> float:
         below = float((-a).max(initial=0.0))
         above = float((a - self.C).max(initial=0.0))

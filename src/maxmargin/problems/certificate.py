@@ -98,6 +98,6 @@ class Certificate:
 
 
 def worst(certificates: list[Certificate]) -> Certificate:
-    """The certificate with the largest KKT violation, marked complete only if all are."""
-    chosen = max(certificates, key=lambda c: c.kkt)
+    """The one with a wide gap or the largest KKT violation, marked complete only if all are."""
+    chosen = max(certificates, key=lambda c: (c.is_wide, c.kkt))
     return replace(chosen, complete=all(c.complete for c in certificates), n_machines=len(certificates))

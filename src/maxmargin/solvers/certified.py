@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from maxmargin.base.progress import Callback
@@ -39,17 +40,19 @@ def solve_certified(
     solver.check(problem)
     solution = solve(problem, solver, start=start, callback=callback)
     certificate = _check(problem, solution, solver, full)
-    tol = solver.tol
+    tol, at_most = solver.tol, inf
     for _ in range(_ATTEMPTS):
         if solution.status is not Status.CONVERGED or solver.accepts(certificate):
             break
-        tol /= 4
+        tol = min(tol / 4, at_most)
         reached = certificate.kkt
         left = remaining(replace(solver, tol=tol), solution)
         solution = _both(solution, solve(problem, left, start=solution.x, callback=callback))
         certificate = _check(problem, solution, solver, full)
         if certificate.kkt > 0.9 * reached:
-            break
+            if tol < solver.exact_below:
+                break
+            at_most = 0.9 * solver.exact_below  # float32 is too coarse at rows that its sample missed
     if solution.status is Status.CONVERGED and not solver.accepts(certificate):
         solution = replace(solution, status=Status.STALLED)  # rounding hides the rest
     if solution.status is Status.STALLED:
@@ -82,14 +85,15 @@ def _narrowed(
         if not certificate.is_wide:
             break
         tol = certificate.kkt * max(0.1 * _NARROW / certificate.relative_gap, strides[0])
-        if tol <= problem.rounding(solution.x):
+        tol = max(tol, 2.0 * problem.grain(solution.x))
+        if tol <= problem.rounding(solution.x) or tol > 0.5 * certificate.kkt:
             break
         left = remaining(replace(solver, tol=tol), solution)
         later = solve(problem, left, start=solution.x, callback=callback)
         found = _check(problem, later, solver, full=True)
         if not (solver.accepts(found) and found.gap < certificate.gap):
             strides.pop(0)
-            if strides and later.status is not Status.INTERRUPTED:
+            if strides and later.status is Status.CONVERGED:
                 continue
             break
         slow = later.status is Status.STALLED and found.gap > 0.1 * certificate.gap

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from math import inf
 from typing import Any, Self
 
 from maxmargin.base.progress import Callback
@@ -39,6 +40,7 @@ class DualSolver:
     warm_starts = True  # False if a start cannot be used
     needs_sums = True  # False where the solver does without the equality of a problem that has none
     narrows_gap = False  # True if it continues where the violation is within tol but the gap is wide
+    exact_below = inf  # kernel values are float64 from the start where tol is smaller
     needs_gap = False  # True if `accepts` needs the gap, which only a full certificate has
 
     def solve(

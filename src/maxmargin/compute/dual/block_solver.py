@@ -274,10 +274,7 @@ def scale_block(B, tau, d):
 
 @jit
 def solve_on_gram(K, signed, n_groups, segments, t, v, q, tol, max_steps):
-    """As `one_group.solve_on_gram` for any number of groups, the blocks in the precision of ``K``.
-
-    Also returns how many numbers were read: where rounds of few steps prevail, they take the time.
-    """
+    """As `one_group.solve_on_gram` for any number of groups, the blocks in the precision of ``K``."""
     m = len(t)
     g = np.empty(m)
     kept = np.empty(0, np.int64)

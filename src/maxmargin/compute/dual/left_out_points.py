@@ -97,7 +97,7 @@ def leave_each_out(K, signed, points, cursor, t, v, now, q, tol, max_steps, out,
         if cursor[1] < 0:
             _take_out(K, rest, point, t, v, t_now, v_now)
             cursor[1] = 0
-        made, violation = solve_on_gram(K, rest, segments, t_now, v_now, q, tol, max_steps - cursor[1])
+        made, violation, _ = solve_on_gram(K, rest, segments, t_now, v_now, q, tol, max_steps - cursor[1])
         cursor[1] += made
         work += 20 * len(t) + q * (q + 2 * made)
         if violation <= tol or made == 0 or cursor[1] >= max_steps:

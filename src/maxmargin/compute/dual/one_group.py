@@ -77,8 +77,9 @@ def solve_on_gram(K, signed, segments, t, v, q, tol, max_steps):
 
     ``K`` may hold more points than the problem: ``signed.point`` says which are its own, and ``v`` is kept up
     to date for all points in ``segments`` (pairs of start and stop), so that the decisions of held-out points
-    there come for free. Changes ``t`` and ``v``. Returns the steps made and the violation reached. A call
-    that takes long returns before it has converged; the caller checks for Ctrl-C and calls again.
+    there come for free. Changes ``t`` and ``v``. Returns the steps made, the violation reached and how many
+    numbers were read: where rounds of few steps prevail, they take the time. A call that takes long returns
+    before it has converged; the caller checks for Ctrl-C and calls again.
     """
     point, tau, d, _, lo, hi, _ = signed
     m = len(t)
@@ -95,7 +96,7 @@ def solve_on_gram(K, signed, segments, t, v, q, tol, max_steps):
         smallest_up, largest_down = signed_gradient(v, signed, t, g)
         violation = largest_down - smallest_up
         if violation <= tol or steps >= max_steps or work > WORK_AT_ONCE:
-            return steps, violation
+            return steps, violation, work
         mark_violators(g, t, lo, hi, smallest_up, largest_down, mark, bins, counts, q - n_kept)
         size, n_kept = np.int64(0), np.int64(0)
         for i in range(m):
@@ -113,7 +114,7 @@ def solve_on_gram(K, signed, segments, t, v, q, tol, max_steps):
         left = max_steps - steps
         taken = solve_narrow_block(B, gb[:size], tb[:size], lob[:size], hib[:size], inner, left)
         if taken == 0:
-            return steps, violation
+            return steps, violation, work
         steps += taken
         changed = _take_over(ws, rows, weights, tb, size, t)
         for k in range(len(segments)):

@@ -101,7 +101,7 @@ def solve_pair(K, y, bounds, ridges, origin, tol, max_steps, answers, first):
         if size == 0:
             _set_sums(v, K, t, used, weights)
             left = max_steps - answers.steps[p]
-            made, violation = solve_on_gram(K, signed, everything, t, v, _FIRST_BLOCK, tol, left)
+            made, violation, _ = solve_on_gram(K, signed, everything, t, v, _FIRST_BLOCK, tol, left)
             answers.steps[p] += made
             answers.violations[p] = violation
             if violation > tol and 0 < made < left:

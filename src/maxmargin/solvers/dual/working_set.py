@@ -67,6 +67,7 @@ class WorkingSet(DualSolver):
     size: int | None = None
 
     narrows_gap = True
+    exact_below = 1e-5
 
     def solve(
         self, problem: BoxQP, *, start: FloatArray | None = None, callback: Callback | None = None
@@ -101,7 +102,11 @@ class Engine:
         self.row = problem.Q.row.astype(np.int64)
         self.d = problem.d
         self.group = problem.group.astype(np.int64)
-        exact = settings.tol < 1e-5 or beyond_float32(self.problem.Q.points) or self._nearly_singular()
+        exact = (
+            settings.tol < settings.exact_below
+            or beyond_float32(self.problem.Q.points)
+            or self._nearly_singular()
+        )
         self.dtype: Any = np.float64 if exact else np.float32
         self.v: FloatArray = np.zeros(len(problem.Q.points))
         self.points: Any = problem.Q.points

@@ -16,6 +16,8 @@ import numpy as np
 from maxmargin.base import work_clock
 from maxmargin.base.threads import run
 from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.problems.box_qp import BoxQP
+from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.formulations import (
     Expansion,
     Formulation,
@@ -24,6 +26,7 @@ from maxmargin.problems.formulations import (
     squared_extent,
 )
 from maxmargin.problems.solution import Ending, Solution, Status
+from maxmargin.solvers.certified import remaining, solve_certified
 from maxmargin.solvers.dual.gram.gram_problem import Watch
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
 from maxmargin.solvers.dual.gram.warm_starts import GramState, PlacedProblem
@@ -159,12 +162,41 @@ def solve_cell(
             state = _again(placed, state, watch)
         if cell.full:
             state.ending = placed.checked(state)
+        v = state.v[rows]
+        narrower = narrowed(gram, cell, problem, rows, np.abs(state.t), v, state.multipliers, state.ending)
+        if narrower is not None:
+            t = problem.s * narrower[0]
+            state = placed.state(t, gram.exact_sums(rows, placed.weights_of(t)), narrower[1])
         expansion = cell.form.recover(problem, _solution(state))
     except ValueError as error:
         return Link(work_clock.now() - began, failure=str(error))
     state.wide = wide
     sums = state.v[test] / expansion.scale
     return Link(work_clock.now() - began, expansion, sums, state, state.ending)
+
+
+def narrowed(
+    gram: SharedGram,
+    cell: ChainCell,
+    problem: BoxQP,
+    rows: IntArray,
+    a: FloatArray,
+    v: FloatArray,
+    multipliers: FloatArray,
+    ending: Ending,
+) -> tuple[FloatArray, Ending] | None:
+    """Where a huge C leaves a wide gap, go on as a single fit does; None where that is not needed."""
+    if ending.status is not Status.CONVERGED or not gram.can_hide_gap(problem.C.max()):
+        return None
+    values = problem.values(a, v, multipliers)
+    if not Certificate.between(*values, kkt=ending.violation, n_checked=len(rows)).is_wide:
+        return None
+    whole = replace(problem, Q=replace(problem.Q, kernel=gram.kernel, points=gram.points.take(rows)))
+    first = Solution(x=a, multipliers=multipliers, status=ending.status, n_iter=ending.n_iter, seconds=0.0)
+    solution, certificate = solve_certified(whole, remaining(cell.solver, first), start=a)
+    is_wide = solution.status is Status.CONVERGED and certificate.is_wide
+    status = Status.WIDE_GAP if is_wide else solution.status
+    return solution.x, ending.then(Ending(status, solution.n_iter, certificate.kkt))
 
 
 def watch_of(cell: ChainCell, n_variables: int) -> Watch:

@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from maxmargin.compute.dual.bounds import multiplier_of
 from maxmargin.compute.dual.pair_of_classes import PairAnswers
 from maxmargin.problems.formulations import Classification
 from maxmargin.problems.solution import Ending, Status, worst_ending
-from maxmargin.solvers.dual.gram.chains import ChainCell, watch_of
+from maxmargin.solvers.dual.gram.chains import ChainCell, narrowed, watch_of
 from maxmargin.solvers.dual.gram.gram_problem import GramProblem, interior_patience
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
 
@@ -196,6 +197,16 @@ def _solve(
             endings[p] = _finish(
                 blocks.gram.wide_part(rows), y, bounds[p], ridges[p], answers, int(p), cells[0]
             )
+    for p in np.flatnonzero(blocks.gram.can_hide_gap(bounds.max(axis=1))):
+        train, cell = np.flatnonzero(bounds[p]), cells[p // n_folds]
+        points: Any = rows[train]  # positions in the shared matrix represent the points
+        form = cell.form.build(blocks.gram.kernel, points, y[train], weights[p % n_folds, rows[train]])
+        a, v, level = np.abs(answers.t[p, train]), answers.sums[p, train], -answers.biases[p : p + 1]
+        found = narrowed(blocks.gram, cell, form, rows[train], a, v, level, endings[p])
+        if found is not None:
+            problem, point = hinge_problem(blocks.gram.wide_part(rows), y, bounds[p], ridges[p])
+            endings[p] = found[1]
+            _store(problem, point, y[point] * found[0], answers, int(p))
     lost = (answers.sums + answers.biases[:, None] > 0) != (y > 0)
     return _SolvedPair(rows, answers.t, answers.biases, lost, endings)
 
@@ -212,13 +223,17 @@ def _finish(
     """Solve a problem of a pair in float64 if pairwise steps are too slow."""
     problem, point = hinge_problem(K, y, bound, ridge)
     t = answers.t[p, point]
-    v = problem.sums_of(t)
-    ending = problem.solve(t, v, watch_of(cell, len(t)))
+    ending = problem.solve(t, problem.sums_of(t), watch_of(cell, len(t)))
+    _store(problem, point, t, answers, p)
+    return Ending(ending.status, int(answers.steps[p]) + ending.n_iter, ending.violation)
+
+
+def _store(problem: GramProblem, point: IntArray, t: FloatArray, answers: PairAnswers, p: int) -> None:
+    """Take over an answer for problem ``p``."""
+    v, s = problem.sums_of(t), problem.signed
     answers.t[p], answers.sums[p] = 0.0, v
     answers.t[p, point] = t
-    s = problem.signed
     answers.biases[p] = -multiplier_of(problem.gradient(t, v), t, s.lo, s.hi)
-    return Ending(ending.status, int(answers.steps[p]) + ending.n_iter, ending.violation)
 
 
 def hinge_problem(

@@ -32,9 +32,9 @@ _PATIENCE = 30  # pairwise steps per free variable that take as long as Newton s
 _WINDOW = 4  # chunks of steps over which the pace is measured
 _FEW = 64  # free variables with which pairwise steps are never slow
 _BEFORE_INTERIOR = 20_000  # pairwise steps at least, before an interior point is tried
-_AFTER_INTERIOR = 75_000  # pairwise steps after it, before a solve is given up; twice that if they help
+_AFTER_INTERIOR = 40_000  # pairwise steps after it, before a solve is given up; twice that if they help
 _LEAST_ROUND = 400  # pairwise steps for which every round counts: a Newton step takes that long
-_WORK_OF_STEP = 4_000  # numbers read: rounds that read more count as more steps
+_WORK_OF_STEP = 1_000  # numbers read: rounds that read more count as more steps
 _REFINEMENTS = 3  # Newton steps near a solution: one is enough if the bounded variables are known
 _SETTLED = 0.003  # share of the free variables that may reach or leave a bound meanwhile
 
@@ -114,9 +114,9 @@ class GramProblem:
         while True:
             free = self.free(t)
             left = watch.budget.steps_left(steps, _STEPS_AT_ONCE)
-            narrow, work = self.n_groups == 1 and not pace.exact, 0
+            narrow = self.n_groups == 1 and not pace.exact
             if narrow:  # float32 blocks as long as they lower the violation on a float64 matrix
-                made, violation = one_group.solve_on_gram(
+                made, violation, work = one_group.solve_on_gram(
                     self.K, self.signed, self.segments, t, v, block, watch.tol, left
                 )
                 pace.exact = self.K.itemsize == 8 and violation > max(watch.tol, 0.5 * pace.last)
@@ -153,8 +153,10 @@ class GramProblem:
             elif made == 0 or pace.is_slow(n_free):
                 system, moved = self._newton_step(t, v, watch.tol, system)
                 pace.restart(moved)
-            elif watch.shrinking:
-                steps += self._solve_moving(t, v, watch, steps)
+            elif watch.shrinking and not pace.part_stalled:
+                part = self._solve_moving(t, v, watch, steps)
+                steps += part.n_iter
+                pace.part_stalled = part.status is Status.STALLED
 
     def refine(self, t: FloatArray, v: FloatArray, tol: float) -> None:
         """Newton steps from a point near the solution, as long as they help; both arrays are changed."""
@@ -208,7 +210,7 @@ class GramProblem:
         low, high = self.extremes(self.gradient(t, v), t)
         return float((high - low).max())
 
-    def _solve_moving(self, t: FloatArray, v: FloatArray, watch: Watch, steps: int) -> int:
+    def _solve_moving(self, t: FloatArray, v: FloatArray, watch: Watch, steps: int) -> Ending:
         """If few variables are free or violate their condition, solve for them with the others fixed."""
         s = self.signed
         g = self.gradient(t, v)
@@ -221,7 +223,7 @@ class GramProblem:
         points = np.flatnonzero(is_used)
         share = _SHARE if self.K.itemsize == 4 else 0.5 * _SHARE  # memory, see `matrix_bytes`
         if len(points) > share * len(self.K):
-            return 0
+            return Ending(Status.CONVERGED, 0, np.inf)
         place = np.cumsum(is_used) - 1
         inner = Signed(
             place[s.point[which]],
@@ -235,11 +237,11 @@ class GramProblem:
         K = gathered(self.K, points)
         part = GramProblem(K, np.array([[0, len(points)]]), inner, self.n_groups)
         new = t[which]
-        made = part.solve(new, v[points], watch.of_part(len(new)), steps).n_iter
+        ending = part.solve(new, v[points], watch.of_part(len(new)), steps)
         change = new - t[which]
         t[which] = new
         self.add(v, s.point[which], s.tau[which] * change)
-        return made
+        return ending
 
     def _interior_step(self, t: FloatArray, v: FloatArray, tol: float) -> None:
         """Continue from an interior point if it has a smaller violation."""
@@ -303,6 +305,7 @@ class Pace:
         self._n_changed = 0
         self._moved = False
         self.failed = False  # the last Newton step moved nothing
+        self.part_stalled = False  # rounding stopped a solve on a smaller matrix
         self.exact = False  # float32 blocks no longer help
         self.direct = False  # an interior point was tried: Newton steps then pay off with few variables too
 

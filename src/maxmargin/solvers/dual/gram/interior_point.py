@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, lstsq
 from scipy.linalg.lapack import dpstrf
 
 from maxmargin.base.threads import check_stop, single_threaded_blas
@@ -24,10 +24,10 @@ from maxmargin.solvers.dual.gram.free_system import hand_out
 MOST_POINTS = 1500  # a step factorises a matrix of that size
 _MOST_STEPS = 60
 _MOST_FREE = 800  # variables that a least-squares correction moves
-_FEW_FREE, _CORRECTIONS = 100, 3  # few variables are corrected until rounding is all that is left
-_NEAR = 1e-3  # of the largest variable: never further from a bound that a variable approaches
 _LOST = 1e4  # times the smallest error: steps that lead so far away are made of rounding
-_CANDIDATES = 16
+_IDLE = 6  # steps that bring nothing nearer, then only rounding is left
+_CANDIDATES, _EXCHANGES = 3, 12  # iterates that are moved onto bounds, and how often each exchanges some
+_FLOPS = 2e9  # of all exchanges together, about 0.4 s
 _REFINED = 3  # solves for one direction: rounding is all that is left after them
 _LEAST = 3e-14  # of the largest K(x, x), on the diagonal of a step: K is not more accurate
 _TINY = 1e-25  # of the diagonal: values below become 0, because products of them are slow denormal numbers
@@ -47,13 +47,14 @@ def interior_point(
             check_stop()
             if solver.is_done(tol) or not solver.step():
                 break
-        return solver.best_on_bounds()
+        return solver.best_on_bounds(tol)
 
 
 class _Iterate(NamedTuple):
     """A point, how far it is from a solution, and which of its variables approach their bounds."""
 
     error: float
+    mu: float
     x: FloatArray
     y: FloatArray
     to_lower: BoolArray
@@ -123,13 +124,13 @@ class _Interior:
         self.sums = self.E @ t
         self.above, self.below = np.isfinite(self.lo), np.isfinite(self.hi)
         self.x = self._inside(t)
-        gradient = self._times(self.x) + self.d * self.x + self.c
+        gradient = self._gradient(self.x)
         scale = max(float(np.abs(self.c).max()), float(np.abs(gradient - gradient.mean()).max()))
         self.zl = np.where(self.above, scale, 0.0)
         self.zu = np.where(self.below, scale, 0.0)
         self.y: FloatArray = np.zeros(n_groups)
         self.iterates: list[_Iterate] = []
-        self._smallest = np.inf
+        self._smallest, self._idle = np.full(2, np.inf), 0
 
     def _inside(self, t: FloatArray) -> FloatArray:
         """A point well inside its bounds; the sums need not hold yet."""
@@ -142,13 +143,16 @@ class _Interior:
         """B x without the diagonal d."""
         return np.asarray(self.tau * (self.K @ self._by_point(self.tau * x))[self.place])
 
+    def _gradient(self, x: FloatArray) -> FloatArray:
+        return np.asarray(self._times(x) + self.d * x + self.c)
+
     def _by_point(self, values: FloatArray) -> FloatArray:
         """Sums over the variables of each point."""
         sums = np.bincount(self.place, weights=values, minlength=len(self.K))
         return np.asarray(sums, dtype=np.float64)
 
     def _residuals(self) -> tuple[FloatArray, FloatArray, float]:
-        gradient = self._times(self.x) + self.d * self.x + self.c
+        gradient = self._gradient(self.x)
         dual = gradient - self.E.T @ self.y - self.zl + self.zu
         primal = self.sums - self.E @ self.x
         pairs = self.above.sum() + self.below.sum()
@@ -164,24 +168,20 @@ class _Interior:
     def is_done(self, tol: float) -> bool:
         """Note the point; True when the conditions hold to ``tol``, or rounding leads away from there."""
         dual, primal, mu = self._residuals()
-        slack = np.minimum(self._left() * self.zl, self._right() * self.zu)
         size = max(1.0, float(np.abs(self.x).max()))
         error = max(float(np.abs(dual).max()), float(np.abs(primal).max()) / size * tol * 1e6, mu / size)
-        if not np.isfinite(error) or not np.isfinite(slack).all():
+        if not np.isfinite(error) or not np.isfinite(mu):
             return True
         sizes, forces = float(np.abs(self.x).max()), max(self.zl.max(), self.zu.max(), 1e-300)
-        near = min(float(np.sqrt(mu * sizes / forces)), _NEAR * sizes)
         left, right = self._left(), self._right()
-        lower, upper = self.above & (left <= right), self.below & (right < left)
-        self._note(error, lower & (left < near), upper & (right < near))
-        self._note(
-            error, lower & (left * forces < self.zl * sizes), upper & (right * forces < self.zu * sizes)
-        )
-        self._smallest = min(self._smallest, error)
-        return (error <= 0.1 * tol and mu <= 1e-8 * tol * size) or error > _LOST * self._smallest
-
-    def _note(self, error: float, to_lower: BoolArray, to_upper: BoolArray) -> None:
-        self.iterates.append(_Iterate(error, self.x, self.y, to_lower, to_upper))
+        lower = self.above & (left <= right) & (left * forces < self.zl * sizes)
+        upper = self.below & (right < left) & (right * forces < self.zu * sizes)
+        self.iterates.append(_Iterate(error, mu, self.x, self.y, lower, upper))
+        enough = 1e-16 * max(tol, error) * size
+        now = np.array([error, max(mu, enough)])
+        self._idle = 0 if (now < 0.9 * self._smallest).any() else self._idle + 1
+        self._smallest = np.minimum(self._smallest, now)
+        return (error <= 0.1 * tol and mu <= enough) or self._idle > _IDLE
 
     def step(self) -> bool:
         """One predictor and corrector step; False if it cannot be computed or makes no progress."""
@@ -242,36 +242,51 @@ class _Interior:
             ends.append((error, len(ends), now))
         self.x, self.y, self.zl, self.zu = min(ends)[2]
 
-    def best_on_bounds(self) -> FloatArray | None:
-        """Of the iterates closest to a solution the one that violates the conditions least on its bounds."""
-        least, best = np.inf, None
-        for iterate in sorted(self.iterates, key=lambda one: one.error)[:_CANDIDATES]:
-            n_free = len(self.lo) - np.count_nonzero(iterate.to_lower | iterate.to_upper)
-            if best is not None and n_free > _FEW_FREE:
-                continue  # a correction takes as long as several steps
-            for x in self._on_bounds(iterate):
+    def best_on_bounds(self, tol: float) -> FloatArray | None:
+        """Of the last iterates the one that violates the conditions least on its bounds."""
+        close = [one for one in self.iterates if one.error <= max(tol, _LOST * self._smallest[0])]
+        least, best, flops = np.inf, None, 0.0
+        for iterate in sorted(close, key=lambda one: one.mu)[:_CANDIDATES]:
+            for n_free, x in self._on_bounds(iterate, tol):
+                flops += 4.0 * n_free**3
                 if (violation := self._violation(x)) < least:
                     least, best = violation, x
+                if least <= 0.1 * tol or flops > _FLOPS:
+                    return best
         return best
 
     def _violation(self, x: FloatArray) -> float:
-        g = self._times(x) + self.d * x + self.c
+        g = self._gradient(x)
         largest = 0.0
         for row in self.E > 0:
             low = g[row & (x < self.hi)].min(initial=np.inf)
             largest = max(largest, float(g[row & (x > self.lo)].max(initial=-np.inf) - low))
         return largest
 
-    def _on_bounds(self, iterate: _Iterate) -> Iterator[FloatArray]:
-        """The point with variables on the bounds that they approach, the free ones moved more than once."""
-        x = np.where(iterate.to_lower, self.lo, np.where(iterate.to_upper, self.hi, iterate.x))
-        free = np.flatnonzero((x > self.lo) & (x < self.hi))
-        yield self._summed(x)
-        for _ in range(_CORRECTIONS if len(free) <= _FEW_FREE else 1):
-            if 0 < len(free) <= _MOST_FREE:
-                x[free] += self._correction(x, iterate.y, free)
-                x = np.clip(x, self.lo, self.hi)
-                yield self._summed(x)
+    def _on_bounds(self, iterate: _Iterate, tol: float) -> Iterator[tuple[int, FloatArray]]:
+        """The point with variables on the bounds that they approach, and the free ones moved.
+
+        Those that would leave their bounds are then fixed there, and those freed that bounds hold back: an
+        active-set method that begins so close to the solution that it may exchange many at once.
+        """
+        lower, upper, x, allowed = iterate.to_lower, iterate.to_upper, iterate.x, len(iterate.x)
+        for _ in range(_EXCHANGES):
+            x = np.where(lower, self.lo, np.where(upper, self.hi, x))
+            free = np.flatnonzero(~(lower | upper))
+            yield 0, self._summed(np.clip(x, self.lo, self.hi))
+            if not 0 < len(free) <= _MOST_FREE:
+                return
+            change, y = self._correction(x, iterate.y, free)
+            x[free] += change
+            yield len(free), self._summed(np.clip(x, self.lo, self.hi))
+            force = self._gradient(x) - self.E.T @ y
+            leaves_lower, leaves_upper = self.above & (x < self.lo), self.below & (x > self.hi)
+            freed = (lower & (force < -tol)) | (upper & (force > tol))
+            exchanged = int(np.count_nonzero(leaves_lower | leaves_upper | freed))
+            if exchanged > allowed:
+                return
+            allowed, iterate = exchanged, iterate._replace(y=y)
+            lower, upper = (lower & ~freed) | leaves_lower, (upper & ~freed) | leaves_upper
 
     def _summed(self, x: FloatArray) -> FloatArray:
         """The point with the sums of the groups made right."""
@@ -282,17 +297,17 @@ class _Interior:
                 missing = hand_out(missing, candidates, x, self.lo, self.hi)
         return x
 
-    def _correction(self, x: FloatArray, y: FloatArray, free: IntArray) -> FloatArray:
-        """The smallest change of the free variables that corrects their gradients and the sums."""
-        gradient = self._times(x) + self.d * x + self.c - self.E.T @ y
+    def _correction(self, x: FloatArray, y: FloatArray, free: IntArray) -> tuple[FloatArray, FloatArray]:
+        """The smallest change of the free variables that corrects their gradients and the sums, and y."""
+        gradient = self._gradient(x) - self.E.T @ y
         B = self.tau[free][:, None] * self.K[np.ix_(self.place[free], self.place[free])] * self.tau[free]
         B.ravel()[:: len(free) + 1] += self.d[free]
         size = float(B.diagonal().max()) or 1.0
         E = self.E[:, free]
         A = np.block([[B / size, E.T], [E, np.zeros((len(E), len(E)))]])
         right = np.concatenate([-gradient[free] / size, self.sums - self.E @ x])
-        found = np.linalg.lstsq(A, right, rcond=1e-13)[0]
-        return np.asarray(found[: len(free)], dtype=np.float64)
+        found = lstsq(A, right, cond=1e-13, overwrite_a=True, check_finite=False, lapack_driver="gelsy")[0]
+        return found[: len(free)], y - size * found[len(free) :]
 
     def _room(self, dx: FloatArray, dl: FloatArray, du: FloatArray) -> tuple[float, float]:
         """How far variables and multipliers can go until one of them reaches zero, at most 1."""

@@ -22,6 +22,7 @@ _PROBE = 128  # rows on which float32 is compared with float64
 _FEW = 32  # rows whose mean value is subtracted from all
 _TILE = 1 << 18  # values of a task: fewer cost less than handing them to a thread
 _HALF_DIGIT = 2.0**-24  # relative error of rounding to float32
+_HUGE = 1e6  # bound times K(x, x): from there on gaps are computed
 _SHARED_ROWS = 8000  # above, a matrix of products takes longer to page in than to compute again
 
 
@@ -143,8 +144,8 @@ class SharedGram:
         balanced: bool,
         in_parts: bool = False,
     ) -> None:
-        self._kernel = kernel
-        self._points = points
+        self.kernel = kernel
+        self.points = points
         self._layout = layout
         self._lock = threading.Lock()
         self._wide: AnyArray | None = None
@@ -174,9 +175,17 @@ class SharedGram:
         if self._parts is None:
             probed = self.narrow[self._probe]
         else:
-            probed = self._kernel.gram(self._parts.take(self._probe), self._parts)
-        true = self._layout.rows(self._kernel, self._points, self._probe)
+            probed = self.kernel.gram(self._parts.take(self._probe), self._parts)
+        true = self._layout.rows(self.kernel, self.points, self._probe)
         return np.asarray(true - self._shift - probed, dtype=np.float32)
+
+    @cached_property
+    def _largest(self) -> float:
+        return float(np.abs(self.kernel.diagonal(self.points)).max(initial=0.0))
+
+    def can_hide_gap(self, bound: Any) -> Any:
+        """True for bounds so large that rounding can leave a wide gap; a smaller tol narrows other gaps."""
+        return (bound * self._largest > _HUGE) & (self.kernel.psd is not False)
 
     def fill(self, out: AnyArray, rows: slice, columns: slice) -> None:
         """Fill ``out`` with the values between rows and columns."""
@@ -184,13 +193,13 @@ class SharedGram:
             out[:] = self.narrow[rows, columns]
         else:
             others = None if rows == columns else self._parts.take(columns)
-            self._kernel.gram(self._parts.take(rows), others, out=out)
+            self.kernel.gram(self._parts.take(rows), others, out=out)
 
     def values(self, rows: IntArray, columns: IntArray) -> AnyArray:
         """Values between any rows and any columns."""
         if self._parts is None:
             return self.narrow[np.ix_(rows, columns)]
-        return self._kernel.gram(self._parts.take(rows), self._parts.take(columns))
+        return self.kernel.gram(self._parts.take(rows), self._parts.take(columns))
 
     def too_coarse(self, rows: IntArray, weights: FloatArray, tol: float) -> bool:
         """True if float32 values cause an error above tol / 4 in the kernel sums with these weights.
@@ -208,7 +217,7 @@ class SharedGram:
         """The matrix in float64."""
         with self._lock:
             if self._wide is None:
-                self._wide = self._layout.gram(self._kernel, self._points, np.float64)
+                self._wide = self._layout.gram(self.kernel, self.points, np.float64)
             return self._wide
 
     def exact_sums(self, rows: IntArray, weights: FloatArray) -> FloatArray:
@@ -226,4 +235,4 @@ class SharedGram:
         """The values between some rows in float64."""
         if self._parts is None:
             return self.wide()[np.ix_(rows, rows)]
-        return self._kernel.gram(self._points.take(rows).astype(np.float64))
+        return self.kernel.gram(self.points.take(rows).astype(np.float64))

@@ -14,7 +14,7 @@ from maxmargin.reports.study import Study
 from maxmargin.reports.words import shortened_words
 
 _SHOWN_COLUMNS = 12
-_LISTED_COLUMNS = 400
+_FEW = 50  # distinct values of a column of categories
 _KNOWN_STEPS = {
     "StandardScaler",
     "MinMaxScaler",
@@ -65,7 +65,7 @@ def _size(study: Study) -> str:
 def _columns(study: Study, frame: pd.DataFrame) -> list[Any]:
     say = study.say
     listed = [_column(study, str(name), frame.iloc[:, j]) for j, name in enumerate(frame.columns)]
-    rows, more = listed[:_SHOWN_COLUMNS], listed[_SHOWN_COLUMNS:_LISTED_COLUMNS]
+    rows, more = listed[:_SHOWN_COLUMNS], listed[_SHOWN_COLUMNS:]
     heads = ["variable", "type", "missing_values", "distinct", "values", "histogram"]
     return [
         Heading(say("data.columns")),
@@ -75,7 +75,7 @@ def _columns(study: Study, frame: pd.DataFrame) -> list[Any]:
             cards=True,
             numbers=(2, 3),
             more=more,
-            more_label=say("data.more", n=len(listed) - len(rows)),
+            more_label=say("data.more", n=len(more)),
         ),
     ]
 
@@ -116,7 +116,8 @@ def _described(study: Study, values: pd.Series[Any]) -> tuple[str, str]:
     if values.dtype.kind == "M":
         return "date", say("data.between", low=str(values.min())[:10], high=str(values.max())[:10])
     counts = values.astype(str).value_counts()
-    kind = "yes_no" if values.dtype.kind == "b" else "category"
+    free = len(counts) > 0.5 * len(values) and len(counts) > _FEW
+    kind = "yes_no" if values.dtype.kind == "b" else "text" if free else "category"
     shown = ", ".join(
         f"{shortened_words(str(value), 30)} ({count})" for value, count in counts.head(4).items()
     )

@@ -49,7 +49,11 @@ _OF_THE_RUN = {
     "max_iter",
     "trace",
     "copy_X",
+    "dual",
+    "multi_class",
+    "intercept_scaling",
 }
+_OF_SPARSE_MODELS = {"sparsity", "l0_alpha"}
 _OF_THE_KERNEL = {"kernel", "gamma", "coef0", "degree"}
 _OF_THE_ANSWER = {"break_ties", "decision_function_shape", "probability", "random_state"}
 
@@ -61,10 +65,15 @@ def parameters(study: Study) -> list[tuple[str, str]]:
     hidden = _OF_THE_RUN | _OF_THE_ANSWER | (_OF_THE_KERNEL if kernel is not None else set())
     if study.subject.task == "regression":
         hidden |= {"positive"}  # of scikit-learn's linear models; elsewhere it names a class
+    if len(getattr(final, "classes_", ())) <= 2:
+        hidden |= {"multiclass"}
+    if getattr(final, "penalty", None) == "l2":
+        hidden |= _OF_SPARSE_MODELS
     listed = [] if kernel is None else [(words.option("kernel"), words.value(str(kernel), 160))]
     for name, value in final.get_params(deep=False).items():
         if name not in hidden and not isinstance(value, BaseEstimator) and value is not None:
-            listed.append((words.option(name), words.value(value, 120)))
+            shown = words.option(value) if isinstance(value, str) else words.value(value, 120)
+            listed.append((words.option(name), shown))
     return listed
 
 
@@ -146,7 +155,7 @@ def _coefficients(study: Study) -> list[Any]:
             columns=[say("data.variable"), say("machine.coefficient")],
             rows=rows[:_COEFFICIENTS],
             numbers=(1,),
-            more=rows[_COEFFICIENTS:200],
+            more=rows[_COEFFICIENTS:],
             more_label=say("data.more", n=len(rows) - _COEFFICIENTS),
         ),
     ]
@@ -184,7 +193,7 @@ def _estimates(study: Study, found: CoefficientSummary) -> list[Any]:
             rows=rows[:_COEFFICIENTS],
             cards=True,
             numbers=tuple(range(1, len(columns))),
-            more=rows[_COEFFICIENTS:300],
+            more=rows[_COEFFICIENTS:],
             more_label=say("machine.more", n=len(rows) - _COEFFICIENTS),
         ),
         Facts(facts),

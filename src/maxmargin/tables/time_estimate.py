@@ -104,9 +104,12 @@ class SampleSearch:
             left = budget - (work_clock.now() - began) - call
             so_far = known.seconds(folds) / _MARGIN
             sure = so_far > (enough if len(sizes) > 2 else _FAR * enough)
-            if len(sizes) > 1 or self.growth > 1.0:  # one sample cannot tell the costs that do not grow
-                if sure or (len(sizes) > 1 and known.one_fold(size) > left):
-                    break
+            if len(sizes) > 1:
+                sure = sure or known.one_fold(size) > left
+            elif self.growth == 1.0:
+                sure = False  # one sample cannot tell the costs that do not grow
+            if sure:
+                break
             spent = self._time(size, tried)[1]
             sizes.append(size)
             known.spent.append(spent)

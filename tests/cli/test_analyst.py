@@ -202,6 +202,22 @@ def test_a_long_search_becomes_smaller_and_says_so(monkeypatch: pytest.MonkeyPat
     assert screen.answer["estimate"]["model"] == "large-svc"
 
 
+def test_a_coarser_grid_is_timed_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells that share a matrix cost less than their number says: here all of a fold cost the same."""
+    monkeypatch.setattr(SampleSearch, "_time", lambda self, size, grid: (0.0, 1e-4 * size))
+    monkeypatch.setattr(SampleSearch, "growth", 1.0)
+    plan, screen = _planned(400, 0.3, monkeypatch)
+    assert plan.family.name == "svm"
+    assert plan.fits == 125  # of 1100, which are 1/9; half of the folds take half the time
+    assert 0.2 < screen.answer["estimate"]["seconds"] < 0.3
+
+
+def test_kernel_ridge_regression_takes_the_cube_of_the_rows() -> None:
+    known = families(_data(pd.DataFrame({"x": np.cos(np.arange(40.0)), "y": np.sin(np.arange(40.0))})))
+    growths = {name: known[name].growth for name in ("svm", "kernel-ridge", "large-kernel-ridge", "ridge")}
+    assert growths == {"svm": 2.0, "kernel-ridge": 3.0, "large-kernel-ridge": 1.0, "ridge": 1.0}
+
+
 def test_exact_and_given_grids_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, screen = _planned(400, 0.0, monkeypatch, exact=True, grid=["gamma=0.1", "C=1,10"])
     assert plan.family.name == "svm"

@@ -106,8 +106,8 @@ class SampleSearch:
             sure = so_far > (enough if len(sizes) > 2 else _FAR * enough)
             if len(sizes) > 1:
                 sure = sure or known.one_fold(size) > left
-            elif self.growth == 1.0:
-                sure = False  # one sample cannot tell the costs that do not grow
+            elif self.growth != 2.0:
+                sure = False  # one sample cannot tell the costs that do not grow, and the next one is quick
             if sure:
                 break
             spent = self._time(size, tried)[1]

@@ -82,7 +82,7 @@ class Planner:
             found = TimedPlan(whole, self._times(whole, X, y).seconds(whole.validation.folds))
             if found.seconds > _PATIENCE and not self.search.exact and not self.search.grid:
                 self._say_too_long(found.seconds)
-                found = self._smaller(X, y)
+                found = self._smaller(found, X, y)
         say_time(found.seconds + rest, found.plan.fits, found.plan.rows or len(X), self.screen)
         self.screen.answer["estimate"]["model"] = found.plan.family.name
         return found.plan
@@ -133,10 +133,12 @@ class Planner:
         folds = plan.validation.folds
         return self._search(plan, X, y).timed(budget=budget, enough=5 * _PATIENCE, folds=folds)
 
-    def _smaller(self, X: pd.DataFrame, y: pd.Series) -> TimedPlan:
+    def _smaller(self, whole: TimedPlan, X: pd.DataFrame, y: pd.Series) -> TimedPlan:
         """The small grid, or else another model or a sample."""
         small = self._of(self.model.model, y, small=True)
-        less = self._times(small, X, y, budget=_SHORT).seconds(small.validation.folds)
+        less = whole.seconds * small.fits / whole.plan.fits  # or more, as cells share work
+        if less <= _PATIENCE:
+            less = self._times(small, X, y, budget=_SHORT).seconds(small.validation.folds)
         if less > _PATIENCE:
             return self._other(small, X, y, _PATIENCE)
         self.screen.note(f"a coarser grid with {small.validation.folds} folds takes its place.")

@@ -15,17 +15,6 @@ from maxmargin.reports.words import shortened_words
 
 _SHOWN_COLUMNS = 12
 _FEW = 50  # distinct values of a column of categories
-_KNOWN_STEPS = {
-    "StandardScaler",
-    "MinMaxScaler",
-    "MaxAbsScaler",
-    "RobustScaler",
-    "OneHotEncoder",
-    "WOEEncoder",
-    "SimpleImputer",
-    "TfidfVectorizer",
-    "PCA",
-}
 
 
 def data(study: Study) -> Section:
@@ -184,6 +173,5 @@ def _part(study: Study, step: Any) -> str:
     if hasattr(step, "steps"):
         return ", ".join(_part(study, inner) for _, inner in step.steps)
     name = type(step).__name__
-    if name in _KNOWN_STEPS:
-        return f"{name}: {study.say(f'data.step_{name}')}"
-    return study.say("data.step_other", name=name)
+    key = f"data.step_{name}"
+    return f"{name}: {study.say(key)}" if key in study.words.sentences else name

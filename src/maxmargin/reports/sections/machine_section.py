@@ -38,22 +38,8 @@ def machine(study: Study) -> Section:
     return Section("machine", say("machine.title"), blocks)
 
 
-_OF_THE_RUN = {
-    "n_jobs",
-    "verbose",
-    "cache_size",
-    "solver",
-    "certify",
-    "warm_start",
-    "shrinking",
-    "max_iter",
-    "trace",
-    "copy_X",
-    "dual",
-    "multi_class",
-    "intercept_scaling",
-}
-_OF_SPARSE_MODELS = {"sparsity", "l0_alpha"}
+_OF_THE_RUN = {"n_jobs", "verbose", "cache_size", "solver", "certify", "warm_start", "shrinking", "max_iter"}
+_OF_OTHERS = {"trace", "copy_X", "dual", "multi_class", "intercept_scaling"}  # scikit-learn's, or of a trace
 _OF_THE_KERNEL = {"kernel", "gamma", "coef0", "degree"}
 _OF_THE_ANSWER = {"break_ties", "decision_function_shape", "probability", "random_state"}
 
@@ -62,13 +48,13 @@ def parameters(study: Study) -> list[tuple[str, str]]:
     """Parameters that shape the model; the kernel is shown with its numbers."""
     final, words = study.subject.final, study.words
     kernel = getattr(final, "kernel_", None)
-    hidden = _OF_THE_RUN | _OF_THE_ANSWER | (_OF_THE_KERNEL if kernel is not None else set())
+    hidden = _OF_THE_RUN | _OF_OTHERS | _OF_THE_ANSWER | (_OF_THE_KERNEL if kernel is not None else set())
     if study.subject.task == "regression":
         hidden |= {"positive"}  # of scikit-learn's linear models; elsewhere it names a class
     if len(getattr(final, "classes_", ())) <= 2:
         hidden |= {"multiclass"}
     if getattr(final, "penalty", None) == "l2":
-        hidden |= _OF_SPARSE_MODELS
+        hidden |= {"sparsity", "l0_alpha"}
     listed = [] if kernel is None else [(words.option("kernel"), words.value(str(kernel), 160))]
     for name, value in final.get_params(deep=False).items():
         if name not in hidden and not isinstance(value, BaseEstimator) and value is not None:

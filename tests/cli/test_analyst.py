@@ -21,6 +21,7 @@ from maxmargin.cli import planning
 from maxmargin.cli.command_options import Method
 from maxmargin.cli.options import FoldOptions, ModelOptions, SearchOptions
 from maxmargin.cli.screen import Screen
+from maxmargin.problems.certificate import Certificate
 from maxmargin.tables.columns import Prepared, prepare
 from maxmargin.tables.measures_and_rules import TuningMeasure
 from maxmargin.tables.models import families
@@ -201,6 +202,22 @@ def test_a_long_search_becomes_smaller_and_says_so(monkeypatch: pytest.MonkeyPat
     assert screen.answer["estimate"]["model"] == "large-svc"
 
 
+def test_a_coarser_grid_is_timed_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells that share a matrix cost less than their number says: here all of a fold cost the same."""
+    monkeypatch.setattr(SampleSearch, "_time", lambda self, size, grid: (0.0, 1e-4 * size))
+    monkeypatch.setattr(SampleSearch, "growth", 1.0)
+    plan, screen = _planned(400, 0.3, monkeypatch)
+    assert plan.family.name == "svm"
+    assert plan.fits == 125  # of 1100, which are 1/9; half of the folds take half the time
+    assert 0.2 < screen.answer["estimate"]["seconds"] < 0.3
+
+
+def test_kernel_ridge_regression_takes_the_cube_of_the_rows() -> None:
+    known = families(_data(pd.DataFrame({"x": np.cos(np.arange(40.0)), "y": np.sin(np.arange(40.0))})))
+    growths = {name: known[name].growth for name in ("svm", "kernel-ridge", "large-kernel-ridge", "ridge")}
+    assert growths == {"svm": 2.0, "kernel-ridge": 3.0, "large-kernel-ridge": 1.0, "ridge": 1.0}
+
+
 def test_exact_and_given_grids_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, screen = _planned(400, 0.0, monkeypatch, exact=True, grid=["gamma=0.1", "C=1,10"])
     assert plan.family.name == "svm"
@@ -243,6 +260,18 @@ def test_what_a_call_costs_is_not_taken_for_work_on_rows(monkeypatch: pytest.Mon
     assert search.timed(budget=100.0).seconds(10, 2000) == pytest.approx(1.25 * (0.5 + (10 * 4 + 16) * 0.1))
 
 
+def test_costs_that_do_not_grow_are_not_taken_for_costs_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fold of few cells takes two seconds and hardly more on more rows."""
+    monkeypatch.setattr(SampleSearch, "_time", lambda self, size, grid: (0.0, 2.0 + 1e-5 * size))
+    table = pd.DataFrame({"x": np.arange(100_000.0)})
+    search = SampleSearch(mm.LargeSVC(), table, table["x"], {"C": [0.1, 1.0, 10.0]})
+    found = search.timed(budget=0.0, enough=1.0, folds=3)
+    assert len(found.sizes) == 2  # the first alone would say a hundred seconds for a fold
+    assert 3.0 <= found.one_fold(100_000) <= 8.0
+    monkeypatch.setattr(SampleSearch, "_time", lambda self, size, grid: (0.0, 2.0))  # noise hid the growth
+    assert search.timed(budget=0.0, enough=1.0, folds=3).one_fold(100_000) > 2.0
+
+
 def test_durations_in_words() -> None:
     assert [duration(s) for s in (0.4, 7.2, 31, 200, 9000)] == [
         "a second",
@@ -269,6 +298,23 @@ def test_the_terminal_speaks_spanish(rare: Path, run: Any) -> None:
     assert _ENGLISH.findall(said) == []
     assert re.search(r"exactitud +0,\d+", said)
     assert re.search(r"error equilibrado 0,\d+ \(± 0,\d+ entre particiones\)", said)
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {"kkt": 1e-4, "primal": 2.5, "dual": 2.4, "gap": 0.1, "relative_gap": 0.04, "n_checked": 12},
+        {"kkt": 1e-4, "complete": False, "n_checked": 1265, "n_machines": 3},
+        {"primal": 2.5, "dual": 0.0, "gap": 2.5, "n_checked": 9, "backward_error": 1e-16},
+        {"kkt": 0.5, "primal": 1e4, "dual": 1.0, "gap": 1e4, "relative_gap": 1e4, "n_checked": 7},
+        {"kkt": 1e-4, "convex": False, "n_checked": 7},
+    ],
+)
+def test_every_certificate_is_translated(figures: dict[str, Any]) -> None:
+    said = Screen(language="es").parts(Certificate(**figures).sentence)
+    assert not re.search(r"\b(rows|all|sample|worst|gap|relative|infeasibility|over|so|not|error of)\b", said)
+    assert "." not in said  # decimal commas
+    assert f"{figures['n_checked']} filas" in said
 
 
 def test_measures_of_several_classes_are_translated() -> None:

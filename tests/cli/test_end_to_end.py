@@ -64,6 +64,22 @@ def test_columns_rare_classes_cautions_and_identifiers(clients: Path, process: A
     assert lines[1].startswith("5000,")
 
 
+def test_an_export_of_excel_in_its_own_encoding(tmp_path: Path, process: Any) -> None:
+    """Point 4: the separator above the header, decimal commas, and euros, which latin-1 does not know."""
+    rng = np.random.default_rng(5)
+    rows = [
+        f"{10**17 + 7 * k};{v:.2f} €;{'sí' if u else 'no'}".replace(".", ",")
+        for k, (v, u) in enumerate(zip(rng.lognormal(7, 1, 60), rng.random(60) < 0.5, strict=True))
+    ]
+    path = tmp_path / "pólizas.csv"
+    path.write_bytes("\r\n".join(["sep=;", "cuenta;prima;siniestro", *rows, *rows[:9]]).encode("cp1252"))
+    words = ["fit", path, "-t", "siniestro", "--dry-run", "--language", "es"]
+    assert "indique --encoding, por ejemplo cp1252 (Excel)" in process(*words, code=3).stderr
+    said = process(*words, "--encoding", "cp1252").stdout
+    assert re.search(r"cuenta +fuera: un identificador", said)
+    assert re.search(r"prima +números con «,» ante los decimales", said)
+
+
 def test_nothing_is_overwritten(clients: Path, process: Any) -> None:
     """Point 1."""
     words = ["-t", "late", "--drop", "remark"]

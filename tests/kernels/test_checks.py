@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -64,6 +66,16 @@ def test_mercer_fails_with_a_witness() -> None:
     assert check.smallest < 0
     assert check.witness @ K @ check.witness == pytest.approx(check.smallest, rel=1e-9)
     assert "not positive semidefinite" in str(check)
+
+
+def test_the_spectrum_is_computed_beside_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SciPy's eigh keeps the interpreter's lock: no progress and no Ctrl-C for as long as it takes."""
+    seen, plain = [], np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda K: (seen.append(threading.current_thread()), plain(K))[1])
+    monkeypatch.setattr("maxmargin.base.threads._SMALL_MATRIX", 2)
+    assert mercer_check(np.eye(3)).holds
+    assert len(seen) == 1
+    assert seen[0] is not threading.main_thread()
 
 
 def test_mercer_of_a_matrix() -> None:

@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
-from sklearn.pipeline import make_pipeline
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import maxmargin as mm
@@ -293,6 +294,9 @@ def test_a_fit_that_did_not_converge(cancer, tmp_path):
         model = mm.SVC(C=1e4, max_iter=5).fit(*cancer[0])
     text = caution_text(model, *cancer[1], tmp_path, training=cancer[0])
     assert "stopped before it reached the required precision" in text
+    text = caution_text(model, *cancer[1], tmp_path, training=cancer[0], command="maxmargin fit a.csv")
+    assert "--grid max_iter=" in text  # the options of those who work on the command line
+    assert "Python" not in text
 
 
 # -- errors and languages --------------------------------------------------------------------------
@@ -393,6 +397,7 @@ def test_no_seam_is_put_inside_a_number():
     assert with_breaks("median 5.5e-05, 1E+20") == "median 5.5e-\u206005, 1E+\u206020"  # joined
     assert with_breaks("residence_since") == "residence_\u200bsince"
     assert with_breaks("a-b 2e-x") == "a-\u200bb 2e-x"
+    assert "\u200b" in with_breaks("minmoremobsemspobox45po139wa")  # too long for half a phone
 
 
 def test_a_gap_that_meets_the_tolerance_is_not_set_against_the_other_measure(cancer, tmp_path):
@@ -428,6 +433,38 @@ def test_a_spanish_regression_has_no_classes_and_no_english(tmp_path):
     page = Page(mm.report(model, X[60:], y[60:], tmp_path / "a.html", **options))
     said = " ".join(page.words)
     assert not re.search(r"\bclases?\b|\b(the|rows|against|True|False)\b", said)
+
+
+def test_a_spanish_report_on_one_column_of_text(tmp_path):
+    words = [f"palabra{k:02d}" for k in range(40)]
+    texts = [" ".join(np.random.default_rng(k).choice(words, 5)) for k in range(120)]
+    X = pd.DataFrame({"mensaje": texts})
+    y = np.where(X["mensaje"].str.contains("palabra0"), "spam", "ham")
+    front = ColumnTransformer([("words", TfidfVectorizer(), "mensaje")], verbose_feature_names_out=False)
+    model = Pipeline([("columns", front), ("model", mm.LinearSVC(class_weight="balanced"))])
+    page = Page(mm.report(model.fit(X, y), X, y, tmp_path / "a.html", n_repeats=1, language="es"))
+    said = " ".join(page.words)
+    assert "a partir de 1 variable." in said
+    assert "texto" in page.words
+    assert "sus ejes deben ser dos variables que sean números" in said
+    assert "28 variables más" in said
+    assert all(word in page.words for word in words)  # no list is cut
+    assert "equilibrados" in page.words
+    assert not set(page.words) & {"multi_class", "l0_alpha", "sparsity", "squared_hinge", "ovr"}
+
+
+def test_a_spanish_report_without_a_target(tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
+    page = Page(mm.report(mm.OneClassSVM(nu=0.1).fit(X), X, None, tmp_path / "a.html", language="es"))
+    said = " ".join(page.words)
+    assert "El modelo no tiene objetivo" in said
+    assert not re.search(r"etiquetad|equivocado|clase", said)
+
+
+def test_a_scorecard_has_points_and_no_margin(tmp_path):
+    model, X, y = CASES["scorecard"]()
+    page = Page(mm.report(model.fit(X, y), X, y, tmp_path / "a.html", n_repeats=1))
+    assert "margin" not in page.ids
 
 
 def test_odds_in_spanish_and_near_one(tmp_path):

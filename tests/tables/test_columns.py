@@ -91,6 +91,10 @@ def test_a_table_without_a_named_target_is_refused() -> None:
         (["$1,234.50", "$2", "($3.5)"], [1234.5, 2.0, -3.5]),
         (["1.234,50 €", "2 €", "-3,5 €"], [1234.5, 2.0, -3.5]),
         (["12 %", "7.5%", "-1 %"], [12.0, 7.5, -1.0]),
+        (["AR$ 1.234,50", "AR$ 2", "-AR$ 3,5"], [1234.5, 2.0, -3.5]),
+        (["S/ 1,234.50", "S/ 2", "S/ 3.5"], [1234.5, 2.0, 3.5]),
+        (["1 234 zł", "2 zł", "-3,5 zł"], [1234.0, 2.0, -3.5]),
+        (["₩1,234", "₩2", "-₩3"], [1234.0, 2.0, -3.0]),
     ],
 )
 def test_money_and_percent(texts: list[str], values: list[float]) -> None:
@@ -135,6 +139,8 @@ def test_a_target_is_read_with_the_decimal_mark_of_its_table() -> None:
 def test_numbers_of_many_digits_that_differ_are_an_identifier() -> None:
     found = recognised(pd.Series([10**17 + 3 * k for k in range(50)], name="card"))
     assert found.is_identifier
+    accounts = [10**17 + 3 * k for k in range(50)]
+    assert recognised(pd.Series([*accounts, *accounts[:20]], name="card")).is_identifier  # rows come twice
     twice = pd.Series([10**17 + 3 * (k // 2) for k in range(50)], name="card")
     with pytest.raises(Refusal, match="too large to be exact"):
         recognised(twice)

@@ -34,7 +34,8 @@ def binary():
 @pytest.fixture(scope="module")
 def classes():
     X, y = load_wine(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
+    order = np.random.default_rng(0).permutation(len(y))  # the rows of the file are sorted by class
+    return StandardScaler().fit_transform(X)[order], y[order]
 
 
 @pytest.fixture(scope="module")

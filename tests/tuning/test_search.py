@@ -245,6 +245,15 @@ def test_bad_input():
         mm.tune(mm.SVC(), X, y, {"C": [1.0]}, cv=3)
 
 
+def test_a_grid_whose_cells_all_fail_in_some_fold_is_refused():
+    """The classes have the same size in the first fold, and not in the second, where nu is too large."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.repeat([0, 1], [26, 14])
+    folds = [(np.r_[:14, 26:40], np.r_[14:20]), (np.r_[:26, 26:34], np.r_[34:40])]
+    with pytest.raises(ValueError, match=r"no cell could be evaluated: .*nu=0\.7 is infeasible"):
+        mm.tune(mm.NuSVC(), X, y, {"nu": [0.7]}, cv=folds)
+
+
 def test_shuffled_folds_follow_random_state(data):
     first, second, other = (
         mm.tune(mm.SVC(), *data, {"C": [0.1, 1.0]}, cv=3, random_state=seed, refit=False)

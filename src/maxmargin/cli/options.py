@@ -87,7 +87,7 @@ class ReadingOptions(Reading):
     """How a data file is read."""
 
     form: Format = option(DATA, "--format", "Format of the data; auto goes by the file name.", Format.AUTO)
-    encoding: str = option(DATA, "--encoding NAME", "Encoding of a text file, such as latin-1.", "utf-8")
+    encoding: str = option(DATA, "--encoding NAME", "Encoding of a text file, such as cp1252.", "utf-8")
     missing: list[str] = option(
         DATA,
         "--na TEXT",

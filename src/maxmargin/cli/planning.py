@@ -136,7 +136,9 @@ class Planner:
     def _smaller(self, whole: TimedPlan, X: pd.DataFrame, y: pd.Series) -> TimedPlan:
         """The small grid, or else another model or a sample."""
         small = self._of(self.model.model, y, small=True)
-        less = whole.seconds * small.fits / whole.plan.fits
+        less = whole.seconds * small.fits / whole.plan.fits  # or more, as cells share work
+        if less <= _PATIENCE:
+            less = self._times(small, X, y, budget=_SHORT).seconds(small.validation.folds)
         if less > _PATIENCE:
             return self._other(small, X, y, _PATIENCE)
         self.screen.note(f"a coarser grid with {small.validation.folds} folds takes its place.")

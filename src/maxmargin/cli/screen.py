@@ -95,6 +95,10 @@ class Screen:
         self._out.print()
         self.heart.heard()
 
+    def parts(self, text: str) -> str:
+        """A list with semicolons, translated part by part."""
+        return "; ".join(map(self.say, text.split("; ")))
+
     def shown(self, value: Any) -> str:
         """A value as text: four significant digits, nothing for NaN."""
         return self.say.number(shown(value))

@@ -82,5 +82,5 @@ def say_model(model: Any, screen: Screen) -> None:
         screen.line("model", name)
     certificate = getattr(machine, "certificate_", None)
     if certificate is not None:
-        screen.line("proof", certificate.sentence)
+        screen.line("proof", screen.parts(certificate.sentence))
     screen.tell(machine=name, certificate=None if certificate is None else dict(vars(certificate)))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
 from maxmargin.base.shown import short_repr
+from maxmargin.base.threads import beside
 from maxmargin.base.typing import FloatArray, TableLike
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.parsing import as_kernel
@@ -64,7 +64,7 @@ def mercer_check(
     """
     K = _gram(kernel_or_gram, X)
     asymmetry = float(np.abs(K - K.T).max())
-    values, vectors = eigh((K + K.T) / 2)
+    values, vectors = beside(lambda: np.linalg.eigh((K + K.T) / 2), K.size)
     if tolerance is None:
         tolerance = len(K) * np.finfo(np.float64).eps * 8 * max(float(np.abs(values).max()), 1e-300)
     smallest = float(values[0])
@@ -76,7 +76,7 @@ def _gram(kernel_or_gram: Any, X: Any) -> FloatArray:
     if isinstance(kernel_or_gram, Kernel):
         if X is None:
             raise ValueError("mercer_check(kernel, X) needs the points X on which to check the kernel.")
-        return kernel_or_gram(X).astype(np.float64)
+        kernel_or_gram = kernel_or_gram(X)
     K = np.asarray(kernel_or_gram, dtype=np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or not K.size:
         raise ValueError(f"a Gram matrix is square and not empty, got shape {K.shape}.")

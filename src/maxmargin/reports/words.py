@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 LANGUAGES = ("en", "es")
+_ONE = re.compile(r"(?<![\d.,])1( (?:more )?(?:variable|row|fila))s\b")  # the plural of one
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Words:
 
     def say(self, key: str, **values: Any) -> str:
         """The sentence called ``key``, with its values filled in."""
-        return self.sentences[key].format(**values)
+        return _ONE.sub(r"1\1", self.sentences[key].format(**values))
 
     def measure(self, name: str) -> str:
         """A measure's name: a known one, or "recall of CLASS"."""
@@ -44,7 +46,7 @@ class Words:
         return f"{self.measures[head + of.rstrip()]} {rest}" if of else name
 
     def option(self, name: str) -> str:
-        """A parameter's name; that of a step in a pipeline without the name of the step."""
+        """A parameter's name, without that of its step in a pipeline; or a value that is a word."""
         name = name.rpartition("__")[2]
         return self.options.get(name, name)
 
@@ -52,6 +54,8 @@ class Words:
         """A number with few digits; nothing for NaN; other values as text."""
         if isinstance(value, (bool, np.bool_)):
             return self.sentences["value.yes" if value else "value.no"]
+        if value is None:
+            return self.sentences["value.none"]
         if not isinstance(value, (int, float, np.number)):
             return str(value)
         given = float(value)

@@ -18,7 +18,10 @@ _WHOLE = 2**53  # beyond it a float64 skips whole numbers
 _MANY = 50  # distinct values from which a column of text can be an identifier or free text
 _WORDS = 3.0  # words per value, on average, from which text is free text
 _SYMBOLS, _LENGTH = 30, 15  # text without spaces is a sequence: at most so many symbols, at least so long
-_CURRENCY = r"(?:[$€£¥₹]|US\$|R\$|USD|EUR|GBP|CHF|JPY|MXN|kr)"
+_CURRENCY = (
+    r"(?:[A-Z]{0,3}[$£¥\u20a0-\u20c0]|S/\.?|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|MXN|ARS|BRL|CLP|COP|PEN|UYU|"
+    r"SEK|NOK|DKK|PLN|kr|zł)"
+)
 _FORMULA_SAFE = re.compile(r"[\s'’_]")
 _NAMED_ID = re.compile(r"(^|[_\s.-])(id|no|nr|num|key|code|index|uuid)$|^(id|key|uuid)([_\s.-]|$)", re.I)
 _DATES = {
@@ -49,6 +52,7 @@ _DATES = {
 }
 _DIGITS = re.compile(r"\d")
 _IDENTIFIER = "an identifier"
+_OWN_VALUES = f"{_IDENTIFIER}: almost every row has its own value"
 _EPOCH = pd.Timestamp("2000-01-01")
 _WEEKDAYS = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], dtype=object)
 
@@ -225,8 +229,8 @@ def _wished(column: pd.Series, wish: str, decimal: str) -> TableColumn:
 
 def _number_column(column: pd.Series, decimal: str) -> TableColumn:
     name = str(column.name)
-    if _has_long_digits(column) and column.is_unique:
-        return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: every row has its own number")
+    if _has_long_digits(column) and column.nunique() > 0.5 * len(column):
+        return TableColumn(name, ColumnKind.DROP, why=_OWN_VALUES)
     known = numbers(column, decimal)
     whole = bool((np.rint(known.to_numpy()) == known.to_numpy()).all())  # False where values are missing
     if whole and known.is_unique and len(known) > 2:
@@ -273,7 +277,7 @@ def _text_column(column: pd.Series) -> TableColumn:
         return TableColumn(name, ColumnKind.TEXT)
     if _is_sequence(column):
         return TableColumn(name, ColumnKind.TEXT, symbols=True)
-    return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: almost every row has its own value")
+    return TableColumn(name, ColumnKind.DROP, why=_OWN_VALUES)
 
 
 def _is_sequence(column: pd.Series) -> bool:

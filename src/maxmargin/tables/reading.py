@@ -202,11 +202,11 @@ def _decoded(path: Path, raw: bytes, encoding: str) -> str:
     try:
         text = raw.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except LookupError:
-        raise UsageRefusal(f"the encoding {encoding!r} is unknown: try latin-1 or cp1252.") from None
+        raise UsageRefusal(f"the encoding {encoding!r} is unknown: try cp1252 or latin-1.") from None
     except UnicodeError as wrong:
         line = raw[: getattr(wrong, "start", 0)].count(b"\n") + 1
         raise Refusal(
-            f"{path} is not written in {encoding} (line {line}): give --encoding, such as latin-1."
+            f"{path} is not written in {encoding} (line {line}): give --encoding, such as cp1252 (Excel)."
         ) from None
     if "\x00" in text:
         raise Refusal(

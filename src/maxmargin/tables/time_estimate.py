@@ -18,6 +18,7 @@ _FIRST, _FIRST_OF_FEW = 200, 2000  # rows of the first sample with all cells, an
 _STEP = 2.5  # by so much the next sample is larger
 _HELD_OUT = 10  # one row of so many is predicted, the others are fitted
 _STEEPER = 0.35  # solvers can need more steps on more rows: the share of the power that is added at most
+_LEAST = 0.1  # share of a time that grows with the rows at least
 _MARGIN = 1.25  # rather too long than too short
 _FAR = 20.0  # so many times too long needs no second sample
 
@@ -61,6 +62,8 @@ class SampleTimes:
         if power >= growth:
             return float(last * (n / large) ** min(power, (1.0 + _STEEPER) * growth))
         slope = max(0.0, last - before) / (float(large) ** growth - float(small) ** growth)
+        if growth == 1.0:  # the times of small samples can be noise only
+            slope = max(slope, _LEAST * last / large)
         return float(last + slope * (float(n) ** growth - float(large) ** growth))
 
 
@@ -101,7 +104,11 @@ class SampleSearch:
             left = budget - (work_clock.now() - began) - call
             so_far = known.seconds(folds) / _MARGIN
             sure = so_far > (enough if len(sizes) > 2 else _FAR * enough)
-            if sure or (len(sizes) > 1 and known.one_fold(size) > left):
+            if len(sizes) > 1:
+                sure = sure or known.one_fold(size) > left
+            elif self.growth != 2.0:
+                sure = False  # one sample cannot tell the costs that do not grow, and the next one is quick
+            if sure:
                 break
             spent = self._time(size, tried)[1]
             sizes.append(size)

@@ -202,7 +202,7 @@ class GridRun:
         self._warned: dict[tuple[type[Warning], str], None] = {}
 
     def _refuse(self) -> None:
-        cell, reason = next(iter(self.failures.items()))
+        cell, reason = next(iter(self.failures.items()), (0, "its score is not a number"))
         raise ValueError(f"no cell could be evaluated: {self.cells[cell]} failed: {reason}")
 
     # -- running -------------------------------------------------------------------------------------
@@ -318,7 +318,8 @@ class GridRun:
         """
         targets, order = self._encode()
         back = np.argsort(order)
-        folds: list[Fold] = [(back[train], back[test]) for train, test in self.data.folds]
+        # sorted: pairs of classes look their rows up by bisection
+        folds: list[Fold] = [(np.sort(back[train]), back[test]) for train, test in self.data.folds]
         X = self.data.X
         if not np.array_equal(order, np.arange(len(order))):
             X = _safe_indexing(X, order)
@@ -366,7 +367,7 @@ class GridRun:
         kept = self.kept()
         if not len(kept):
             raise KeyboardInterrupt("no cell was finished")
-        if np.isnan(self.errors).all():
+        if np.isnan(self.errors[kept]).any(axis=1).all():
             self._refuse()
         if self.failures:
             several = len(self.failures)

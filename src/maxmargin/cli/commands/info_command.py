@@ -24,7 +24,7 @@ def run(options: InfoOptions, screen: Screen) -> None:
         "classes": ", ".join(map(str, said["classes"] or [])),
         "threshold": f"{rule.get('threshold')} ({rule.get('positive')})" if rule else None,
         "columns": ", ".join(said["feature_names"] or []),
-        "proof": _proof(said["certificate"]),
+        "proof": _proof(said["certificate"], screen),
         "made by": notes.get("command"),
         "report": f"{notes['report']} ({notes.get('run')})" if notes.get("report") else None,
         "versions": ", ".join(f"{name} {number}" for name, number in said["versions"].items()),
@@ -39,8 +39,8 @@ def _dictionary(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _proof(values: dict[str, object] | None) -> str | None:
+def _proof(values: dict[str, object] | None, screen: Screen) -> str | None:
     if not values:
         return None
     known = {name: value for name, value in values.items() if name in Certificate.__dataclass_fields__}
-    return str(Certificate(**known)).removeprefix("Certificate: ")  # type: ignore[arg-type]  # as saved
+    return screen.parts(Certificate(**known).sentence)  # type: ignore[arg-type]  # as saved

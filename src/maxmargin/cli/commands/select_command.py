@@ -22,12 +22,7 @@ from maxmargin.cli.table_input import prepared
 from maxmargin.cli.work import check_enough, folds_for
 from maxmargin.feature_selection.comparison import default_methods, variable_ranks
 from maxmargin.tables.columns import Prepared
-from maxmargin.tables.measures_and_rules import (
-    NEEDS_PROBABILITIES,
-    TuningMeasure,
-    tuning_measure,
-    weighted,
-)
+from maxmargin.tables.measures_and_rules import NEEDS_PROBABILITIES, TuningMeasure, tuning_measure, weighted
 from maxmargin.tables.models import chosen_family, positive_of
 from maxmargin.tables.refusals import UsageRefusal, listed
 from maxmargin.tables.wishes import ClassWeight
@@ -116,9 +111,8 @@ def _class_weight(data: Prepared, options: SelectOptions, screen: Screen) -> str
     """Balanced weights where the user or very unequal classes ask for them."""
     if not data.classifies and options.class_weight is not ClassWeight.BALANCED:
         return None
-    model = weighted(chosen_family(data, "svm"), data, options.class_weight, screen.note)
-    found: str | None = model.class_weight
-    return found
+    model: Any = weighted(chosen_family(data, "svm"), data, options.class_weight, screen.note)
+    return None if model.class_weight is None else str(model.class_weight)
 
 
 def encoded(data: Prepared) -> pd.DataFrame:
@@ -183,7 +177,6 @@ def _check_criterion(options: SelectOptions) -> None:
         raise UsageRefusal(f"--criterion is for searches over subsets ({', '.join(_SEARCHES)}).")
     if options.keep is not None and options.method in _OWN_NUMBER:
         raise UsageRefusal(f"{options.method} chooses the number of columns itself: leave out --keep.")
-
     if options.method is Method.BRANCH_AND_BOUND and _criterion_of(options) not in _OF_COVARIANCES:
         raise UsageRefusal(
             "branch-and-bound needs a criterion that never falls when a column is added: use --criterion "
@@ -226,16 +219,16 @@ def _selector(wish: SelectionWish, cv: Any, n_columns: int, *, classifies: bool)
         model = make_pipeline(StandardScaler(), mm.Ridge())
         if method is Method.RFE:
             return fs.RFE(model, keep), model
-        search = _SEARCHES[method](keep)
-        return fs.SubsetSelector(search, _cross_validated(wish, model, cv), random_state=seed), model
+        return fs.SubsetSelector(
+            _SEARCHES[method](keep), _criterion(wish, model, cv), random_state=seed
+        ), model
     weight: dict[str, Any] = {"class_weight": wish.class_weight}
     linear = make_pipeline(StandardScaler(), mm.SVC(kernel="linear", **weight))
     svm = make_pipeline(StandardScaler(), mm.SVC(**weight))
     # gamma="scale" would grow as columns go, and a narrow kernel gives weight to columns of noise
     one_kernel = make_pipeline(StandardScaler(), mm.SVC(gamma=1 / n_columns, **weight))
     if method in _SEARCHES:
-        search = _SEARCHES[method](keep)
-        return fs.SubsetSelector(search, _criterion(wish, svm, cv), random_state=seed), svm
+        return fs.SubsetSelector(_SEARCHES[method](keep), _criterion(wish, svm, cv), random_state=seed), svm
     if method in _PENALTIES:
         return fs.SparseSVMSelector(method.value, keep, **weight), linear
     made: dict[Method, tuple[Any, Any]] = {

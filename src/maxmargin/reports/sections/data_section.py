@@ -14,18 +14,7 @@ from maxmargin.reports.study import Study
 from maxmargin.reports.words import shortened_words
 
 _SHOWN_COLUMNS = 12
-_LISTED_COLUMNS = 400
-_KNOWN_STEPS = {
-    "StandardScaler",
-    "MinMaxScaler",
-    "MaxAbsScaler",
-    "RobustScaler",
-    "OneHotEncoder",
-    "WOEEncoder",
-    "SimpleImputer",
-    "TfidfVectorizer",
-    "PCA",
-}
+_FEW = 50  # distinct values of a column of categories
 
 
 def data(study: Study) -> Section:
@@ -65,7 +54,7 @@ def _size(study: Study) -> str:
 def _columns(study: Study, frame: pd.DataFrame) -> list[Any]:
     say = study.say
     listed = [_column(study, str(name), frame.iloc[:, j]) for j, name in enumerate(frame.columns)]
-    rows, more = listed[:_SHOWN_COLUMNS], listed[_SHOWN_COLUMNS:_LISTED_COLUMNS]
+    rows, more = listed[:_SHOWN_COLUMNS], listed[_SHOWN_COLUMNS:]
     heads = ["variable", "type", "missing_values", "distinct", "values", "histogram"]
     return [
         Heading(say("data.columns")),
@@ -75,7 +64,7 @@ def _columns(study: Study, frame: pd.DataFrame) -> list[Any]:
             cards=True,
             numbers=(2, 3),
             more=more,
-            more_label=say("data.more", n=len(listed) - len(rows)),
+            more_label=say("data.more", n=len(more)),
         ),
     ]
 
@@ -116,7 +105,8 @@ def _described(study: Study, values: pd.Series[Any]) -> tuple[str, str]:
     if values.dtype.kind == "M":
         return "date", say("data.between", low=str(values.min())[:10], high=str(values.max())[:10])
     counts = values.astype(str).value_counts()
-    kind = "yes_no" if values.dtype.kind == "b" else "category"
+    free = len(counts) > 0.5 * len(values) and len(counts) > _FEW
+    kind = "yes_no" if values.dtype.kind == "b" else "text" if free else "category"
     shown = ", ".join(
         f"{shortened_words(str(value), 30)} ({count})" for value, count in counts.head(4).items()
     )
@@ -183,6 +173,5 @@ def _part(study: Study, step: Any) -> str:
     if hasattr(step, "steps"):
         return ", ".join(_part(study, inner) for _, inner in step.steps)
     name = type(step).__name__
-    if name in _KNOWN_STEPS:
-        return f"{name}: {study.say(f'data.step_{name}')}"
-    return study.say("data.step_other", name=name)
+    key = f"data.step_{name}"
+    return f"{name}: {study.say(key)}" if key in study.words.sentences else name

@@ -38,18 +38,8 @@ def machine(study: Study) -> Section:
     return Section("machine", say("machine.title"), blocks)
 
 
-_OF_THE_RUN = {
-    "n_jobs",
-    "verbose",
-    "cache_size",
-    "solver",
-    "certify",
-    "warm_start",
-    "shrinking",
-    "max_iter",
-    "trace",
-    "copy_X",
-}
+_OF_THE_RUN = {"n_jobs", "verbose", "cache_size", "solver", "certify", "warm_start", "shrinking", "max_iter"}
+_OF_OTHERS = {"trace", "copy_X", "dual", "multi_class", "intercept_scaling"}  # scikit-learn's, or of a trace
 _OF_THE_KERNEL = {"kernel", "gamma", "coef0", "degree"}
 _OF_THE_ANSWER = {"break_ties", "decision_function_shape", "probability", "random_state"}
 
@@ -58,13 +48,18 @@ def parameters(study: Study) -> list[tuple[str, str]]:
     """Parameters that shape the model; the kernel is shown with its numbers."""
     final, words = study.subject.final, study.words
     kernel = getattr(final, "kernel_", None)
-    hidden = _OF_THE_RUN | _OF_THE_ANSWER | (_OF_THE_KERNEL if kernel is not None else set())
+    hidden = _OF_THE_RUN | _OF_OTHERS | _OF_THE_ANSWER | (_OF_THE_KERNEL if kernel is not None else set())
     if study.subject.task == "regression":
         hidden |= {"positive"}  # of scikit-learn's linear models; elsewhere it names a class
+    if len(getattr(final, "classes_", ())) <= 2:
+        hidden |= {"multiclass"}
+    if getattr(final, "penalty", None) == "l2":
+        hidden |= {"sparsity", "l0_alpha"}
     listed = [] if kernel is None else [(words.option("kernel"), words.value(str(kernel), 160))]
     for name, value in final.get_params(deep=False).items():
         if name not in hidden and not isinstance(value, BaseEstimator) and value is not None:
-            listed.append((words.option(name), words.value(value, 120)))
+            shown = words.option(value) if isinstance(value, str) else words.value(value, 120)
+            listed.append((words.option(name), shown))
     return listed
 
 
@@ -146,7 +141,7 @@ def _coefficients(study: Study) -> list[Any]:
             columns=[say("data.variable"), say("machine.coefficient")],
             rows=rows[:_COEFFICIENTS],
             numbers=(1,),
-            more=rows[_COEFFICIENTS:200],
+            more=rows[_COEFFICIENTS:],
             more_label=say("data.more", n=len(rows) - _COEFFICIENTS),
         ),
     ]
@@ -184,7 +179,7 @@ def _estimates(study: Study, found: CoefficientSummary) -> list[Any]:
             rows=rows[:_COEFFICIENTS],
             cards=True,
             numbers=tuple(range(1, len(columns))),
-            more=rows[_COEFFICIENTS:300],
+            more=rows[_COEFFICIENTS:],
             more_label=say("machine.more", n=len(rows) - _COEFFICIENTS),
         ),
         Facts(facts),

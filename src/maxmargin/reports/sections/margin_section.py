@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -22,28 +23,27 @@ def margin(study: Study) -> Section | None:
     rows = study.training
     if rows is None or rows.frame is None or study.subject.task == "selection" or study.takes_kernel_values:
         return None
+    if hasattr(study.subject.final, "points_"):
+        return None  # the points of a scorecard say more than a cut through two variables
     blocks = [*_pictures(study, rows), *_support_vectors(study, rows)]
     return Section("margin", _say(study, "title"), blocks) if blocks else None
 
 
 def _say(study: Study, key: str, **values: str) -> str:
-    """A sentence of this section, in the words of regression where that is the task."""
-    other = f"margin.{key}_regression"
-    regression = study.subject.task == "regression" and other in study.words.sentences
-    return study.say(other if regression else f"margin.{key}", **values)
+    """A sentence of this section; without words of classes where there are none."""
+    task, other = study.subject.task, f"margin.{key}_regression"
+    plain = task == "regression" or (task == "outliers" and key not in ("title", "alt"))
+    return study.say(other if plain and other in study.words.sentences else f"margin.{key}", **values)
 
 
 def _pictures(study: Study, rows: StudyRows) -> list[Any]:
     """All variables where there are one or two, else the PCA plane; where that is not possible, a pair."""
-    reason = ""
     for features in (None, _best_numbers(study, rows)):
         if features == []:
             continue
-        try:
+        with suppress(ValueError):  # columns that are not numbers, or have missing values
             return [_picture(study, rows, features)]
-        except ValueError as error:  # columns that are not numbers, or have missing values
-            reason = reason or str(error)
-    return [Text(study.say("margin.impossible", reason=reason))]
+    return [Text(study.say("margin.impossible"))]
 
 
 def _picture(study: Study, rows: StudyRows, features: Any) -> Any:

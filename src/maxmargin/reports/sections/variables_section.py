@@ -33,7 +33,8 @@ def variables(study: Study) -> Section | None:
         return None
     table, ranks, say = study.importance, study.elimination, study.say
     if table is None and ranks is None:
-        return Section("variables", say("variables.title"), [Text(say("variables.none"))])
+        key = "variables.no_target" if study.subject.task == "outliers" else "variables.none"
+        return Section("variables", say("variables.title"), [Text(say(key))])
     blocks: list[Any] = []
     if table is not None:
         of = say(f"variables.{table.attrs['measure']}")
@@ -63,7 +64,7 @@ def _grid(study: Study) -> Grid:
         columns=heads,
         rows=rows[:_SHOWN],
         numbers=tuple(range(1, len(heads))),
-        more=rows[_SHOWN:300],
+        more=rows[_SHOWN:],
         more_label=say("data.more", n=len(rows) - _SHOWN),
     )
 

@@ -512,6 +512,8 @@ def interrupt(name: str, times: int, seed: int, *, most_seconds: float = SECONDS
             sent, spent = 0.0, 0.0
         if not line:
             break
+        if not line.startswith("end"):  # the signal came before the call
+            continue
         ended = float(line.split()[1])
         result = served.next().removeprefix("result ")
         if result == "whole":  # it was ready before the signal

@@ -336,7 +336,10 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
     ),
     "large identifiers": ("x,z,y\n" + GOOD_ROWS + "9007199254740995,1,a\n", "too large to be exact"),
     "infinity": ("x,z,y\n" + GOOD_ROWS + "inf,1,a\n", "column 'x' holds infinity in row 21"),
-    "ragged": ("x,z,y\n1,2,a\n1,2,3,4,5\n", "is not a table"),
+    "ragged": (
+        "x,z,y\n1,2,a\n1,2,3,4,5\n4,5,b\n" + "1,2,3,4\n" * 4,
+        "5 rows have more entries than the header, which names 3 columns (line 3: 5, 5: 4, 6: 4, ...)",
+    ),
     "too long rows": ("x,z,y\n" + "".join(f"1,{i},2,a\n" for i in range(20)), "more entries than the header"),
     "no target value": ("x,z,y\n" + "".join(f"{i},1,\n" for i in range(20)), "missing in every row"),
     "binary": (b"x,z,y\n\x00\x01\x02\n", "contains zero bytes"),

@@ -135,9 +135,7 @@ class OnlineClassifier(LinearClassifier):
             self.classes_ = stream_classes(classes)
             self._begin(X.shape[1])
         else:  # a pass that fails or is interrupted must not change the model
-            self._states = [replace(state, v=state.v.copy(), z=state.z.copy()) for state in self._states]
-            self._last_mistakes, self._logs = self._last_mistakes.copy(), [*self._logs]
-            del self._rows[self.n_iter_ :]
+            self._copy_state()
         codes = stream_codes(y, self.classes_, announced=classes)
         weights = stream_weights(sample_weight, self.class_weight, self.classes_, codes)
         self._pass(X, self._tasks(codes), weights)
@@ -155,6 +153,12 @@ class OnlineClassifier(LinearClassifier):
         self._last_mistakes = np.zeros(len(pairs), dtype=np.int64)
         self._scales = np.ones(len(pairs))  # factors of the weights, one for each binary model
         self._logs: list[pd.DataFrame] = []
+
+    def _copy_state(self) -> None:
+        """Copy what a pass changes in place, and forget the rest of a pass that was interrupted."""
+        self._states = [replace(state, v=state.v.copy(), z=state.z.copy()) for state in self._states]
+        self._last_mistakes, self._logs = self._last_mistakes.copy(), [*self._logs]
+        del self._rows[self.n_iter_ :]
 
     def _tasks(self, codes: IntArray) -> list[BinaryTask]:
         return binary_tasks(codes, len(self.classes_), self._strategy())

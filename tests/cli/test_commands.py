@@ -558,6 +558,30 @@ def test_ctrl_c_while_options_are_read_ends_with_a_sentence() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "maxmargin: interrupted\n")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+def test_a_second_ctrl_c_waits_for_the_threads_of_the_first() -> None:
+    """Compiled code that still ran while the process was taken apart crashed it."""
+    code = (
+        "import os, signal, threading, time\n"
+        "import maxmargin.cli\n"
+        "def work():\n"
+        "    while main.is_alive():\n"
+        "        time.sleep(0.01)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(0.1)\n"
+        "    print('ended', flush=True)\n"
+        "def run():\n"
+        "    threading.Thread(target=work).start()\n"
+        "    raise SystemExit(130)\n"
+        "main = threading.main_thread()\n"
+        "maxmargin.cli._run = run\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "maxmargin.cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "ended\n", "")
+
+
 @pytest.mark.usefixtures("interrupted_search")
 def test_after_ctrl_c_a_long_fit_is_stopped_and_its_command_is_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch

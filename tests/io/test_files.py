@@ -432,6 +432,6 @@ def test_zeros_are_stored_as_they_are(tmp_path: Path) -> None:
 def test_texts_that_are_too_long_for_a_file_are_refused_in_words(tmp_path: Path) -> None:
     """6 million letters of support strings ended in a ValueError about a header."""
     model = mm.SVC(kernel=k.Spectrum(2)).fit(["ab", "b"], [0, 1])
-    with pytest.raises(NotStorableError, match="cannot be saved: its header takes .* It keeps texts"):
+    with pytest.raises(NotStorableError, match=r"cannot be saved: its header takes .* It keeps texts"):
         mm.save(model, tmp_path / "long.mm", notes={"text": "x" * 6_100_000})
     assert list(tmp_path.iterdir()) == []

@@ -21,6 +21,7 @@ import argparse
 import os
 import queue
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,8 +30,8 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import chdir
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,14 +116,14 @@ def _estimator(model: Any, X: Any, y: Any, answer: Callable[[Any], Any]) -> Work
     """A fit that keeps the model it had where it is interrupted."""
     import numpy as np
 
-    model.fit(X, y)
+    expected = answer(model.fit(X, y))
 
     def state() -> Any:
         return {name: id(value) for name, value in vars(model).items()}
 
     return Workload(
-        lambda: answer(model.fit(X, y)),
-        lambda again, first: bool(np.allclose(again, first, rtol=1e-6, atol=1e-8)),
+        lambda: model.fit(X, y),
+        lambda again, first: bool(np.allclose(answer(again), expected, rtol=1e-6, atol=1e-8)),
         kept=state,
     )
 
@@ -284,7 +285,10 @@ def online_machines() -> Workload:
     X, y = _classes(60_000, 60)
 
     def call() -> Any:
-        machines: list[Any] = [mm.Pegasos(random_state=0, max_iter=40), mm.Perceptron(max_iter=40)]
+        machines: list[Any] = [
+            mm.Pegasos(random_state=0, max_iter=40),
+            mm.Perceptron(random_state=0, max_iter=40),
+        ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return [m.fit(X, y).coef_.tolist() for m in machines]
@@ -370,6 +374,17 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "predictions": predictions,
 }
 COMMAND = "command line"
+_DATA = ("data.csv", "--target", "outcome")
+COMMANDS: dict[str, tuple[str, ...]] = {
+    COMMAND: ("fit", *_DATA, "--force"),
+    "maxmargin tune": ("tune", *_DATA, "-o", "cells.csv", "--picture", "cells.svg", "--force"),
+    "maxmargin select": ("select", *_DATA, "--method", "sfs", "-o", "ranks.csv", "--force"),
+    "maxmargin compare": ("compare", *_DATA, "-o", "models.csv", "--force"),
+    "maxmargin scorecard": ("scorecard", *_DATA, "--report", "card.html", "--points", "card.csv", "--force"),
+    "maxmargin warmup": ("warmup",),  # with an empty cache each time, as on a new machine
+    "a first fit": ("fit", *_DATA, "--force"),
+}
+COLD = ("maxmargin warmup", "a first fit")
 
 
 # -- in the process of a workload ----------------------------------------------------------------------------
@@ -462,6 +477,7 @@ class Served:
         for line in self.process.stdout:
             self._lines.put(line.strip())
         self._lines.put("")
+        self._lines.put("")  # for `finish`
 
     def _listen(self) -> None:
         assert self.process.stderr is not None
@@ -512,6 +528,8 @@ def interrupt(name: str, times: int, seed: int, *, most_seconds: float = SECONDS
             sent, spent = 0.0, 0.0
         if not line:
             break
+        if not line.startswith("end"):  # the signal came before the call
+            continue
         ended = float(line.split()[1])
         result = served.next().removeprefix("result ")
         if result == "whole":  # it was ready before the signal
@@ -551,7 +569,7 @@ def check_files(folder: Path) -> str:
             mm.load(path)
         elif path.suffix == ".html" and not path.read_text().rstrip().endswith("</html>"):
             return f"{path.name} is not whole"
-        elif path.suffix not in (".csv", ".mm", ".html"):
+        elif path.suffix not in (".csv", ".mm", ".html", ".svg", ".cache"):
             return f"{path.name} was left behind"
     return ""
 
@@ -590,48 +608,60 @@ def interrupt_once(command: list[str], wait: float, *, go: str = "") -> Interrup
     return Interrupted(process.returncode, *process.communicate(), seconds, spent)
 
 
-def _command(folder: Path) -> list[str]:
-    words = ["fit", str(folder / "data.csv"), "--target", "outcome", "--force"]
-    return [sys.executable, "-m", "maxmargin", *words]
+def _command(name: str) -> list[str]:
+    return [sys.executable, "-m", "maxmargin", *COMMANDS[name]]
 
 
-def interrupt_command(times: int, seed: int, *, most_seconds: float = SECONDS) -> Delays:
-    """Interrupt ``maxmargin fit`` so many times, anywhere between its start and its end."""
-    rng, found = random.Random(seed), Delays("command line")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+def interrupt_command(name: str, times: int, seed: int, *, most_seconds: float = SECONDS) -> Delays:
+    """Interrupt a command so many times, anywhere between its start and its end."""
+    rng, found, command = random.Random(seed), Delays(name), _command(name)
+    with tempfile.TemporaryDirectory() as place, chdir(place):
+        folder = Path(place)
         _csv(folder)
+        cache = folder / "compiled.cache"
+        if name in COLD:
+            os.environ["NUMBA_CACHE_DIR"] = str(cache)
         start = time.monotonic()
-        done = interrupt_once(_command(folder), 600.0)
+        done = interrupt_once(command, 600.0)
         found.length = time.monotonic() - start
         if done.returncode:
             found.failures.append(f"exit code {done.returncode}: {done.stderr[-500:]}")
-        while not found.failures and len(found.results) < times:
-            for path in folder.glob("*.*m*"):
-                path.unlink()
-            done = interrupt_once(_command(folder), rng.uniform(0.05, found.length))
+        while len(found.results) < times and len(found.failures) < 5:
+            shutil.rmtree(cache, ignore_errors=True)
+            for path in folder.iterdir():
+                if path.name != "data.csv":
+                    path.unlink()
+            wait = rng.uniform(0.05, found.length)
+            done = interrupt_once(command, wait)
             if done.returncode == 0:
                 found.length *= 0.9
                 continue
-            found.results.append("part" if list(folder.glob("*.mm")) else "raised")
+            found.results.append("part" if len(list(folder.glob("*.*"))) > 1 else "raised")
             found.seconds.append(done.seconds)
             found.cpu.append(done.spent)
-            wrong = check_files(folder)
-            # `python -m` may end by the signal itself, where Ctrl-C left a library's exec() of text
-            known = done.returncode in (130, -signal.SIGINT)
-            if not known or "Traceback" in done.stderr or "leaked" in done.stderr:
-                wrong = wrong or f"exit code {done.returncode}: {done.stderr[-800:]}"
-            if min(done.seconds, max(done.spent, 0.01)) > most_seconds:
-                wrong = wrong or f"{done.seconds:.2f} s ({done.spent:.2f} s of processor time)"
-            found.failures += [wrong] if wrong else []
+            found.failures += [
+                f"{wrong} after {wait:.2f} s" for wrong in [_wrong(done, most_seconds)] if wrong
+            ]
+            found.failures += [wrong for wrong in [check_files(folder)] if wrong]
     return found
+
+
+def _wrong(done: Interrupted, most_seconds: float) -> str:
+    """What is wrong with the end of an interrupted command."""
+    # `python -m` may end by the signal itself, where Ctrl-C left a library's exec() of text
+    known = done.returncode in (130, -signal.SIGINT)
+    if not known or "Traceback" in done.stderr or "leaked" in done.stderr:
+        return f"exit code {done.returncode}: {done.stderr[-800:]}"
+    if min(done.seconds, max(done.spent, 0.01)) > most_seconds:
+        return f"{done.seconds:.2f} s ({done.spent:.2f} s of processor time)"
+    return ""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--times", type=int, default=12)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="*", default=[*WORKLOADS, COMMAND])
+    parser.add_argument("--only", nargs="*", default=[*WORKLOADS, *COMMANDS])
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
@@ -639,8 +669,7 @@ def main() -> int:
         return 0
     failed = False
     for name in given.only:
-        work = interrupt_command if name == COMMAND else partial(interrupt, name)
-        found = work(given.times, given.seed)
+        found = (interrupt_command if name in COMMANDS else interrupt)(name, given.times, given.seed)
         print(found.line(), flush=True)
         failed |= bool(found.failures)
     return int(failed)

@@ -250,3 +250,31 @@ def test_figures_compare_with_their_bounds() -> None:
     assert house.Figure("a", 3, 3).holds
     assert not house.Figure("a", 4, 3).holds
     assert not house.Figure("a", 0.1, 0.1, strict=True).holds
+
+
+def test_compiled_functions_return_no_named_tuples() -> None:
+    """Making one for Python runs Python, and if Ctrl-C was pressed meanwhile Numba crashes the process."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (SOURCES / "compute").rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    named = {
+        node.name
+        for node in nodes
+        if isinstance(node, ast.ClassDef) and "NamedTuple" in [ast.unparse(base) for base in node.bases]
+    }
+    assert "Totals" in named
+    compiled = [
+        node
+        for node in nodes
+        if isinstance(node, ast.FunctionDef)
+        and any(ast.unparse(mark).startswith("jit") for mark in node.decorator_list)
+    ]
+    assert len(compiled) > 50
+    made = [
+        function.name
+        for function in compiled
+        for node in ast.walk(function)
+        if isinstance(node, ast.Return)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) in named
+    ]
+    assert made == []

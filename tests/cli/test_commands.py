@@ -336,7 +336,10 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
     ),
     "large identifiers": ("x,z,y\n" + GOOD_ROWS + "9007199254740995,1,a\n", "too large to be exact"),
     "infinity": ("x,z,y\n" + GOOD_ROWS + "inf,1,a\n", "column 'x' holds infinity in row 21"),
-    "ragged": ("x,z,y\n1,2,a\n1,2,3,4,5\n", "is not a table"),
+    "ragged": (
+        "x,z,y\n1,2,a\n1,2,3,4,5\n4,5,b\n" + "1,2,3,4\n" * 4,
+        "5 rows have more entries than the header, which names 3 columns (line 3: 5, 5: 4, 6: 4, ...)",
+    ),
     "too long rows": ("x,z,y\n" + "".join(f"1,{i},2,a\n" for i in range(20)), "more entries than the header"),
     "no target value": ("x,z,y\n" + "".join(f"{i},1,\n" for i in range(20)), "missing in every row"),
     "binary": (b"x,z,y\n\x00\x01\x02\n", "contains zero bytes"),
@@ -553,6 +556,30 @@ def test_ctrl_c_while_options_are_read_ends_with_a_sentence() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "maxmargin: interrupted\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+def test_a_second_ctrl_c_waits_for_the_threads_of_the_first() -> None:
+    """Compiled code that still ran while the process was taken apart crashed it."""
+    code = (
+        "import os, signal, threading, time\n"
+        "import maxmargin.cli\n"
+        "def work():\n"
+        "    while main.is_alive():\n"
+        "        time.sleep(0.01)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(0.1)\n"
+        "    print('ended', flush=True)\n"
+        "def run():\n"
+        "    threading.Thread(target=work).start()\n"
+        "    raise SystemExit(130)\n"
+        "main = threading.main_thread()\n"
+        "maxmargin.cli._run = run\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "maxmargin.cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "ended\n", "")
 
 
 @pytest.mark.usefixtures("interrupted_search")

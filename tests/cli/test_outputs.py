@@ -79,11 +79,38 @@ def test_impossible_outputs_are_refused_before_the_work(tmp_path: Path, run: Any
 
 
 def test_formulas_are_defused_and_numbers_are_not() -> None:
-    values = ["=1+1", "+cmd", "-3.5", "-3,5", "@SUM(A1)", "\tx", "-", "plain", "+34", "-1e-5", None]
-    given = pd.DataFrame({"=head": values, "n": np.arange(11) - 5.0})
+    values = [
+        "=1+1",
+        "+cmd",
+        "-3.5",
+        "-3,5",
+        "@SUM(A1)",
+        "\tx",
+        "-",
+        "plain",
+        "+34",
+        "-1e-5",
+        "\nx",
+        "＝1",
+        None,
+    ]
+    given = pd.DataFrame({"=head": values, "n": np.arange(13) - 5.0})
     safe = without_formulas(given)
     assert list(safe.columns) == ["'=head", "n"]
-    expected = ["'=1+1", "'+cmd", "-3.5", "-3,5", "'@SUM(A1)", "'\tx", "'-", "plain", "+34", "-1e-5"]
+    expected = [
+        "'=1+1",
+        "'+cmd",
+        "-3.5",
+        "-3,5",
+        "'@SUM(A1)",
+        "'\tx",
+        "'-",
+        "plain",
+        "+34",
+        "-1e-5",
+        "'\nx",
+        "'＝1",
+    ]
     assert safe["'=head"].tolist()[:-1] == expected
     assert safe["n"].tolist() == given["n"].tolist()
     assert given["=head"][0] == "=1+1"  # the table itself is not changed

@@ -95,6 +95,23 @@ DTYPES = [
 POISON = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 5e-324, 1e9, -(2.0**40)]
 
 
+TEXTS = [
+    *("NaN", "Infinity", "-Infinity", "-0", "-0.0", "1e999", "1" * 390, "-" + "9" * 30, "1E-400", "0.1e1"),
+    *(
+        '"\\ud800"',
+        '"\\udfff\\ud800"',
+        '"\\u202e"',
+        '"\\u0000"',
+        '"\\u2028"',
+        '"\\uff21"',
+        '"ﬁ"',
+        '"' + "x" * 9999 + '"',
+    ),
+    *("[" * 60 + "VALUE" + "]" * 60, "[" * 5000 + "VALUE" + "]" * 5000, '{"a":' * 900 + "VALUE" + "}" * 900),
+    *("VALUE,VALUE", '{"a":VALUE,"a":VALUE}', "[VALUE]", "[[VALUE],[VALUE]]", "", "VALUE ", "\tVALUE", "'a'"),
+]
+
+
 class Seed:
     """A good file, taken apart."""
 
@@ -213,14 +230,53 @@ def change_array(header: dict[str, Any], arrays: list[bytes], rng: Any) -> None:
     arrays[k] = values.tobytes()
 
 
+def change_text(seed: Seed, rng: Any) -> bytes:
+    """Values of JSON that Python's writer does not write: in place of one value, or nested around it."""
+    header = copy.deepcopy(seed.header)
+    node = [node for node in header["nodes"] if node][rng.integers(sum(map(bool, header["nodes"])))]
+    part = [node, header["about"]["model"], header["arrays"] or node][rng.integers(3)]
+    at = int(rng.integers(len(part)))
+    kept, part[at] = json.dumps(part[at]), "@here@"
+    odd = TEXTS[rng.integers(len(TEXTS))].replace("VALUE", kept)
+    text = json.dumps(header, separators=(",", ":")).replace('"@here@"', odd).encode()
+    arrays = b"".join(array.tobytes(order="A") for array in seed.arrays)
+    return sealed(len(text).to_bytes(8, "little") + text + arrays)
+
+
+def change_layout(header: dict[str, Any], arrays: list[bytes], rng: Any) -> None:
+    """Columns first, another byte order, no dimensions, more of them, or the bytes of another array."""
+    if not arrays:
+        return
+    k, kind = int(rng.integers(len(arrays))), rng.integers(6)
+    entry = header["arrays"][k]
+    if kind == 0:
+        header["arrays"][k] = entry[:2] if len(entry) > 2 else [*entry, "F"]
+    elif kind == 1:
+        header["arrays"][k] = [*entry[:2], ["C", "A", "f", None, "FF", ["F"]][rng.integers(6)]]
+    elif kind == 2:
+        entry[0] = entry[0].replace("<", ">=|"[rng.integers(3)])
+    elif kind == 3:
+        entry[1] = [[], [1], [1, *entry[1]], [*entry[1], 1], [0, *entry[1]]][rng.integers(5)]
+    elif kind == 4 and type(entry[0]) is str and entry[0] in DTYPES[:9]:
+        entry[1], arrays[k] = [], arrays[k][: np.dtype(entry[0]).itemsize]
+    else:
+        other = int(rng.integers(len(arrays)))
+        if len(arrays[k]) == len(arrays[other]):  # bytes, but not their description
+            arrays[k], arrays[other] = arrays[other], arrays[k]
+
+
 def mutated(seed: Seed, rng: Any) -> bytes:
     if rng.random() < 0.15:
         return change_bytes(seed, rng)
+    if rng.random() < 0.15:
+        return change_text(seed, rng)
     header = copy.deepcopy(seed.header)
     arrays = [array.tobytes(order="A") for array in seed.arrays]
     for _ in range(rng.integers(1, 4)):
         choice = rng.random()
-        if choice < 0.45:
+        if choice < 0.15:
+            change_layout(header, arrays, rng)
+        elif choice < 0.5:
             change_array(header, arrays, rng)
         elif choice < 0.95:
             change_nodes(header, rng)

@@ -427,3 +427,11 @@ def test_zeros_are_stored_as_they_are(tmp_path: Path) -> None:
     path = mm.save(mm.SVC(class_weight=np.zeros(4_000_000)), tmp_path / "m")
     assert path.stat().st_size > 32_000_000
     assert not mm.load(path).class_weight.any()
+
+
+def test_texts_that_are_too_long_for_a_file_are_refused_in_words(tmp_path: Path) -> None:
+    """6 million letters of support strings ended in a ValueError about a header."""
+    model = mm.SVC(kernel=k.Spectrum(2)).fit(["ab", "b"], [0, 1])
+    with pytest.raises(NotStorableError, match=r"cannot be saved: its header takes .* It keeps texts"):
+        mm.save(model, tmp_path / "long.mm", notes={"text": "x" * 6_100_000})
+    assert list(tmp_path.iterdir()) == []

@@ -122,6 +122,8 @@ def test_blocks_that_do_not_match_are_refused(arrays):
         mm.LinearSVC().fit(frame, arrays[1])
     with pytest.raises(ValueError, match="has 2400 rows and y has 7"):
         mm.LinearSVC().fit(arrays[0], np.arange(7))
+    with pytest.raises(ValueError, match="has 2400 rows and y has 2399"):
+        mm.LinearSVC().fit(arrays[0], arrays[1][:-1])
     with pytest.raises(ValueError, match="drop y"):
         mp.from_dask(frame, arrays[1], target="y")
     other = da.from_array(y, chunks=500)  # cut elsewhere: cut again

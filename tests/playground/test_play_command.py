@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,10 @@ def test_refusals(
 
 
 def test_a_port_in_use() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    """In a thread: the main one has a running loop as long as the browser of other tests is open."""
+    with socket.create_server(("127.0.0.1", 0)) as taken, ThreadPoolExecutor(1) as thread:
         port = taken.getsockname()[1]
-        code, said = run("--no-browser", "--port", str(port))
+        code, said = thread.submit(run, "--no-browser", "--port", str(port)).result()
     assert code == 2, said
     assert f"port {port} cannot be used" in " ".join(said.split())
     assert "--port 0 picks a free one" in " ".join(said.split())

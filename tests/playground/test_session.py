@@ -342,11 +342,20 @@ def test_a_lesson_in_one_file_is_whole() -> None:
         {"text": {"fr": ""}},
         {"more": 1},
         {"view": 3},
+        {"title": "half \ud800"},
+        {"text": {"en": "\udfff"}},
     ],
+    ids=str,
 )
 def test_broken_lessons_are_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(MessageError):
         lessons.checked({**lessons.ready("05-smo"), **broken})
+
+
+def test_a_title_cannot_turn_the_page_around() -> None:
+    lesson = lessons.checked({**lessons.ready("05-smo"), "title": "a\u202eb", "text": {"en": "\x1b[2J"}})
+    assert lesson["title"] == "a\\u202eb"
+    assert lesson["text"] == {"en": "\\x1b[2J"}
 
 
 def test_python_lines_run() -> None:

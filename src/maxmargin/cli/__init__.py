@@ -16,6 +16,7 @@ def main() -> None:
     try:
         _run()
     finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # compiled code in threads may not outlive the process
         gc.freeze()  # to collect all objects once more at the end takes 0.4 s
 
 

@@ -21,7 +21,7 @@ from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import DecisionRule
 from maxmargin.tables.refusals import UsageRefusal
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # some spreadsheets take the wide signs too
 _PICTURES = (".png", ".svg", ".pdf")
 _NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)*|[.,]\d+)([eE][-+]?\d+)?%?")
 

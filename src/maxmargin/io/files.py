@@ -105,7 +105,10 @@ def _parts_of(model: BaseEstimator, notes: Mapping[str, Any] | None) -> list[Any
     except Exception as broken:  # what save writes load must read, so the same checks decide
         raise NotStorableError(f"the model cannot be saved: {broken}") from broken
     about = json.loads(json.dumps({**_describe(model), **_circumstances(notes)}, default=_plain))
-    return container_parts({"about": about, "nodes": found.nodes}, found.arrays)
+    try:
+        return container_parts({"about": about, "nodes": found.nodes}, found.arrays)
+    except ValueError as large:
+        raise NotStorableError(f"the model cannot be saved: {large} It keeps texts and names.") from large
 
 
 def load(path: str | os.PathLike[str]) -> Any:

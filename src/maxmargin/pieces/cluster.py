@@ -247,14 +247,12 @@ def _vector(name: str, values: Any, n_blocks: int, sizes: Any, X: Any) -> list[A
         import dask.array as da
 
         known = _known_sizes(sizes, X)
-        if sum(known) != len(values):
-            raise ValueError(
-                f"X has {sum(known)} rows and {name} has {len(values)}: give the same number of both."
-            )
+        _check_lengths(name, known, len(values))
         values = da.from_array(np.asarray(values), chunks=(known,))
     elif hasattr(values, "chunks"):
         values = values.ravel() if values.ndim > 1 else values
         if sizes is not None and values.chunks[0] != sizes and not np.isnan(np.sum(sizes)):
+            _check_lengths(name, sizes, values.shape[0])
             values = values.rechunk((sizes,))
     parts = list(np.ravel(values.to_delayed()))
     if len(parts) != n_blocks:
@@ -263,6 +261,11 @@ def _vector(name: str, values: Any, n_blocks: int, sizes: Any, X: Any) -> list[A
             "(rechunk or repartition one of them)."
         )
     return parts
+
+
+def _check_lengths(name: str, sizes: tuple[int, ...], length: float) -> None:
+    if sum(sizes) != length and not np.isnan(length):  # Dask does not always know it
+        raise ValueError(f"X has {sum(sizes)} rows and {name} has {length}: give the same number of both.")
 
 
 def _known_sizes(sizes: Any, X: Any) -> tuple[int, ...]:

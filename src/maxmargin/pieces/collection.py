@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import Any
 from zlib import crc32
 
@@ -16,8 +16,9 @@ from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.pieces.piece import Piece, add, tree_sum
 
 Loader = Callable[[], Piece]
-Fingerprint = tuple[int, int]  # number of rows and checksum of a piece
-_CHECKED_ROWS = 16  # rows of X in a checksum; all targets and weights are included
+Fingerprint = tuple[int, int, str]  # number of rows, checksum and source of a piece
+Change = tuple[Callable[..., Any], tuple[Any, ...]]  # a function of X, and its other arguments
+_CHECKED_ROWS = 16  # of an array in memory in a checksum; rows that are read anew are all checked
 
 
 class Pieces:
@@ -84,7 +85,7 @@ class LocalPieces(Pieces):
     """Pieces on one machine, read and processed on the thread pool.
 
     ``loaders`` is called for every pass and returns one function per piece that reads it. With ``streaming``
-    the pieces are read one after another while the loaders are created.
+    the pieces are read one after another while the loaders are created. ``changes`` are applied to each.
 
     Examples
     --------
@@ -98,6 +99,7 @@ class LocalPieces(Pieces):
     loaders: Callable[[], Iterator[Loader]]
     n_jobs: int | None = None
     streaming: bool = False
+    changes: tuple[Change, ...] = ()
     first_pass: list[Fingerprint] = field(default_factory=list, compare=False, repr=False)
 
     def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
@@ -105,7 +107,7 @@ class LocalPieces(Pieces):
         numbered, seen = enumerate(self.loaders()), []
         while batch := list(islice(numbered, threads)):
             with single_threaded_blas():
-                results = run([partial(_use, load, i, function, args) for i, load in batch], threads)
+                results = run([partial(self._use, load, i, function, args) for i, load in batch], threads)
             del batch
             for fingerprint, result in results:
                 seen.append(fingerprint)
@@ -116,18 +118,9 @@ class LocalPieces(Pieces):
         """Raise an error if a complete pass finds other rows than the first one after `start_over`."""
         if not self.first_pass:
             self.first_pass.extend(seen)
-        if self.first_pass == seen:
-            return
-        before, now = (sum(rows for rows, _ in prints) for prints in (self.first_pass, seen))
-        pairs = zip_longest(self.first_pass, seen)
-        where = next(i for i, (old, new) in enumerate(pairs) if old != new)
-        counted = (
-            f"{before} rows, now {now}" if before != now else f"{before} rows, some with other values now"
-        )
-        raise ValueError(
-            f"the data changed between two passes, from piece {where} on: the first pass found {counted}. "
-            "Every pass must read the same rows: copy the source, or seed the function that makes it."
-        )
+        before, now = (sum(rows for rows, _, _ in prints) for prints in (self.first_pass, seen))
+        if len(self.first_pass) != len(seen):
+            raise _changed_error(f"the first one found {before} rows, now there are {now}")
 
     def start_over(self) -> None:
         self.first_pass.clear()
@@ -138,11 +131,7 @@ class LocalPieces(Pieces):
         return tree_sum(self.map(function, *args), combine)
 
     def mapped(self, function: Callable[..., Any], *args: Any) -> LocalPieces:
-        def loaders() -> Iterator[Loader]:
-            for load in self.loaders():
-                yield partial(_changed, load, function, args)
-
-        return replace(self, loaders=loaders, first_pass=[])
+        return replace(self, changes=(*self.changes, (function, args)))
 
     def some(self, step: int) -> LocalPieces | None:
         if self.streaming:
@@ -151,33 +140,50 @@ class LocalPieces(Pieces):
 
     def first(self) -> Piece:
         for load in self.loaders():
-            return load()
+            return self._changed(load())
         raise ValueError("there are no pieces: the source holds no rows.")
 
+    def _use(
+        self, load: Loader, index: int, function: Callable[..., Any], args: tuple[Any, ...]
+    ) -> tuple[Fingerprint, Any]:
+        piece = replace(load(), index=index)
+        found = len(piece), _checksum(piece), piece.source
+        first = self.first_pass[index] if index < len(self.first_pass) else found
+        if first != found:
+            where = f"{found[2] or 'the source'} (piece {index}) had {first[0]} rows"
+            now = f"now {found[0]}" if first[0] != found[0] else "some with other values now"
+            raise _changed_error(f"{where}, {now}")
+        return found, function(self._changed(piece), *args)
 
-def _use(
-    load: Loader, index: int, function: Callable[..., Any], args: tuple[Any, ...]
-) -> tuple[Fingerprint, Any]:
-    piece = replace(load(), index=index)
-    fingerprint = len(piece), _checksum(piece)
-    return fingerprint, function(piece, *args)
+    def _changed(self, piece: Piece) -> Piece:
+        for function, args in self.changes:
+            piece = changed(piece, function, args)
+        return piece
+
+
+def _changed_error(what: str) -> ValueError:
+    return ValueError(
+        f"the data changed between two passes: {what}. Every pass must read the same rows: copy the source, "
+        "or seed the function that makes it."
+    )
 
 
 def _checksum(piece: Piece) -> int:
-    """A checksum of the targets, the weights and some rows of a piece."""
-    step, total = max(1, len(piece) // _CHECKED_ROWS), 0
-    X = piece.X.iloc[::step] if hasattr(piece.X, "iloc") else piece.X
-    X = X[::step] if isinstance(X, np.ndarray) else getattr(X, "data", X)  # the stored values of a CSR matrix
-    for values in (X, piece.y, piece.weight):
-        array = np.asarray(values) if isinstance(values, np.ndarray) or hasattr(values, "iloc") else None
-        if array is not None:
+    """A checksum of the targets, the weights and the rows of a piece."""
+    step, total = max(1, len(piece) // _CHECKED_ROWS) if piece.source == "X" else 1, 0
+    for values in (*_columns(piece.X, step), piece.y, piece.weight):
+        if values is not None:
+            array = np.asarray(values)
             plain = array.astype("U") if array.dtype == object else array
             total = crc32(np.ascontiguousarray(plain).tobytes(), total)
     return total
 
 
-def _changed(load: Loader, function: Callable[..., Any], args: tuple[Any, ...]) -> Piece:
-    return changed(load(), function, args)
+def _columns(X: Any, step: int) -> list[Any]:
+    """The arrays that hold every ``step``-th row of a table."""
+    if hasattr(X, "iloc"):
+        return [column.iloc[::step] for _, column in X.items()]
+    return [X[::step]] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
 
 
 def changed(piece: Piece, function: Callable[..., Any], args: tuple[Any, ...]) -> Piece:

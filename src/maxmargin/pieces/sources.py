@@ -106,6 +106,9 @@ def _read(values: Any, part: slice) -> Any:
     start = values.offset + part.start * width * values.itemsize
     count = (part.stop - part.start) * width
     rows = np.fromfile(values.filename, dtype=values.dtype, count=count, offset=start)
+    if len(rows) < count:
+        last = part.start + len(rows) // max(1, width)
+        raise ValueError(f"{values.filename} ends before row {last}: it had {len(values)} rows when opened.")
     return rows.reshape(-1, *values.shape[1:])
 
 
@@ -280,10 +283,11 @@ def from_csv(
     """
     csv: Any = _pyarrow("pyarrow.csv")
     files, cut = _files(path, ".csv"), _Cut(target, columns, weight)
-    how = csv.ParseOptions(delimiter=delimiter)
 
-    def opened(file: str, threads: bool) -> Any:
-        reading = csv.ReadOptions(block_size=PIECE_BYTES, use_threads=threads)
+    def opened(file: str, invalid: Callable[[Any], str] | None = None) -> Any:
+        """A reader; with a function for rows of another length, one without threads, which counts rows."""
+        how = csv.ParseOptions(delimiter=delimiter, invalid_row_handler=invalid)
+        reading = csv.ReadOptions(block_size=PIECE_BYTES, use_threads=invalid is None)
         wanted = cut.wanted(csv.open_csv(file, reading, how).schema.names, file)
         types = csv.ConvertOptions(include_columns=wanted, column_types=dtypes or {})
         return csv.open_csv(file, reading, how, types)
@@ -298,24 +302,37 @@ def from_csv(
     return LocalPieces(loaders, n_jobs, streaming=True)
 
 
-def _batches(opened: Callable[[str, bool], Any], file: str) -> Iterator[Any]:
+def _batches(opened: Callable[..., Any], file: str) -> Iterator[Any]:
     """The non-empty batches of a CSV file; errors name the row and column."""
     try:
-        yield from (batch for batch in opened(file, True) if batch.num_rows)
+        yield from (batch for batch in opened(file) if batch.num_rows)
     except ValueError as error:
         raise ValueError(_csv_sentence(opened, file, error)) from error
 
 
-def _csv_sentence(opened: Callable[[str, bool], Any], file: str, error: ValueError) -> str:
-    """What is wrong with a CSV file, read again without threads, because only then rows are counted."""
-    reason, names = str(error), []
+def _csv_sentence(opened: Callable[..., Any], file: str, error: ValueError) -> str:
+    """What is wrong with a CSV file, which is read again."""
+    reason, names, wrong = str(error), [], dict[int, Any]()  # row numbers of lines of another length
+
+    def invalid(row: Any) -> str:
+        wrong[row.number] = row
+        return "skip"
+
     try:
-        reader = opened(file, False)
+        reader = opened(file, invalid)
         names = reader.schema.names
         for _ in reader:
             pass
     except ValueError as again:
         reason = str(again)
+    if wrong:
+        first = sorted(wrong.items())[:3]
+        listed = ", ".join(f"row {number} has {row.actual_columns}" for number, row in first)
+        return (
+            f"{file}: {len(wrong)} rows do not have {first[0][1].expected_columns} cells ({listed}"
+            f"{', ...' if len(wrong) > len(first) else ''}): correct them, or put cells that contain the "
+            "delimiter in quotes."
+        )
     found = re.match(
         r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): (.*)", reason, re.S
     )

@@ -7,6 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from maxmargin.base.visible_text import visible
 from maxmargin.playground import messages
 from maxmargin.playground.messages import Message, MessageError
 
@@ -88,8 +89,8 @@ def _words(lesson: Message, name: str, longest: int) -> Any:
     value = lesson.get(name, "")
     if isinstance(value, dict):
         messages.only(value, "en", "es")
-        return {language: messages.text(value, language, longest) for language in value}
-    return messages.text(lesson, name, longest, "")
+        return {language: visible(messages.text(value, language, longest)) for language in value}
+    return visible(messages.text(lesson, name, longest, ""))
 
 
 def _panels(names: Any) -> list[str]:

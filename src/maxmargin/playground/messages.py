@@ -160,6 +160,8 @@ def text(message: Message, name: str, longest: int = 1000, default: str | None =
     value = message.get(name, default)
     if not isinstance(value, str) or len(value) > longest:
         raise MessageError(f"{name} must be text of at most {longest} characters.", field=name)
+    if any("\ud800" <= symbol <= "\udfff" for symbol in value):
+        raise MessageError(f"{name} holds half of a character: write it in UTF-8.", field=name)
     return value
 
 

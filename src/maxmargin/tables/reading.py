@@ -145,10 +145,7 @@ def _read_text(
     if separator == "\t" and len(table) < _whole_lines(text, len(names)) - (not reading.no_header):
         table = _parsed(path, text, {**options, "quoting": csv.QUOTE_NONE})  # quotes are part of the text
     if len(table.columns) != len(names) or not isinstance(table.index, pd.RangeIndex):
-        raise Refusal(
-            f"{path}: rows have more entries than the header, which names {len(names)} columns: name all "
-            "columns, and put values that contain the separator in quotes."
-        )
+        raise _longer_rows(path, text, options) or Refusal(f"{path} is not a table: rows differ in length.")
     codes = _code_columns(text, table, separator)
     if codes:  # numbers would lose the zeros before them
         texts = _parsed(path, text, {**options, "usecols": codes, "dtype": str})
@@ -177,8 +174,27 @@ def _parsed(path: Path, text: str, options: dict[str, Any]) -> pd.DataFrame:
     try:
         return pd.read_csv(StringIO(text), **options)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as wrong:
+        if longer := _longer_rows(path, text, options):
+            raise longer from None
         said = str(wrong).strip().splitlines()[-1].replace("C error: ", "")
         raise Refusal(f"{path} is not a table: {said}") from None
+
+
+def _longer_rows(path: Path, text: str, options: dict[str, Any]) -> Refusal | None:
+    """The refusal of a table with rows that have more entries than the header."""
+    lines = csv.reader(StringIO(text), delimiter=options["sep"], quoting=options.get("quoting", 0))
+    try:
+        width = len(next(row for row in lines if row))
+        longer = [(lines.line_num, len(row)) for row in lines if len(row) > width]
+    except csv.Error:  # a quote that does not end
+        return None
+    if not longer:
+        return None
+    where = ", ".join(f"{line}: {length}" for line, length in longer[:3]) + ", ..." * (len(longer) > 3)
+    return Refusal(
+        f"{path}: {len(longer)} rows have more entries than the header, which names {width} columns (line "
+        f"{where}): name all columns, and put values that contain the separator in quotes."
+    )
 
 
 def _code_columns(text: str, table: pd.DataFrame, separator: str) -> list[int]:

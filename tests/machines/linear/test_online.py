@@ -15,6 +15,7 @@ from sklearn.model_selection import train_test_split
 
 import maxmargin as mm
 from maxmargin.problems.multiclass import binary_tasks
+from maxmargin.solvers.online import online_loop
 from maxmargin.solvers.online.online_loop import OnlineLoop, Schedule
 
 
@@ -374,6 +375,43 @@ def test_partial_fit_in_order_is_one_pass_of_fit(name, multiclass):
     whole = getattr(mm, name)(max_iter=1, **options).fit(X, y)
     np.testing.assert_allclose(chunks.coef_, whole.coef_, atol=1e-9)
     np.testing.assert_allclose(chunks.intercept_, whole.intercept_, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["Perceptron", "Pegasos", "KernelPerceptron"])
+def test_an_interrupted_partial_fit_changes_nothing(name, monkeypatch):
+    """Half of a pass stayed in the state, and the next chunk went on from there."""
+    X, y = _data(noise=0.5)
+    options = {"shuffle": False, "average": True}
+    model, alone = (getattr(mm, name)(**options).partial_fit(X, y, classes=[-1, 1]) for _ in range(2))
+
+    def pressed(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        module = "base.OnlineClassifier._store" if name != "KernelPerceptron" else "KernelPerceptron._keep"
+        room = "online" if name != "KernelPerceptron" else "kernel.kernel_perceptron"
+        patched.setattr(f"maxmargin.machines.{room}.{module}", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(-X, y)
+    assert model.history_.equals(alone.history_)
+    for one in (model, alone):
+        one.partial_fit(X[::2], y[::2])
+    np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
+    assert model.history_.equals(alone.history_)
+    np.testing.assert_array_equal(*[getattr(m, "n_mistakes_", 0) for m in (model, alone)])
+
+
+@pytest.mark.parametrize("rule", ["perceptron", "hinge", "pa1", "squares"])
+def test_portions_of_a_pass_are_the_pass(rule, monkeypatch):
+    X, y = _data()
+    loop = OnlineLoop(rule=rule, decay=0.01, average=True, radius=2.0)
+    found = []
+    for portion in (online_loop._PORTION, 40):
+        monkeypatch.setattr(online_loop, "_PORTION", portion)
+        state = loop.start(X.shape[1], 0)
+        found.append([loop.run(state, X, y.astype(float), np.ones(len(y))) for _ in range(2)])
+        found[-1] += [state.theta(True).tolist(), state.longest]
+    assert found[0] == found[1]
 
 
 def test_partial_fit_names_strange_labels():

@@ -28,6 +28,7 @@ class Learner(NamedTuple):
     bias : 1, or 0 without an intercept; ``bias_step`` is the longest step of the intercept.
     radius : project (w, b) on a ball of this radius; 0 for no projection.
     average : maintain the sum of all iterates.
+    measures : find the longest row.
     """
 
     edge: float
@@ -46,6 +47,7 @@ class Learner(NamedTuple):
     bias_step: float
     radius: float
     average: bool
+    measures: bool
 
 
 class Examples(NamedTuple):
@@ -134,15 +136,15 @@ def _write(log: FloatArray, at: int, entries: Any) -> None:
 @jit_sums
 def online_pass(
     learner: Learner, examples: Examples, v: FloatArray, z: FloatArray, totals: Totals, log: FloatArray | None
-) -> Totals:
+) -> tuple[float, float, float, float, float, float, float, float, float]:
     """Visit the rows in ``order``; v and z change in place, the new totals are returned.
 
-    ``log`` has a row for each row with a weight; without one the pass compiles to a tighter loop.
+    They are a plain tuple: making a named one runs Python, which crashes the process if Ctrl-C was pressed
+    during the pass. ``log`` has a row for each row with a weight; without one the loop is tighter.
     """
     (data, indices, indptr, p), y, weights, order = examples
-    scale, mass, b, sum_b, t, length2, longest, _, _ = totals
-    mistakes, total, written = 0.0, 0.0, 0
-    n, measures = len(order), t == 0.0 and not (learner.regression or learner.passive_aggressive)
+    scale, mass, b, sum_b, t, length2, longest, mistakes, total = totals
+    n, written = len(order), 0
     needs_norm = learner.passive_aggressive or learner.radius > 0.0
     for r in range(n):
         i = order[r]
@@ -154,7 +156,7 @@ def online_pass(
         weight = weights[i]
         if weight == 0.0:
             continue
-        if measures:
+        if learner.measures:
             longest = max(longest, row_norm(data, indices, indptr, p, i))
         t += 1.0
         dot = row_dot(data, indices, indptr, p, i, v)
@@ -189,4 +191,4 @@ def online_pass(
         if log is not None:
             _write(log, written, (float(i), f, loss, keep, eta * g, shrink, b))
             written += 1
-    return Totals(scale, mass, b, sum_b, t, length2, longest, mistakes, total)
+    return scale, mass, b, sum_b, t, length2, longest, mistakes, total

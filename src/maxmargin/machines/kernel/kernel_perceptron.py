@@ -149,6 +149,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
         if past is None:
             self._begin(len(machines))
         else:
+            del self._history[self.n_iter_ :]  # of a pass that was interrupted
             for k, machine in enumerate(machines):
                 machine.recall(past, k)
         self._one_pass(machines, check_random_state(self.random_state))
@@ -200,7 +201,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     def history_(self) -> pd.DataFrame:
         """Table of pass, mistakes and mean loss."""
         check_is_fitted(self)
-        return pd.DataFrame(self._history, columns=["pass", "mistakes", "loss"])
+        return pd.DataFrame(self._history[: self.n_iter_], columns=["pass", "mistakes", "loss"])
 
     def check_parameters(self) -> None:
         check_strategy(self.multiclass)
@@ -214,7 +215,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     def _one_pass(self, machines: list[_Machine], rng: Any) -> int:
         passes = [m.one_pass(rng if self.shuffle else None, self.budget) for m in machines]
         mistakes, losses = np.array([made for made, _ in passes]), [loss for _, loss in passes]
-        self.n_mistakes_ += mistakes
+        self.n_mistakes_ = self.n_mistakes_ + mistakes  # a new array: an interrupted pass keeps the old one
         total = int(mistakes.sum())
         number = len(self._history) + 1
         self._history.append((number, total, float(np.mean(losses))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -65,7 +65,7 @@ class OnlineClassifier(LinearClassifier):
     def history_(self) -> pd.DataFrame:
         """Table of pass, mistakes and mean loss."""
         check_is_fitted(self)
-        return pd.DataFrame(self._rows, columns=["pass", "mistakes", "loss"])
+        return pd.DataFrame(self._rows[: self.n_iter_], columns=["pass", "mistakes", "loss"])
 
     def _loop(self) -> OnlineLoop:
         """The update rule and its step lengths."""
@@ -134,6 +134,8 @@ class OnlineClassifier(LinearClassifier):
         if first:
             self.classes_ = stream_classes(classes)
             self._begin(X.shape[1])
+        else:  # a pass that fails or is interrupted must not change the model
+            self._copy_state()
         codes = stream_codes(y, self.classes_, announced=classes)
         weights = stream_weights(sample_weight, self.class_weight, self.classes_, codes)
         self._pass(X, self._tasks(codes), weights)
@@ -151,6 +153,12 @@ class OnlineClassifier(LinearClassifier):
         self._last_mistakes = np.zeros(len(pairs), dtype=np.int64)
         self._scales = np.ones(len(pairs))  # factors of the weights, one for each binary model
         self._logs: list[pd.DataFrame] = []
+
+    def _copy_state(self) -> None:
+        """Copy what a pass changes in place, and forget the rest of a pass that was interrupted."""
+        self._states = [replace(state, v=state.v.copy(), z=state.z.copy()) for state in self._states]
+        self._last_mistakes, self._logs = self._last_mistakes.copy(), [*self._logs]
+        del self._rows[self.n_iter_ :]
 
     def _tasks(self, codes: IntArray) -> list[BinaryTask]:
         return binary_tasks(codes, len(self.classes_), self._strategy())

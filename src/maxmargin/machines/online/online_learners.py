@@ -179,7 +179,7 @@ class Perceptron(StepsOnErrors):
 
     def _pass(self, X: Any, tasks: list[BinaryTask], weights: FloatArray) -> tuple[int, float]:
         totals = super()._pass(X, tasks, weights)
-        self.n_mistakes_ += self._last_mistakes
+        self.n_mistakes_ = self.n_mistakes_ + self._last_mistakes
         return totals
 
     def _finished(self, mistakes: int) -> bool:

@@ -17,6 +17,7 @@ from maxmargin.compute.tables.table_rows import rows_of
 Rule = Literal["perceptron", "pa1", "pa2", "hinge", "squares"]
 # columns of the log of a pass: the effect of each row on w <- shrink (keep w + change x) and on b
 LOG = ("row", "score", "loss", "keep", "change", "shrink", "intercept")
+_PORTION = 1 << 26  # numbers of rows that are visited without a look at Ctrl-C: 0.1 s
 _SMALLEST = float(np.finfo(np.float64).tiny)  # m < _SMALLEST is m <= 0
 
 
@@ -124,8 +125,8 @@ class OnlineLoop:
     def start(self, n_features: int, random_state: RandomStateLike | None) -> OnlineState:
         return OnlineState(np.zeros(n_features), np.zeros(n_features), check_random_state(random_state))
 
-    def learner(self, eta0: float) -> Learner:
-        """The rule as numbers for compiled code, with ``eta0`` for the first step."""
+    def learner(self, eta0: float, *, first: bool) -> Learner:
+        """The rule as numbers for compiled code, with ``eta0`` for the first step; rows are measured once."""
         return Learner(
             edge=0.0 if self.rule == "perceptron" else 1.0,
             below=_SMALLEST if self.rule == "perceptron" else 1.0,
@@ -140,6 +141,7 @@ class OnlineLoop:
             bias_step=float(self.bias_step),
             radius=float(self.radius),
             average=self.average,
+            measures=first and self.rule in ("perceptron", "hinge"),
         )
 
     def run(
@@ -167,6 +169,10 @@ class OnlineLoop:
             np.ascontiguousarray(weights, dtype=np.float64),
             order,
         )
-        totals = online_pass(self.learner(current.eta), examples, current.v, current.z, current.totals(), log)
+        learner, totals = self.learner(current.eta, first=current.steps == 0.0), current.totals()
+        size = len(order) if log is not None else 1 + _PORTION // (8 + examples.rows[0].size // len(y))
+        for start in range(0, len(order), size):  # Ctrl-C gets a turn
+            portion = examples._replace(order=order[start : start + size])
+            totals = Totals(*online_pass(learner, portion, current.v, current.z, totals, log))
         current.accept(totals)
         return int(totals.mistakes), totals.loss / max(float(np.sum(weights)), 1e-300)

@@ -262,3 +262,16 @@ def test_a_newton_step_that_moved_is_soon_followed_by_another() -> None:
     pace.restart(moved=False)
     pace.note(0.5, 0)
     assert not pace.is_slow(1000)
+
+
+def test_fixed_variables_of_a_part_count_in_all_its_steps() -> None:
+    """An interior point sums its own variables afresh: what the fixed ones add must be part of c."""
+    whole, t, v = _box(40)
+    others = np.random.default_rng(3).normal(size=len(v))
+    part = replace(whole)
+    own = part.own_sums(t, v + others)
+    assert_allclose(own, v, atol=1e-12)
+    assert_allclose(part.gradient(t, own), whole.gradient(t, v + others), atol=1e-12)
+    part._interior_step(t, own, 1e-6)
+    assert part.violation(t, part.sums_of(t)) <= 1e-6
+    assert whole.violation(t, part.sums_of(t) + others) <= 1e-6

@@ -123,9 +123,8 @@ class ActivePoints:
         whole.work.kernel_values += K.size
         signed = Signed(self.row, self.tau, self.d, self.c, self.lo, self.hi, self.group)
         problem = GramProblem(K, np.array([[0, n]]), signed, n_groups, whole.size())
-        own = problem.sums_of(self.t)
+        own = problem.own_sums(self.t, self.v)
         others = self.v - own
-        problem.signed = signed._replace(c=self.c + self.tau * others[self.row])
         tol = _BELOW * whole.target
         referee = whole.referee.aiming_at(tol)
         watch = Watch(tol, whole.budget, referee, 0.5 * tol, whole.settings.shrinking)

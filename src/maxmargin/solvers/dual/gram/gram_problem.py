@@ -205,6 +205,12 @@ class GramProblem:
         self.add(v, self.signed.point, self.signed.tau * t)
         return v
 
+    def own_sums(self, t: FloatArray, v: FloatArray) -> FloatArray:
+        """The part of the sums ``v`` that belongs to ``t``; the rest, of fixed variables, goes into c."""
+        s, own = self.signed, self.sums_of(t)
+        self.signed = s._replace(c=s.c + s.tau * (v - own)[s.point])
+        return own
+
     def violation(self, t: FloatArray, v: FloatArray) -> float:
         """The largest KKT violation at ``t``."""
         low, high = self.extremes(self.gradient(t, v), t)
@@ -237,7 +243,7 @@ class GramProblem:
         K = gathered(self.K, points)
         part = GramProblem(K, np.array([[0, len(points)]]), inner, self.n_groups)
         new = t[which]
-        ending = part.solve(new, v[points], watch.of_part(len(new)), steps)
+        ending = part.solve(new, part.own_sums(new, v[points]), watch.of_part(len(new)), steps)
         change = new - t[which]
         t[which] = new
         self.add(v, s.point[which], s.tau[which] * change)

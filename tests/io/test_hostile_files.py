@@ -704,7 +704,7 @@ def test_mutated_files(seed: int) -> None:
 def test_the_fuzzer_finds_what_is_wrong(saved: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the checks of parts it reports files whose predictions do not follow from their numbers."""
     monkeypatch.setattr("maxmargin.io.decoding.check_parts", lambda name, made: None)
-    counts = fuzz(300, 0, names=["SVC on text labels", "NuSVC"])
+    counts = fuzz(600, 3, names=["SVC on text labels", "NuSVC"])
     assert counts["failure"] > 0
 
 

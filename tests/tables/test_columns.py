@@ -221,6 +221,12 @@ def test_codes_with_leading_zeros_stay_text(separator: str, form: str, gap: bool
     assert len(notes) == 1
 
 
+def test_codes_of_currency_letters_with_leading_zeros_stay_text() -> None:
+    codes = pd.Series([f"CAD-{k % 7:04d}" for k in range(60)], name="part")
+    assert recognised(codes).kind is ColumnKind.CATEGORY
+    assert recognised(codes.str.replace("-000", " 12.")).kind is ColumnKind.NUMBER
+
+
 def test_zeros_before_a_point_are_numbers() -> None:
     table = _read("a,b,y\n" + "\n".join(f"0{k % 10}.5,{10 * (k % 3)},{k % 2}" for k in range(60)))
     assert all(pd.api.types.is_numeric_dtype(table[name]) for name in "ab")

@@ -52,6 +52,7 @@ _DATES = {
 }
 _DIGITS = re.compile(r"\d")
 _IDENTIFIER = "an identifier"
+_PREFIX = rf"(?:{_CURRENCY}-?)?"  # of a code whose letters could mean money
 _OWN_VALUES = f"{_IDENTIFIER}: almost every row has its own value"
 _EPOCH = pd.Timestamp("2000-01-01")
 _WEEKDAYS = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], dtype=object)
@@ -252,11 +253,11 @@ def differ_on_purpose(values: pd.Series) -> bool:
 
 
 def leading_zeros(column: pd.Series) -> bool:
-    """True for texts that are whole numbers, some of which begin with zero: codes such as 01234."""
+    """True for whole numbers as text, some of which begin with zero: codes such as 01234 or CAD-0012."""
     if not pd.api.types.is_string_dtype(column.dtype):
         return False
     texts = column.dropna().drop_duplicates().astype(str).str.strip()
-    return bool(texts.str.fullmatch(r"\d+").all() and texts.str.fullmatch(r"0\d+").any())
+    return bool(texts.str.fullmatch(_PREFIX + r"\d+").all() and texts.str.fullmatch(_PREFIX + r"0\d+").any())
 
 
 def _has_long_digits(column: pd.Series) -> bool:

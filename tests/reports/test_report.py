@@ -446,7 +446,7 @@ def test_a_spanish_report_on_one_column_of_text(tmp_path):
     said = " ".join(page.words)
     assert "a partir de 1 variable." in said
     assert "texto" in page.words
-    assert "sus ejes deben ser dos variables que sean números" in said
+    assert "hacen falta dos variables numéricas sin valores perdidos" in said
     assert "28 variables más" in said
     assert all(word in page.words for word in words)  # no list is cut
     assert "equilibrados" in page.words

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _STEPS_AT_ONCE = 80_000  # inner steps of a round between two checks of the clock and of Ctrl-C
 _SHRINK_EVERY = 8
 _SHRINK_BELOW = 0.7  # shrink if at most this share of the active points stays
-_MOST_TOGETHER = 6000  # points whose whole matrix may be computed when pairwise steps are slow
+_MOST_TOGETHER = 5000  # points that may share a matrix: Ctrl-C waits 0.7 s for a Newton step on so many
 _BELOW = 0.9  # of the target, for a matrix of its own: rounding must not lift the violation above it
 _MATRICES = 3  # of that size at most: with the parts that are factorised
 _VALUE, _COLUMN = 6.0, 18.0  # a kernel value takes as long as a step over 6 + columns / 18 variables

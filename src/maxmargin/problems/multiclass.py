@@ -8,6 +8,7 @@ class k is positive on class k.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any, Literal
 
@@ -84,13 +85,23 @@ def stream_codes(y: AnyArray, classes: AnyArray, announced: Any = None) -> IntAr
 
 def votes(decisions: FloatArray, n_classes: int) -> IntArray:
     """Class codes by one-versus-one votes of shape (n_samples, n_pairs); ties go to the first class."""
-    counts = np.zeros((len(decisions), n_classes), dtype=np.int64)
-    for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        wins = decisions[:, column] > 0
-        counts[:, i] += wins
-        counts[:, j] += ~wins
+    wins = (decisions > 0).astype(np.float32)  # sums of votes are exact
+    counts = wins @ _sides_of_pairs(n_classes) + np.arange(n_classes)
     codes: IntArray = counts.argmax(axis=1)
     return codes
+
+
+@cache
+def _sides_of_pairs(n_classes: int) -> AnyArray:
+    """+1 for the first class of each pair and -1 for the second, of shape (n_pairs, n_classes).
+
+    Class j is the second of j pairs: it has j votes, less those that the first classes win.
+    """
+    pairs = list(combinations(range(n_classes), 2))
+    sides = np.zeros((len(pairs), n_classes), dtype=np.float32)
+    for m, (first, second) in enumerate(pairs):
+        sides[m, first], sides[m, second] = 1.0, -1.0
+    return sides
 
 
 def summed_decisions(decisions: FloatArray, n_classes: int) -> FloatArray:

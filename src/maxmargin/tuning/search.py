@@ -328,7 +328,8 @@ class GridRun:
         kernels = [model.make_kernel() for model in self.plan.models]
         for index, (model, kernel) in enumerate(zip(self.plan.models, kernels, strict=True)):
             groups.setdefault(repr(kernel), []).append(GridCell(index, model))
-        views = FoldViews(X, folds, self.plan.front, kernels)
+        budget = cache_bytes(getattr(self.plan.models[0], "cache_size", None))
+        views = FoldViews(X, folds, self.plan.front, kernels, budget)
         shared = SharedData(replace(self.data, X=X, y=y, folds=folds), targets, views, order)
         tasks = []
         for cells in groups.values():
@@ -458,11 +459,13 @@ def _depends_on_rows(kernel: Kernel) -> bool:
 class FoldViews:
     """The rows as the kernel sees them on each fold, with what kernels share on the same rows.
 
-    Transformers are fitted once per fold. Matrices of inner products are kept while they fit into memory.
+    Transformers are fitted once per fold. Matrices of inner products are kept while they fit into ``budget``
+    bytes.
     """
 
-    def __init__(self, X: TableLike, folds: list[Fold], front: Any, kernels: list[Any]) -> None:
+    def __init__(self, X: TableLike, folds: list[Fold], front: Any, kernels: list[Any], budget: int) -> None:
         self.X, self.folds, self.front, self.kernels = X, folds, front, kernels
+        self._budget = budget
         self._rows: dict[int, Any] = {}
         self._points: dict[int, tuple[Any, Any]] = {}  # by fold: the key of the kernel's view, and its points
         self._layouts: dict[int, Layout] = {}
@@ -483,12 +486,12 @@ class FoldViews:
             self._points[place] = key, kernel.prepare(self.rows(f))
         return self._points[place][1]
 
-    def layout(self, f: int, n_threads: int, pages: dict[Any, AnyArray], budget: int) -> Layout:
+    def layout(self, f: int, n_threads: int, pages: dict[Any, AnyArray]) -> Layout:
         """What the kernels share on the rows of fold f."""
         place = 0 if self.front is None else f
         layout = self._layouts.get(place) or Layout(n_threads, self.kernels, pages)
         products = 8 * n_rows(self.X) ** 2
-        if (len(self._layouts) + 1) * products + matrix_bytes(n_rows(self.X)) <= budget:
+        if (len(self._layouts) + 1) * products + matrix_bytes(n_rows(self.X)) <= self._budget:
             self._layouts[place] = layout
         return layout
 
@@ -553,7 +556,7 @@ class SharedTask:
         kernel = kernel.bind(_safe_indexing(rows, views.folds[f][0]) if reads else rows)
         balanced = isinstance(model, DUAL) and not isinstance(model, OneClassSVM)
         in_parts = asks_for_pairs(self.cells, self.shared.targets)
-        layout = views.layout(f, n_threads, pages, cache_bytes(getattr(model, "cache_size", None)))
+        layout = views.layout(f, n_threads, pages)
         points = views.points(f, kernel)
         if balanced:
             points = about_their_mean(kernel, points)

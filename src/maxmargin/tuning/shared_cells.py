@@ -223,6 +223,8 @@ def _vote(
     """Answers of one fold from the links of its problems; rows[k] are the training rows of problem k."""
     assert targets.classes is not None
     n_classes = len(targets.classes)
+    if n_classes == 2:
+        return [_side(cell, targets.classes, link) for cell, link in zip(chain, links[0], strict=True)]
     answers = []
     for cell, mine in zip(chain, zip(*links, strict=True), strict=True):
         seconds = sum(link.seconds for link in mine)
@@ -232,16 +234,24 @@ def _vote(
         expansions = [link.expansion for link in mine if link.expansion is not None]
         ending = worst_ending([link.ending for link in mine if link.ending is not None])
         biases = np.array([expansion.intercept for expansion in expansions])
-        if n_classes > 2 and cell.model.multiclass == "ovo":
-            betas = [expansion.beta[None] for expansion in expansions]
-            pairs = PairExpansions(rows, betas, biases[:, None])
+        if cell.model.multiclass == "ovo":
+            betas = [expansion.beta for expansion in expansions]
+            pairs = PairExpansions.of_rows(targets.codes, rows, betas, biases)
             answers += _ask_pairs(gram, [cell], targets, pairs, test, seconds, [ending])
             continue
         decisions = np.column_stack([link.sums for link in mine if link.sums is not None]) + biases
         codes = predict_codes(decisions, n_classes, cell.model.multiclass, break_ties=cell.model.break_ties)
-        shown = decisions[:, 0] if n_classes == 2 else decisions
-        answers.append(CellAnswer(cell.index, targets.classes[codes], shown, seconds, ending))
+        answers.append(CellAnswer(cell.index, targets.classes[codes], decisions, seconds, ending))
     return answers
+
+
+def _side(cell: GridCell, classes: AnyArray, link: Link) -> CellAnswer:
+    """The answer of one of two classes."""
+    if link.expansion is None or link.sums is None:
+        return CellAnswer(cell.index, None, None, link.seconds, failure=link.failure)
+    decisions = link.sums + link.expansion.intercept
+    predicted = classes[predict_codes(decisions, 2, cell.model.multiclass)]
+    return CellAnswer(cell.index, predicted, decisions, link.seconds, link.ending)
 
 
 # -- one-versus-one with the problems of a pair together -----------------------------------------------

@@ -123,7 +123,7 @@ def make_plan(models: list[Any], cells: list[dict[str, Any]], n: int, needs_prob
     if reasons:
         return Plan(SCIKIT, "; ".join(reasons), None, models)
     needed = matrix_bytes(n)
-    budget = min(cache_bytes(getattr(part.model, "cache_size", None)) for part in parts)
+    budget = min(map(cache_bytes, {getattr(part.model, "cache_size", None) for part in parts}))
     if needed > budget:
         reason = f"a Gram matrix of {n} rows takes {needed >> 20} MB, cache_size allows {budget >> 20} MB"
         return Plan(ROWS, reason, parts[0].front, models)

@@ -159,6 +159,31 @@ def scaled_start(signed, old_t, old_v, old_lo, old_hi, t, v):
 
 
 @jit
+def solve_along(K, signed, segments, los, his, T, V, found, q, tol, max_steps):
+    """Solve one problem after the other that differ in their bounds, each from the scaled solution before it.
+
+    Rows k of ``los`` and ``his`` are the bounds of problem k, rows k of ``T`` and ``V`` become its variables
+    and sums (row 0 holds a start), and row k of ``found`` its steps, violation and multiplier. Returns how
+    many problems were solved: a hard one ends the call, and so does a long time.
+    """
+    lo, hi = signed.lo, signed.hi  # memory for the bounds of the problem at hand
+    total = 0
+    for k in range(len(los)):
+        for i in range(len(lo)):
+            lo[i], hi[i] = los[k, i], his[k, i]
+        if k > 0:
+            scaled_start(signed, T[k - 1], V[k - 1], los[k - 1], his[k - 1], T[k], V[k])
+        steps, violation, work = solve_on_gram(K, signed, segments, T[k], V[k], q, tol, max_steps)
+        if violation > tol:
+            return k
+        found[k, 0], found[k, 1], found[k, 2] = steps, violation, multiplier_at(signed, T[k], V[k])
+        total += work
+        if total > WORK_AT_ONCE:
+            return k + 1
+    return len(los)
+
+
+@jit
 def multiplier_at(signed, t, v):
     """The multiplier of the equality at a point with its sums."""
     g = np.empty(len(t))

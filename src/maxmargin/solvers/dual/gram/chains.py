@@ -27,6 +27,7 @@ from maxmargin.problems.formulations import (
 )
 from maxmargin.problems.solution import Ending, Solution, Status
 from maxmargin.solvers.certified import remaining, solve_certified
+from maxmargin.solvers.dual.gram.cost_path import differ_in_cost, solve_cost_path
 from maxmargin.solvers.dual.gram.gram_problem import Watch
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
 from maxmargin.solvers.dual.gram.warm_starts import GramState, PlacedProblem
@@ -111,13 +112,36 @@ def _follow(
     links = []
     earlier: list[GramState | None] = [None] * len(cells)
     for setting, test in zip(settings, tests, strict=True):
-        mine = []
-        for j, cell in enumerate(cells):
-            along = earlier[j - 1] if j else None
-            mine.append(solve_cell(gram, cell, setting, segments, test, earlier[j], along))
-            earlier[j] = mine[-1].state
+        mine = [] if links else _follow_cost(gram, cells, setting, segments, test)
+        for j in range(len(mine), len(cells)):
+            along = mine[-1].state if mine else None
+            mine.append(solve_cell(gram, cells[j], setting, segments, test, earlier[j], along))
+        earlier = [link.state for link in mine]
         links.append(mine)
     return links
+
+
+def _follow_cost(
+    gram: SharedGram, cells: list[ChainCell], setting: ProblemRows, segments: IntArray, test: IntArray
+) -> list[Link]:
+    """The first cells of a chain along C on the first fold, as far as one compiled call solves them."""
+    began = work_clock.now()
+    first, forms = cells[0], [cell.form for cell in cells]
+    plain = first.solver.time_limit is None and not any(cell.full for cell in cells)
+    alike = differ_in_cost(forms) and all(cell.solver == first.solver for cell in cells)
+    if not plain or not alike or gram.dtype != np.float32:
+        return []
+    rows: Any = setting.rows
+    problem = first.form.build(_NO_KERNEL, rows, setting.target, setting.weight)
+    placed = PlacedProblem(problem, gram.narrow, rows=rows, segments=segments)
+    caps = np.multiply.outer(np.array([form.C for form in forms]), setting.weight)
+    states = solve_cost_path(gram, placed, caps, first.solver)
+    expansions = [first.form.recover(problem, _solution(state)) for state in states]
+    seconds = (work_clock.now() - began) / max(len(states), 1)
+    return [
+        Link(seconds, expansion, state.v[test], state, state.ending)
+        for expansion, state in zip(expansions, states, strict=True)
+    ]
 
 
 def solve_cell(

@@ -36,34 +36,48 @@ def class_range(codes: IntArray, k: int) -> tuple[int, int]:
 class PairExpansions:
     """Coefficients and biases of all pairs, for every cell of a chain, on one fold.
 
-    ``rows[m]`` are rows of pair m, ``betas[m]`` (n_cells, n_rows) their coefficients and ``biases`` has the
-    shape (n_pairs, n_cells).
+    ``betas[m]`` (n_cells, n_rows) are the coefficients of all rows of the two classes of pair m, the first
+    class before the second, and ``biases`` has the shape (n_pairs, n_cells).
     """
 
-    def __init__(self, rows: list[IntArray], betas: list[FloatArray], biases: FloatArray) -> None:
-        self.rows = rows
+    def __init__(self, betas: list[FloatArray], biases: FloatArray) -> None:
         self.betas = betas
         self.biases = biases
+
+    @classmethod
+    def of_rows(
+        cls, codes: IntArray, rows: list[IntArray], betas: list[FloatArray], biases: FloatArray
+    ) -> PairExpansions:
+        """One cell; ``betas[m]`` belongs to ``rows[m]``, some rows of the two classes of pair m."""
+        found = []
+        for pair, mine, beta in zip(_all_pairs(codes), rows, betas, strict=True):
+            whole = np.zeros(len(codes))
+            whole[mine] = beta
+            found.append(np.concatenate([whole[slice(*class_range(codes, k))] for k in pair])[None])
+        return cls(found, biases[:, None])
 
     def decisions(self, gram: SharedGram, codes: IntArray, test: IntArray) -> FloatArray:
         """Decisions of shape (n_cells, n_pairs, n_test), computed class by class."""
         n_pairs, n_cells = self.biases.shape
         found = np.repeat(self.biases.T.reshape(-1, 1), len(test), axis=1)
-        n_classes = int(codes[-1]) + 1
-        all_pairs = list(combinations(range(n_classes), 2))
-        for k in range(n_classes):
+        all_pairs = _all_pairs(codes)
+        for k in range(int(codes[-1]) + 1):
             start, stop = class_range(codes, k)
+            first, last = slice(0, stop - start), slice(start - stop, None)
             known = [m for m, pair in enumerate(all_pairs) if k in pair]
-            weights = np.zeros((n_cells, len(known), stop - start))
-            for column, m in enumerate(known):
-                mine = slice(*np.searchsorted(self.rows[m], (start, stop)))
-                weights[:, column, self.rows[m][mine] - start] = self.betas[m][:, mine]
-            flat = weights.reshape(n_cells * len(known), -1)
-            used = np.flatnonzero(flat.any(axis=0))
+            parts = [self.betas[m][:, first if all_pairs[m][0] == k else last] for m in known]
+            flat = np.stack(parts, axis=1).reshape(n_cells * len(known), -1)
+            rows: Any = slice(start, stop)
+            if not gram.is_whole:  # values that no machine uses are not computed
+                used = np.flatnonzero(flat.any(axis=0))
+                rows, flat = start + used, np.ascontiguousarray(flat[:, used])
             columns = (np.arange(n_cells)[:, None] * n_pairs + known).ravel()
-            values = gram.values(start + used, test)
-            pair_of_classes.add_class(values, np.ascontiguousarray(flat[:, used]), columns, found)
+            pair_of_classes.add_class(gram.values(rows, test), flat, columns, found)
         return found.reshape(n_cells, n_pairs, len(test))
+
+
+def _all_pairs(codes: IntArray) -> list[tuple[int, int]]:
+    return list(combinations(range(int(codes[-1]) + 1), 2))
 
 
 @dataclass(frozen=True)
@@ -92,20 +106,30 @@ def solve_pairs(
     """
     n_folds = len(tests)
     blocks = ClassBlocks(gram, codes)
-    every_pair = combinations(range(int(codes[-1]) + 1), 2)
-    jobs = [partial(_solve, blocks, cells, weights, pair) for pair in every_pair]
+    jobs = [partial(_solve, blocks, cells, weights, pair) for pair in _all_pairs(codes)]
     solved: list[_SolvedPair] = run(jobs, n_threads)
     defeats = np.zeros((len(cells) * n_folds, len(codes)), dtype=np.int64)
     for pair in solved:
         defeats[:, pair.rows] += pair.lost
+    endings = _worst_endings(solved)
     return PairSolutions(
         [_on_fold(solved, f, n_folds) for f in range(n_folds)],
         [defeats[f::n_folds, test] == 0 for f, test in enumerate(tests)],
-        [
-            [worst_ending([pair.endings[j * n_folds + f] for pair in solved]) for j in range(len(cells))]
-            for f in range(n_folds)
-        ],
+        [endings[f::n_folds] for f in range(n_folds)],
     )
+
+
+def _worst_endings(solved: list[_SolvedPair]) -> list[Ending]:
+    """How every problem ended, over all pairs."""
+    steps = np.sum([pair.answers.steps for pair in solved], axis=0)
+    violations = np.max([pair.answers.violations for pair in solved], axis=0)
+    special = {p for pair in solved for p in pair.special}
+    return [
+        worst_ending([pair.ending(p) for pair in solved])
+        if p in special
+        else Ending(Status.CONVERGED, int(steps[p]), float(violations[p]))
+        for p in range(len(steps))
+    ]
 
 
 class ClassBlocks:
@@ -159,13 +183,22 @@ class ClassBlocks:
 
 @dataclass(frozen=True)
 class _SolvedPair:
-    """Rows of a pair; by cell and fold its coefficients, biases, misclassified rows and endings."""
+    """Rows of a pair, and by cell and fold its answers and misclassified rows.
+
+    ``special`` holds the endings of problems that pairwise steps alone did not end.
+    """
 
     rows: IntArray
-    t: FloatArray
-    biases: FloatArray
+    answers: PairAnswers
     lost: BoolArray
-    endings: list[Ending]
+    special: dict[int, Ending]
+
+    def ending(self, p: int) -> Ending:
+        return self.special.get(p) or _converged(self.answers, p)
+
+
+def _converged(answers: PairAnswers, p: int) -> Ending:
+    return Ending(Status.CONVERGED, int(answers.steps[p]), float(answers.violations[p]))
 
 
 def _solve(
@@ -188,27 +221,26 @@ def _solve(
     answers = _solve_on(blocks.matrix(pair), *problems)
     if blocks.gram.too_coarse(rows, answers.t, solver.tol):
         answers = _solve_on(blocks.gram.wide_part(rows), *problems)
-    endings = [
-        ending_of(int(answers.steps[p]), float(answers.violations[p]), solver.tol, max_steps)
-        for p in range(len(bounds))
-    ]
-    if solver.max_iter < 0:
-        for p in np.flatnonzero(answers.violations > solver.tol):
-            endings[p] = _finish(
-                blocks.gram.wide_part(rows), y, bounds[p], ridges[p], answers, int(p), cells[0]
-            )
-    for p in np.flatnonzero(blocks.gram.can_hide_gap(bounds.max(axis=1))):
+    special: dict[int, Ending] = {}
+    for p in np.flatnonzero(~(answers.violations <= solver.tol)).tolist():
+        if solver.max_iter >= 0:
+            special[p] = ending_of(int(answers.steps[p]), float(answers.violations[p]), solver.tol, max_steps)
+        else:
+            wide = blocks.gram.wide_part(rows)
+            special[p] = _finish(wide, y, bounds[p], ridges[p], answers, p, cells[0])
+    for p in np.flatnonzero(blocks.gram.can_hide_gap(bounds.max(axis=1))).tolist():
         train, cell = np.flatnonzero(bounds[p]), cells[p // n_folds]
         points: Any = rows[train]  # positions in the shared matrix represent the points
         form = cell.form.build(blocks.gram.kernel, points, y[train], weights[p % n_folds, rows[train]])
         a, v, level = np.abs(answers.t[p, train]), answers.sums[p, train], -answers.biases[p : p + 1]
-        found = narrowed(blocks.gram, cell, form, rows[train], a, v, level, endings[p])
+        ending = special.get(p) or _converged(answers, p)
+        found = narrowed(blocks.gram, cell, form, rows[train], a, v, level, ending)
         if found is not None:
             problem, point = hinge_problem(blocks.gram.wide_part(rows), y, bounds[p], ridges[p])
-            endings[p] = found[1]
-            _store(problem, point, y[point] * found[0], answers, int(p))
+            special[p] = found[1]
+            _store(problem, point, y[point] * found[0], answers, p)
     lost = (answers.sums + answers.biases[:, None] > 0) != (y > 0)
-    return _SolvedPair(rows, answers.t, answers.biases, lost, endings)
+    return _SolvedPair(rows, answers, lost, special)
 
 
 def _finish(
@@ -279,7 +311,6 @@ def _limits(cells: list[ChainCell], weights: FloatArray) -> tuple[FloatArray, Fl
 
 def _on_fold(solved: list[_SolvedPair], f: int, n_folds: int) -> PairExpansions:
     return PairExpansions(
-        [pair.rows for pair in solved],
-        [pair.t[f::n_folds] for pair in solved],
-        np.array([pair.biases[f::n_folds] for pair in solved]),
+        [pair.answers.t[f::n_folds] for pair in solved],
+        np.array([pair.answers.biases[f::n_folds] for pair in solved]),
     )

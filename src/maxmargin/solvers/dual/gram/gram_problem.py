@@ -24,7 +24,7 @@ from maxmargin.solvers.dual.gram.free_system import FreeSystem, free_variables
 from maxmargin.solvers.dual.gram.interior_point import MOST_POINTS, interior_point
 from maxmargin.solvers.stopping import Budget, Referee
 
-_STEPS_AT_ONCE = 4_000
+STEPS_AT_ONCE = 4_000
 _LARGEST_BLOCK = 768  # longer solves take a quarter of their free variables at once ...
 _WHOLE = 1024  # ... or all variables, up to so many: their matrix stays in the cache
 _SHARE = 0.6  # share of the points up to which they get their own matrix
@@ -109,11 +109,11 @@ class GramProblem:
         pace = Pace(watch.tol)
         block = self.block
         before, spent, aim = steps, 0, 0.0
-        patience = _STEPS_AT_ONCE if is_late else 0  # 0: not known yet, most problems end before it matters
+        patience = STEPS_AT_ONCE if is_late else 0  # 0: not known yet, most problems end before it matters
         system: FreeSystem | None = None
         while True:
             free = self.free(t)
-            left = watch.budget.steps_left(steps, _STEPS_AT_ONCE)
+            left = watch.budget.steps_left(steps, STEPS_AT_ONCE)
             narrow = self.n_groups == 1 and not pace.exact
             if narrow:  # float32 blocks as long as they lower the violation on a float64 matrix
                 made, violation, work = one_group.solve_on_gram(
@@ -134,7 +134,7 @@ class GramProblem:
             if status is not None:
                 return self._ended(Ending(status, steps - before, violation), seen, t, v)
             pace.note(violation, int(np.count_nonzero(now_free != free)))
-            if steps - before > 2 * _STEPS_AT_ONCE:
+            if steps - before > 2 * STEPS_AT_ONCE:
                 block = len(t) if len(t) <= _WHOLE else max(self.block, min(n_free // 4, _LARGEST_BLOCK))
             taken, spent = steps - before, spent + max(made, _LEAST_ROUND, work // _WORK_OF_STEP)
             is_small = len(self.signed.point) <= 2 * MOST_POINTS
@@ -335,12 +335,12 @@ class Pace:
         if n_free < _FEW and not self.direct:
             return False
         if self._moved:
-            return len(self._violations) * _STEPS_AT_ONCE >= n_free
+            return len(self._violations) * STEPS_AT_ONCE >= n_free
         if len(self._violations) <= _WINDOW or self._n_changed > _SETTLED * n_free:
             return False
         last = self._violations[-1]
         fall = np.log(self._violations[-1 - _WINDOW] / last) / _WINDOW
-        return bool(np.log(last / self._tol) * _STEPS_AT_ONCE > _PATIENCE * n_free * max(fall, 0.0))
+        return bool(np.log(last / self._tol) * STEPS_AT_ONCE > _PATIENCE * n_free * max(fall, 0.0))
 
 
 def interior_patience(n_points: int) -> int:
@@ -355,4 +355,4 @@ def on_bounds(t: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
     return np.where(t <= lo + slack, lo, t)
 
 
-__all__ = ["GramProblem", "Pace", "Watch", "interior_patience", "on_bounds"]
+__all__ = ["STEPS_AT_ONCE", "GramProblem", "Pace", "Watch", "interior_patience", "on_bounds"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -120,6 +120,11 @@ def _map(
     np.subtract(tile, shift, out=K[part], casting="same_kind")
 
 
+@cache
+def _probe_of(n: int) -> IntArray:
+    return np.random.default_rng(0).permutation(n)[:_PROBE]
+
+
 class SharedGram:
     """One kernel's values over all rows, in float32 while that is good enough.
 
@@ -156,7 +161,7 @@ class SharedGram:
         if wide:
             self.narrow = self._wide = layout.gram(kernel, points, np.float64)
         else:
-            self._probe = np.random.default_rng(0).permutation(len(points))[:_PROBE]
+            self._probe = _probe_of(len(points))
             shared = layout.rounds_once(kernel, points)
             if balanced and shared:
                 self._shift = float(layout.rows(kernel, points, self._probe[:_FEW]).mean())
@@ -195,10 +200,15 @@ class SharedGram:
             others = None if rows == columns else self._parts.take(columns)
             self.kernel.gram(self._parts.take(rows), others, out=out)
 
-    def values(self, rows: IntArray, columns: IntArray) -> AnyArray:
-        """Values between any rows and any columns."""
-        if self._parts is None:
-            return self.narrow[np.ix_(rows, columns)]
+    @property
+    def is_whole(self) -> bool:
+        """False if values are computed when they are asked for."""
+        return self._parts is None
+
+    def values(self, rows: slice | IntArray, columns: IntArray) -> AnyArray:
+        """Values between rows and columns; a slice of rows is read faster."""
+        if self.is_whole:
+            return np.ascontiguousarray(self.narrow[columns, rows].T)  # symmetric: whole runs of a row
         return self.kernel.gram(self._parts.take(rows), self._parts.take(columns))
 
     def too_coarse(self, rows: IntArray, weights: FloatArray, tol: float) -> bool:
@@ -212,6 +222,14 @@ class SharedGram:
         used = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=0))
         deviation = self._errors[:, rows[used]] @ weights[..., used].astype(np.float32).T
         return float(np.abs(deviation).max(initial=0.0)) > 0.25 * tol
+
+    def n_fine(self, rows: IntArray, weights: FloatArray, tol: float) -> int:
+        """How many answers come before the first that is `too_coarse`; weights (n_answers, n_rows)."""
+        sizes = np.abs(weights).sum(axis=1)
+        for k in np.flatnonzero(self._largest_error * sizes > 0.25 * tol):
+            if self.too_coarse(rows, weights[k], tol):
+                return int(k)
+        return len(weights)
 
     def wide(self) -> AnyArray:
         """The matrix in float64."""

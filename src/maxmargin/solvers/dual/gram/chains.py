@@ -27,7 +27,7 @@ from maxmargin.problems.formulations import (
 )
 from maxmargin.problems.solution import Ending, Solution, Status
 from maxmargin.solvers.certified import remaining, solve_certified
-from maxmargin.solvers.dual.gram.cost_path import differ_in_cost, solve_cost_path
+from maxmargin.solvers.dual.gram.cost_path import costs_of, solve_cost_path
 from maxmargin.solvers.dual.gram.gram_problem import Watch
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
 from maxmargin.solvers.dual.gram.warm_starts import GramState, PlacedProblem
@@ -109,7 +109,7 @@ def _follow(
     tests: list[IntArray],
 ) -> list[list[Link]]:
     """Solve a chain of cells on one fold after the other; one list of links per fold."""
-    links = []
+    links: list[list[Link]] = []
     earlier: list[GramState | None] = [None] * len(cells)
     for setting, test in zip(settings, tests, strict=True):
         mine = [] if links else _follow_cost(gram, cells, setting, segments, test)
@@ -126,16 +126,15 @@ def _follow_cost(
 ) -> list[Link]:
     """The first cells of a chain along C on the first fold, as far as one compiled call solves them."""
     began = work_clock.now()
-    first, forms = cells[0], [cell.form for cell in cells]
-    plain = first.solver.time_limit is None and not any(cell.full for cell in cells)
-    alike = differ_in_cost(forms) and all(cell.solver == first.solver for cell in cells)
-    if not plain or not alike or gram.dtype != np.float32:
+    first, costs = cells[0], costs_of([cell.form for cell in cells])
+    timed = first.solver.time_limit is not None or any(cell.full for cell in cells)
+    alike = all(cell.solver == first.solver for cell in cells)
+    if costs is None or timed or not alike or gram.dtype != np.float32:
         return []
     rows: Any = setting.rows
     problem = first.form.build(_NO_KERNEL, rows, setting.target, setting.weight)
     placed = PlacedProblem(problem, gram.narrow, rows=rows, segments=segments)
-    caps = np.multiply.outer(np.array([form.C for form in forms]), setting.weight)
-    states = solve_cost_path(gram, placed, caps, first.solver)
+    states = solve_cost_path(gram, placed, np.multiply.outer(costs, setting.weight), first.solver)
     expansions = [first.form.recover(problem, _solution(state)) for state in states]
     seconds = (work_clock.now() - began) / max(len(states), 1)
     return [

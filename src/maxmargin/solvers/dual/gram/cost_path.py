@@ -20,9 +20,10 @@ from maxmargin.solvers.dual.gram.warm_starts import GramState, PlacedProblem
 from maxmargin.solvers.settings import DualSolver
 
 
-def differ_in_cost(forms: list[Formulation]) -> bool:
-    """True for hinge classifiers with an intercept: only their bounds differ."""
-    return all(isinstance(f, Classification) and f.loss == "hinge" and f.fit_intercept for f in forms)
+def costs_of(forms: list[Formulation]) -> FloatArray | None:
+    """C of hinge classifiers with an intercept, which differ in their bounds only; None for others."""
+    costs = [f.C for f in forms if isinstance(f, Classification) and f.loss == "hinge" and f.fit_intercept]
+    return np.array(costs) if len(costs) == len(forms) else None
 
 
 def solve_cost_path(

@@ -114,7 +114,7 @@ def test_max_iter(path: Callable[..., Any]) -> None:
 
 def test_time_limit(path: Callable[..., Any], budgets: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit that is over at once stops every solve at the first look at the clock, with a warning."""
-    monkeypatch.setattr(gram_problem, "_STEPS_AT_ONCE", 2)
+    monkeypatch.setattr(gram_problem, "STEPS_AT_ONCE", 2)
     with pytest.warns(ConvergenceWarning, match=r"time_limit"):
         path(time_limit=1e-9, tol=1e-9)
     assert budgets

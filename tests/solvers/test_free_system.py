@@ -179,7 +179,7 @@ def test_the_variables_that_move_are_solved_on_a_matrix_of_their_own(monkeypatch
         return original(self, *args)
 
     monkeypatch.setattr(GramProblem, "solve", spy)
-    monkeypatch.setattr(gram_problem, "_STEPS_AT_ONCE", 100)
+    monkeypatch.setattr(gram_problem, "STEPS_AT_ONCE", 100)
     in_parts = _solved(placed, _watch(1e-4))
     assert sizes[0] == 300
     assert min(sizes) <= 0.6 * 300
@@ -211,7 +211,7 @@ def test_solves_with_and_without_newton_steps_agree(machine, C, width, monkeypat
     monkeypatch.setattr(Pace, "is_slow", lambda *_: False)
     plain = _solved(placed, _watch(1e-7))
     monkeypatch.setattr(Pace, "is_slow", lambda *_: True)
-    monkeypatch.setattr(gram_problem, "_STEPS_AT_ONCE", 300)
+    monkeypatch.setattr(gram_problem, "STEPS_AT_ONCE", 300)
     helped = _solved(placed, _watch(1e-7))
     assert helped.ending.n_iter < plain.ending.n_iter
     assert helped.ending.status is plain.ending.status is Status.CONVERGED
@@ -223,7 +223,7 @@ def test_solves_with_and_without_newton_steps_agree(machine, C, width, monkeypat
 
 def test_tuning_with_newton_steps_gives_the_errors_of_separate_fits(monkeypatch) -> None:
     monkeypatch.setattr(Pace, "is_slow", lambda *_: True)
-    monkeypatch.setattr(gram_problem, "_STEPS_AT_ONCE", 200)
+    monkeypatch.setattr(gram_problem, "STEPS_AT_ONCE", 200)
     rng = np.random.default_rng(3)
     X = rng.normal(size=(250, 3))
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=250)

@@ -164,7 +164,8 @@ class Engine:
             K = self.kernel.gram(self.points, n_threads=self.settings.n_threads)
             self.work.kernel_values += K.size
             self.v = K.astype(np.float64, copy=False) @ self.beta()
-            problem = GramProblem(K, everything, signed, len(self.problem.delta), self.size())
+            n_groups, free = len(self.problem.delta), self.settings.size is None
+            problem = GramProblem(K, everything, signed, n_groups, self.size(), as_block=free)
             for _ in range(1 + _REFRESHES):
                 ending = problem.solve(self.t, self.v, watch, self.n_iter, is_late=is_late)
                 self.n_iter += ending.n_iter

@@ -18,6 +18,7 @@ from maxmargin.compute.dual import block_solver, one_group
 from maxmargin.compute.dual.block_solver import Signed
 from maxmargin.compute.dual.bounds import ROUNDING
 from maxmargin.compute.dual.gram_parts import add_rows, gathered
+from maxmargin.compute.dual.narrow_block import MOST
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Ending, Status
 from maxmargin.solvers.dual.gram.free_system import FreeSystem, free_variables
@@ -76,6 +77,7 @@ class GramProblem:
     signed: Signed
     n_groups: int
     size: int | None = None  # points in a working set, None for a choice from the number of variables
+    as_block: bool = False  # solve up to MOST variables as one block, which needs less compiled code
 
     @classmethod
     def of(cls, problem: BoxQP, K: AnyArray, rows: IntArray, segments: IntArray) -> GramProblem:
@@ -116,9 +118,7 @@ class GramProblem:
             left = watch.budget.steps_left(steps, STEPS_AT_ONCE)
             narrow = self.n_groups == 1 and not pace.exact
             if narrow:  # float32 blocks as long as they lower the violation on a float64 matrix
-                made, violation, work = one_group.solve_on_gram(
-                    self.K, self.signed, self.segments, t, v, block, watch.tol, left
-                )
+                made, violation, work = self._pairwise_steps(t, v, block, watch.tol, left)
                 pace.exact = self.K.itemsize == 8 and violation > max(watch.tol, 0.5 * pace.last)
             if not narrow or (pace.exact and made == 0):
                 made, violation, work = block_solver.solve_on_gram(
@@ -157,6 +157,46 @@ class GramProblem:
                 part = self._solve_moving(t, v, watch, steps)
                 steps += part.n_iter
                 pace.part_stalled = part.status is Status.STALLED
+
+    def _pairwise_steps(
+        self, t: FloatArray, v: FloatArray, block: int, tol: float, max_steps: int
+    ) -> tuple[int, float, int]:
+        """Steps of one group: how many were made, the violation reached, and how many numbers were read."""
+        s, steps, work = self.signed, 0, 0
+        if not self.as_block or len(t) > MOST:
+            found: tuple[int, float, int] = one_group.solve_on_gram(
+                self.K, s, self.segments, t, v, block, tol, max_steps
+            )
+            return found
+        while True:
+            g = self.gradient(t, v)
+            low, high = self.extremes(g, t)
+            violation = float(high[0] - low[0])
+            if violation <= tol or steps >= max_steps or work > one_group.WORK_AT_ONCE:
+                return steps, violation, work
+            new = t.copy()
+            inner = 0.1 * violation if violation > 5.0 * tol else 0.5 * tol
+            taken = one_group.solve_block(self._block_of_all, g, new, s.lo, s.hi, inner, max_steps - steps)
+            if taken == 0:
+                return steps, violation, work
+            moved = np.flatnonzero(new != t)
+            v += (s.tau[moved] * (new - t)[moved]) @ self.K[s.point[moved]].astype(np.float64, copy=False)
+            t[:] = new
+            steps += taken
+            work += len(t) * (len(moved) + taken)
+
+    @cached_property
+    def _block_of_all(self) -> AnyArray:
+        """B = tau_i tau_j K_ij + [i = j] d_i in float32."""
+        s, B = self.signed, self.K.astype(np.float32, copy=False)
+        if len(s.point) != len(B) or (s.point[1:] <= s.point[:-1]).any():
+            B = B[s.point][:, s.point]
+        if (s.tau != 1.0).any():
+            tau = s.tau.astype(np.float32)
+            B = B * tau * tau[:, None]
+        if s.d.any():
+            B = B + np.diag(s.d.astype(np.float32))
+        return B
 
     def refine(self, t: FloatArray, v: FloatArray, tol: float) -> None:
         """Newton steps from a point near the solution, as long as they help; both arrays are changed."""
@@ -241,7 +281,7 @@ class GramProblem:
             s.group[which],
         )
         K = gathered(self.K, points)
-        part = GramProblem(K, np.array([[0, len(points)]]), inner, self.n_groups)
+        part = GramProblem(K, np.array([[0, len(points)]]), inner, self.n_groups, as_block=self.as_block)
         new = t[which]
         ending = part.solve(new, part.own_sums(new, v[points]), watch.of_part(len(new)), steps)
         change = new - t[which]

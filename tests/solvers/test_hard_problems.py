@@ -257,7 +257,11 @@ def test_narrowing_a_gap_ends_where_variables_have_no_smaller_change() -> None:
 
 
 def test_parts_of_a_problem_that_is_not_convex_are_solved_once(monkeypatch) -> None:
-    """688 rounds had 50 calls each for the same three variables: they left out what the others add."""
+    """688 rounds had 50 calls each for the same three variables: they left out what the others add.
+
+    Whether pairwise steps then converge or stall depends on the processor: with C = 7e10 the last digit of a
+    float64 gradient is 0.004, and a sigmoid kernel has no certificate.
+    """
     solves, original = [], GramProblem.solve
 
     def counted(self, *args, **options):
@@ -265,8 +269,8 @@ def test_parts_of_a_problem_that_is_not_convex_are_solved_once(monkeypatch) -> N
         return original(self, *args, **options)
 
     monkeypatch.setattr(GramProblem, "solve", counted)
-    assert solve("NuSVR", 2, 109).status == "converged"
-    assert len(solves) < 20
+    solve("NuSVR", 2, 109)
+    assert 1 < len(solves) < 20
 
 
 def test_float32_that_is_too_coarse_at_few_rows_is_left() -> None:

@@ -14,7 +14,7 @@ from maxmargin.base.typing import FloatArray
 from maxmargin.compute.jit import jit_sums, part_sums
 from maxmargin.compute.primal.bracket import is_flat, narrower, next_trial
 from maxmargin.compute.tables.row_squares import add_row_squares
-from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, Psi, psi_at
+from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, Psi, sum_of_psi
 
 MOVED, STUCK, SINGULAR = range(3)
 _LEAST_PIVOT = 1e-14  # of a Cholesky factor, beside the diagonal
@@ -60,7 +60,8 @@ def _follow(X, d, unit, pattern, gram):
     changed, live = np.int64(0), np.int64(0)
     for i in range(n):
         live += d[i] != 0.0
-        changed += abs(d[i] / unit - pattern[i]) > 1e-12
+        change = d[i] / unit - pattern[i]
+        changed += change > 1e-12 or change < -1e-12
     anew = changed >= live
     if anew:
         for i in range(len(gram)):
@@ -70,7 +71,7 @@ def _follow(X, d, unit, pattern, gram):
     for i in range(n):
         weight = d[i] / unit
         change = weight if anew else weight - pattern[i]
-        if abs(change) > 1e-12:
+        if change > 1e-12 or change < -1e-12:
             rows[changed], weights[changed] = i, change
             pattern[i] = weight
             changed += 1
@@ -121,7 +122,7 @@ def _direction(objective, theta, rows_gradient, gram, H, gradient, step):
             H[i, i] += l2
             gradient[i] += l2 * theta[i]
         elif objective.fit_intercept:
-            H[p, p] = max(H[p, p], floor)
+            H[p, p] = H[p, p] if H[p, p] > floor else floor
         else:
             for j in range(p):
                 H[p, j] = 0.0
@@ -136,13 +137,13 @@ def _flat_step(psi, f, along, linear, quadratic, descent, there):
     low, low_slope, high, high_slope, last = 0.0, descent, np.inf, np.inf, 0
     t = 1.0
     for _ in range(40):
-        value, slope = psi_at(psi, f, along, t, there)
+        value, slope = sum_of_psi(psi, f, along, t, there)
         slope += linear + t * quadratic
         if is_flat(slope, descent):
             return t, value
         low, low_slope, high, high_slope, last = narrower(t, slope, low, low_slope, high, high_slope, last)
         t = next_trial(low, low_slope, high, high_slope)
-    value, slope = psi_at(psi, f, along, low, there)
+    value, slope = sum_of_psi(psi, f, along, low, there)
     return low, value
 
 
@@ -168,7 +169,7 @@ def _move(objective, point, step, along, t, there):
         bend = there[0, i]
         if kind != PSI_LOGISTIC:
             bend -= point.local[0, i] + t * point.local[1, i] * along[i]
-        if abs(bend) > 1e-14 * c[i]:
+        if bend > 1e-14 * c[i] or bend < -1e-14 * c[i]:
             row = X[i]
             for j in range(p):
                 gradient[j] += bend * row[j]

@@ -11,7 +11,7 @@ from math import exp, log1p
 from typing import NamedTuple
 
 from maxmargin.base.typing import FloatArray
-from maxmargin.compute.jit import jit_sums, part_row
+from maxmargin.compute.jit import jit_sums, part_row, part_sums
 
 PSI_HINGE, PSI_SQUARED, PSI_LOGISTIC = range(3)
 
@@ -41,10 +41,11 @@ def _hinge(m: float, v: float, edge: float, sigma: float) -> tuple[float, float,
 
 @part_row
 def _logistic(m: float) -> tuple[float, float, float]:
-    small = exp(-abs(m))
+    size = m if m > 0.0 else -m
+    small = exp(-size)
     share = 1.0 / (1.0 + small)
     wrong = small * share if m > 0.0 else share  # sigma(-m)
-    return max(-m, 0.0) + log1p(small), -wrong, small * share * share
+    return (0.0 if m > 0.0 else -m) + log1p(small), -wrong, small * share * share
 
 
 @part_row
@@ -52,13 +53,19 @@ def _psi(kind: int, m: float, v: float, edge: float, sigma: float) -> tuple[floa
     if kind == PSI_HINGE:
         return _hinge(m, v, edge, sigma)
     if kind == PSI_SQUARED:
-        xi = max(0.0, 1.0 - m)
+        xi = 1.0 - m if m < 1.0 else 0.0
         return xi * xi, -2.0 * xi, 2.0 if m < 1.0 else 0.0
     return _logistic(m)
 
 
 @jit_sums
 def psi_at(psi: Psi, f: FloatArray, along: FloatArray, t: float, out: FloatArray) -> tuple[float, float]:
+    """As `sum_of_psi`, for callers in Python."""
+    return sum_of_psi(psi, f, along, t, out)
+
+
+@part_sums
+def sum_of_psi(psi, f, along, t, out):
     """The sum at f + t along and its derivative in t.
 
     ``out`` of shape (2, n_samples) receives the slopes and curvatures of its terms in their scores.

@@ -246,7 +246,10 @@ def _compiled_steps(
     n, p = problem.X.shape
     if state.follower is None:
         state.follower = DenseFollower(np.zeros(n), np.zeros((p + 1, p + 1)), np.empty(p + 1))
-    local, mine = state.model(terms), state.follower
+    if state.local is None or state.terms is not terms:
+        state.terms, state.local = terms, np.empty((2, n))
+        PlainTerms.model(terms, state.f, state.local)  # a compiled pass would be one more to compile
+    local, mine = state.local, state.follower
     if mine.local is not local:
         mine.gradient[:p], mine.gradient[p] = problem.X.adjoint(local[0]), local[0].sum()
         mine.local = local

@@ -124,6 +124,12 @@ def solve_on_gram(K, signed, segments, t, v, q, tol, max_steps):
 
 @jit
 def scaled_start(signed, old_t, old_v, old_lo, old_hi, t, v):
+    """As `scale_start`, for callers in Python."""
+    scale_start(signed, old_t, old_v, old_lo, old_hi, t, v)
+
+
+@part
+def scale_start(signed, old_t, old_v, old_lo, old_hi, t, v):
     """Fill ``t`` and ``v`` with the best multiple of the solution for other bounds that is within these.
 
     If most support vectors were free, they are nearly right, and are never enlarged.
@@ -159,28 +165,48 @@ def scaled_start(signed, old_t, old_v, old_lo, old_hi, t, v):
 
 
 @jit
-def solve_along(K, signed, segments, los, his, T, V, found, q, tol, max_steps):
+def solve_along(B, K, signed, los, his, T, V, found, tol, max_steps):
     """Solve one problem after the other that differ in their bounds, each from the scaled solution before it.
 
-    Rows k of ``los`` and ``his`` are the bounds of problem k, rows k of ``T`` and ``V`` become its variables
-    and sums (row 0 holds a start), and row k of ``found`` its steps, violation and multiplier. Returns how
-    many problems were solved: a hard one ends the call, and so does a long time.
+    ``B`` holds the values among the points of the problem, in float32, and ``K`` those of all points. Rows
+    k of ``los`` and ``his`` are the bounds of problem k, rows k of ``T`` and ``V`` become its variables and
+    sums, and row k of ``found`` its steps, violation and multiplier; rows 0 are known. Returns how many
+    problems were solved: a hard one ends the call, and so does a long time.
     """
-    lo, hi = signed.lo, signed.hi  # memory for the bounds of the problem at hand
-    total = 0
-    for k in range(len(los)):
-        for i in range(len(lo)):
+    lo, hi, point = signed.lo, signed.hi, signed.point  # lo, hi: memory for the bounds of the problem at hand
+    m, work = len(lo), 0
+    numbers, places = np.empty((3, m)), np.empty(m, np.int64)
+    g, new, weights = numbers[0], numbers[1], numbers[2]
+    for k in range(1, len(los)):
+        for i in range(m):
             lo[i], hi[i] = los[k, i], his[k, i]
-        if k > 0:
-            scaled_start(signed, T[k - 1], V[k - 1], los[k - 1], his[k - 1], T[k], V[k])
-        steps, violation, work = solve_on_gram(K, signed, segments, T[k], V[k], q, tol, max_steps)
-        if violation > tol:
-            return k
-        found[k, 0], found[k, 1], found[k, 2] = steps, violation, multiplier_at(signed, T[k], V[k])
-        total += work
-        if total > WORK_AT_ONCE:
-            return k + 1
-    return len(los)
+        t, v = T[k], V[k]
+        scale_start(signed, T[k - 1], V[k - 1], los[k - 1], his[k - 1], t, v)
+        steps = 0
+        while True:
+            smallest_up, largest_down = signed_gradient(v, signed, t, g)
+            violation = largest_down - smallest_up
+            if violation <= tol:
+                break
+            if steps >= max_steps or work > WORK_AT_ONCE:
+                return k - 1
+            for i in range(m):
+                new[i] = t[i]
+            inner = 0.1 * violation if violation > 5.0 * tol else 0.5 * tol
+            taken = solve_narrow_block(B, g, new, lo, hi, inner, max_steps - steps)
+            if taken == 0:
+                return k - 1
+            steps += taken
+            changed = np.int64(0)
+            for i in range(m):
+                if new[i] != t[i]:
+                    places[changed], weights[changed] = point[i], new[i] - t[i]
+                    t[i] = new[i]
+                    changed += 1
+            add_rows(v, K, places[:changed], weights[:changed], np.int64(0), len(v))
+            work += m * taken + changed * len(v)
+        found[k, 0], found[k, 1], found[k, 2] = steps, violation, multiplier(g, t, lo, hi)
+    return len(los) - 1
 
 
 @jit

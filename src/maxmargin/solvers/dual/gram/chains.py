@@ -15,7 +15,7 @@ import numpy as np
 
 from maxmargin.base import work_clock
 from maxmargin.base.threads import run
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.formulations import (
@@ -28,7 +28,7 @@ from maxmargin.problems.formulations import (
 from maxmargin.problems.solution import Ending, Solution, Status
 from maxmargin.solvers.certified import remaining, solve_certified
 from maxmargin.solvers.dual.gram.cost_path import costs_of, solve_cost_path
-from maxmargin.solvers.dual.gram.gram_problem import Watch
+from maxmargin.solvers.dual.gram.gram_problem import Watch, among
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
 from maxmargin.solvers.dual.gram.warm_starts import GramState, PlacedProblem
 from maxmargin.solvers.settings import DualSolver
@@ -112,35 +112,62 @@ def _follow(
     links: list[list[Link]] = []
     earlier: list[GramState | None] = [None] * len(cells)
     for setting, test in zip(settings, tests, strict=True):
-        mine = [] if links else _follow_cost(gram, cells, setting, segments, test)
-        for j in range(len(mine), len(cells)):
-            along = mine[-1].state if mine else None
-            mine.append(solve_cell(gram, cells[j], setting, segments, test, earlier[j], along))
+        path = CostPath.of(gram, cells, setting, segments)
+        mine: list[Link] = []
+        while len(mine) < len(cells):
+            before = mine[-1].state if mine else None
+            if path is not None and (before is None or not before.wide):
+                mine += path.links(len(mine), before, test)
+            if len(mine) < len(cells):
+                j, along = len(mine), mine[-1].state if mine else None
+                as_block = path is not None
+                link = solve_cell(
+                    gram, cells[j], setting, segments, test, earlier[j], along, as_block=as_block
+                )
+                mine.append(link)
         earlier = [link.state for link in mine]
         links.append(mine)
     return links
 
 
-def _follow_cost(
-    gram: SharedGram, cells: list[ChainCell], setting: ProblemRows, segments: IntArray, test: IntArray
-) -> list[Link]:
-    """The first cells of a chain along C on the first fold, as far as one compiled call solves them."""
-    began = work_clock.now()
-    first, costs = cells[0], costs_of([cell.form for cell in cells])
-    timed = first.solver.time_limit is not None or any(cell.full for cell in cells)
-    alike = all(cell.solver == first.solver for cell in cells)
-    if costs is None or timed or not alike or gram.dtype != np.float32:
-        return []
-    rows: Any = setting.rows
-    problem = first.form.build(_NO_KERNEL, rows, setting.target, setting.weight)
-    placed = PlacedProblem(problem, gram.narrow, rows=rows, segments=segments)
-    states = solve_cost_path(gram, placed, np.multiply.outer(costs, setting.weight), first.solver)
-    expansions = [first.form.recover(problem, _solution(state)) for state in states]
-    seconds = (work_clock.now() - began) / max(len(states), 1)
-    return [
-        Link(seconds, expansion, state.v[test], state, state.ending)
-        for expansion, state in zip(expansions, states, strict=True)
-    ]
+@dataclass(frozen=True)
+class CostPath:
+    """A chain along C on the rows of one fold; see `cost_path`."""
+
+    gram: SharedGram
+    cells: list[ChainCell]
+    caps: FloatArray  # upper bounds of all cells, of shape (n_cells, n_rows)
+    placed: PlacedProblem
+    B: AnyArray  # kernel values among the rows
+
+    @classmethod
+    def of(
+        cls, gram: SharedGram, cells: list[ChainCell], setting: ProblemRows, segments: IntArray
+    ) -> CostPath | None:
+        """None where the cells differ in more, are too large, or need a look at each one."""
+        first, rows = cells[0], setting.rows
+        costs = costs_of([cell.form for cell in cells], len(rows))
+        timed = first.solver.time_limit is not None or any(cell.full for cell in cells)
+        alike = all(cell.solver == first.solver for cell in cells)
+        if costs is None or timed or not alike or gram.dtype != np.float32:
+            return None
+        points: Any = rows  # positions in the shared matrix represent the points
+        problem = first.form.build(_NO_KERNEL, points, setting.target, setting.weight)
+        placed = PlacedProblem(problem, gram.narrow, rows=rows, segments=segments, as_block=True)
+        caps = np.multiply.outer(costs, setting.weight)
+        return cls(gram, cells, caps, placed, among(gram.narrow, rows))
+
+    def links(self, start: int, before: GramState | None, test: IntArray) -> list[Link]:
+        """The cells from ``start`` on, as far as one compiled call solves them."""
+        began, first = work_clock.now(), self.cells[0]
+        caps, solver = self.caps[start:], first.solver
+        states = solve_cost_path(self.gram, self.placed, self.B, caps, solver, before)
+        expansions = [first.form.recover(self.placed.problem, _solution(state)) for state in states]
+        seconds = (work_clock.now() - began) / max(len(states), 1)
+        return [
+            Link(seconds, expansion, state.v[test], state, state.ending)
+            for expansion, state in zip(expansions, states, strict=True)
+        ]
 
 
 def solve_cell(
@@ -151,6 +178,8 @@ def solve_cell(
     test: IntArray,
     same_cell: GramState | None = None,
     along: GramState | None = None,
+    *,
+    as_block: bool = False,
 ) -> Link:
     """Solve one cell from its solution on another fold or from that of its neighbour ``along``."""
     began = work_clock.now()
@@ -158,7 +187,7 @@ def solve_cell(
     try:
         rows: Any = setting.rows  # positions in the shared matrix represent the points
         problem = cell.form.build(_NO_KERNEL, rows, setting.target, setting.weight)
-        place = partial(PlacedProblem, problem, rows=setting.rows, segments=segments)
+        place = partial(PlacedProblem, problem, rows=setting.rows, segments=segments, as_block=as_block)
         refines = len(problem.delta) == 1 and not cell.full and gram.dtype == np.float32
         placed = place(gram.wide() if wide and not refines else gram.narrow)
         start = None

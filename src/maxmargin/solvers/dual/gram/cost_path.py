@@ -1,8 +1,8 @@
-"""Cells of a classifier that differ in C only, in one compiled call.
+"""Cells of a classifier that differ in C only, on at most 1024 rows, in one compiled call.
 
-Most cells of a search take less time than the Python around them. They are solved here without it, as long
-as pairwise steps converge and float32 values are good enough. The first cell that needs more ends the path,
-and `chains.solve_cell` continues from the cell before.
+Most cells of such a search take less time than the Python around them. They are solved here without it, as
+long as pairwise steps converge and float32 values are good enough. A cell that needs more ends the path,
+`chains.solve_cell` solves it, and the path goes on behind it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.base.threads import check_stop
-from maxmargin.base.typing import FloatArray
+from maxmargin.base.typing import AnyArray, FloatArray
+from maxmargin.compute.dual.narrow_block import MOST
 from maxmargin.compute.dual.one_group import solve_along
 from maxmargin.problems.formulations import Classification, Formulation
 from maxmargin.problems.solution import Ending, Status
@@ -20,29 +21,37 @@ from maxmargin.solvers.dual.gram.warm_starts import GramState, PlacedProblem
 from maxmargin.solvers.settings import DualSolver
 
 
-def costs_of(forms: list[Formulation]) -> FloatArray | None:
+def costs_of(forms: list[Formulation], n_rows: int) -> FloatArray | None:
     """C of hinge classifiers with an intercept, which differ in their bounds only; None for others."""
     costs = [f.C for f in forms if isinstance(f, Classification) and f.loss == "hinge" and f.fit_intercept]
-    return np.array(costs) if len(costs) == len(forms) else None
+    return np.array(costs) if len(costs) == len(forms) and n_rows <= MOST else None
 
 
 def solve_cost_path(
-    gram: SharedGram, placed: PlacedProblem, caps: FloatArray, solver: DualSolver
+    gram: SharedGram,
+    placed: PlacedProblem,
+    B: AnyArray,
+    caps: FloatArray,
+    solver: DualSolver,
+    before: GramState | None,
 ) -> list[GramState]:
-    """The states of the first cells; row k of ``caps`` has the upper bounds of cell k."""
+    """The states of the first cells; row k of ``caps`` has the upper bounds of cell k.
+
+    ``B`` holds the kernel values among the rows, and ``before`` is the state of the cell before these.
+    """
     hidden = gram.can_hide_gap(caps.max(axis=1))
     caps = caps[: int(np.argmax(hidden)) if hidden.any() else len(caps)]
     if not len(caps):
         return []
-    problem, signed = placed.problem, placed.signed
-    los, his = np.where(problem.s > 0, 0.0, -caps), np.where(problem.s > 0, caps, 0.0)
-    T, V = np.empty(caps.shape), np.empty((len(caps), len(placed.gram.K)))
-    found = np.empty((len(caps), 3))
-    T[0], V[0] = placed.first_start()
+    signed, positive = placed.signed, placed.problem.s > 0
+    los = np.vstack([signed.lo if before is None else before.signed.lo, np.where(positive, 0.0, -caps)])
+    his = np.vstack([signed.hi if before is None else before.signed.hi, np.where(positive, caps, 0.0)])
+    T, V = np.empty(los.shape), np.empty((len(los), len(placed.gram.K)))
+    T[0], V[0] = placed.first_start() if before is None else (before.t, before.v)
+    found = np.empty((len(los), 3))
     space = signed._replace(lo=los[0].copy(), hi=his[0].copy())
     most = STEPS_AT_ONCE if solver.max_iter < 0 else min(STEPS_AT_ONCE, solver.max_iter)
-    known = (placed.gram.K, space, placed.gram.segments)
-    n_solved = solve_along(*known, los, his, T, V, found, placed.gram.block, solver.tol, most)
+    n_solved = solve_along(B, placed.gram.K, space, los, his, T, V, found, solver.tol, most)
     check_stop()
     return [
         GramState(
@@ -52,5 +61,5 @@ def solve_cost_path(
             found[k, 2:],
             Ending(Status.CONVERGED, int(found[k, 0]), float(found[k, 1])),
         )
-        for k in range(gram.n_fine(placed.rows, T[:n_solved], solver.tol))
+        for k in range(1, 1 + gram.n_fine(placed.rows, T[1 : 1 + n_solved], solver.tol))
     ]

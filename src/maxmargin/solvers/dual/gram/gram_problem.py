@@ -80,7 +80,9 @@ class GramProblem:
     as_block: bool = False  # solve up to MOST variables as one block, which needs less compiled code
 
     @classmethod
-    def of(cls, problem: BoxQP, K: AnyArray, rows: IntArray, segments: IntArray) -> GramProblem:
+    def of(
+        cls, problem: BoxQP, K: AnyArray, rows: IntArray, segments: IntArray, *, as_block: bool = False
+    ) -> GramProblem:
         """A BoxQP whose points are the rows ``rows`` of K."""
         s = problem.s
         lo, hi = problem.signed_bounds
@@ -93,7 +95,7 @@ class GramProblem:
             hi=hi,
             group=problem.group.astype(np.int64),
         )
-        return cls(K, segments, signed, len(problem.delta))
+        return cls(K, segments, signed, len(problem.delta), as_block=as_block)
 
     @cached_property
     def block(self) -> int:
@@ -179,18 +181,17 @@ class GramProblem:
             taken = one_group.solve_block(self._block_of_all, g, new, s.lo, s.hi, inner, max_steps - steps)
             if taken == 0:
                 return steps, violation, work
-            moved = np.flatnonzero(new != t)
-            v += (s.tau[moved] * (new - t)[moved]) @ self.K[s.point[moved]].astype(np.float64, copy=False)
+            self.add(v, s.point, s.tau * (new - t))
             t[:] = new
             steps += taken
-            work += len(t) * (len(moved) + taken)
+            work += len(t) * (len(t) + taken)
 
     @cached_property
     def _block_of_all(self) -> AnyArray:
         """B = tau_i tau_j K_ij + [i = j] d_i in float32."""
         s, B = self.signed, self.K.astype(np.float32, copy=False)
         if len(s.point) != len(B) or (s.point[1:] <= s.point[:-1]).any():
-            B = B[s.point][:, s.point]
+            B = among(B, s.point)
         if (s.tau != 1.0).any():
             tau = s.tau.astype(np.float32)
             B = B * tau * tau[:, None]
@@ -236,6 +237,9 @@ class GramProblem:
     def add(self, v: FloatArray, point: IntArray, weights: FloatArray) -> None:
         """v += K[:, point] weights."""
         used = np.flatnonzero(weights)
+        if self.as_block:
+            v += weights[used] @ self.K[point[used]].astype(np.float64, copy=False)
+            return
         for start, stop in self.segments:
             add_rows(v, self.K, point[used], weights[used], start, stop)
 
@@ -280,7 +284,7 @@ class GramProblem:
             s.hi[which],
             s.group[which],
         )
-        K = gathered(self.K, points)
+        K = among(self.K, points) if self.as_block else gathered(self.K, points)
         part = GramProblem(K, np.array([[0, len(points)]]), inner, self.n_groups, as_block=self.as_block)
         new = t[which]
         ending = part.solve(new, part.own_sums(new, v[points]), watch.of_part(len(new)), steps)
@@ -388,6 +392,11 @@ def interior_patience(n_points: int) -> int:
     return _BEFORE_INTERIOR + n_points**3 // 4000
 
 
+def among(K: AnyArray, points: IntArray) -> AnyArray:
+    """K[points][:, points] by rows, so that compiled code sees the same layout as in a whole matrix."""
+    return K[points].take(points, axis=1)
+
+
 def on_bounds(t: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
     """Move values within rounding of a bound onto it, so that they count as bounded."""
     slack = ROUNDING * np.minimum(hi - lo, np.abs(t).max(initial=0.0))
@@ -395,4 +404,4 @@ def on_bounds(t: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
     return np.where(t <= lo + slack, lo, t)
 
 
-__all__ = ["STEPS_AT_ONCE", "GramProblem", "Pace", "Watch", "interior_patience", "on_bounds"]
+__all__ = ["STEPS_AT_ONCE", "GramProblem", "Pace", "Watch", "among", "interior_patience", "on_bounds"]

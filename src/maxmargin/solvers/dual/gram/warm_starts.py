@@ -41,15 +41,17 @@ class GramState:
 class PlacedProblem:
     """A BoxQP on the rows ``rows`` of a kernel matrix; ``segments`` are the columns that are updated."""
 
-    def __init__(self, problem: BoxQP, K: AnyArray, rows: IntArray, segments: IntArray) -> None:
+    def __init__(
+        self, problem: BoxQP, K: AnyArray, rows: IntArray, segments: IntArray, *, as_block: bool = False
+    ) -> None:
         self.problem = problem
         self.rows = rows
-        self.gram = GramProblem.of(problem, K, rows, segments)
+        self.gram = GramProblem.of(problem, K, rows, segments, as_block=as_block)
         self.signed = self.gram.signed
 
     def state(self, t: FloatArray, v: FloatArray, ending: Ending) -> GramState:
         """The state after a solve, with the multipliers of the equalities."""
-        if self.gram.n_groups == 1 and self.problem.fixed_sums:
+        if self.gram.n_groups == 1 and self.problem.fixed_sums and not self.gram.as_block:
             multipliers = np.array([one_group.multiplier_at(self.signed, t, v)])
         else:
             multipliers = self.problem.multipliers(self.gram.gradient(t, v), np.abs(t))

@@ -84,7 +84,7 @@ def test_the_table_is_that_of_single_cells(data, options, front, monkeypatch, le
 
     together = run()
     assert any(lengths)
-    monkeypatch.setattr(chains.CostPath, "of", lambda *_: None)
+    monkeypatch.setattr(chains.CostPath, "links", lambda *_: [])
     single = run()
     if stopped:  # which cells converge within so few steps depends on the way
         assert set(together.table["status"]) == set(single.table["status"]) == {"converged", "max_iter"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -112,15 +112,13 @@ def _follow(
     links: list[list[Link]] = []
     earlier: list[GramState | None] = [None] * len(cells)
     for setting, test in zip(settings, tests, strict=True):
-        path = CostPath.of(gram, cells, setting, segments)
+        path = CostPath(gram, cells, setting, segments)
         mine: list[Link] = []
         while len(mine) < len(cells):
-            before = mine[-1].state if mine else None
-            if path is not None and (before is None or not before.wide):
-                mine += path.links(len(mine), before, test)
+            mine += path.links(len(mine), mine[-1].state if mine else None, earlier, test)
             if len(mine) < len(cells):
                 j, along = len(mine), mine[-1].state if mine else None
-                as_block = path is not None
+                as_block = path.is_open and len(tests) == 1  # no code of working sets for few hard cells
                 link = solve_cell(
                     gram, cells[j], setting, segments, test, earlier[j], along, as_block=as_block
                 )
@@ -130,44 +128,57 @@ def _follow(
     return links
 
 
-@dataclass(frozen=True)
 class CostPath:
-    """A chain along C on the rows of one fold; see `cost_path`."""
+    """A chain along C on the rows of one fold, as far as `cost_path` can solve it."""
 
-    gram: SharedGram
-    cells: list[ChainCell]
-    caps: FloatArray  # upper bounds of all cells, of shape (n_cells, n_rows)
-    placed: PlacedProblem
-    B: AnyArray  # kernel values among the rows
-
-    @classmethod
-    def of(
-        cls, gram: SharedGram, cells: list[ChainCell], setting: ProblemRows, segments: IntArray
-    ) -> CostPath | None:
-        """None where the cells differ in more, are too large, or need a look at each one."""
-        first, rows = cells[0], setting.rows
-        costs = costs_of([cell.form for cell in cells], len(rows))
+    def __init__(
+        self, gram: SharedGram, cells: list[ChainCell], setting: ProblemRows, segments: IntArray
+    ) -> None:
+        self.gram, self.cells, self.setting, self.segments = gram, cells, setting, segments
+        first = cells[0]
+        self.costs = costs_of([cell.form for cell in cells], len(setting.rows))
         timed = first.solver.time_limit is not None or any(cell.full for cell in cells)
         alike = all(cell.solver == first.solver for cell in cells)
-        if costs is None or timed or not alike or gram.dtype != np.float32:
-            return None
-        points: Any = rows  # positions in the shared matrix represent the points
-        problem = first.form.build(_NO_KERNEL, points, setting.target, setting.weight)
-        placed = PlacedProblem(problem, gram.narrow, rows=rows, segments=segments, as_block=True)
-        caps = np.multiply.outer(costs, setting.weight)
-        return cls(gram, cells, caps, placed, among(gram.narrow, rows))
+        self.is_open = self.costs is not None and not timed and alike and gram.dtype == np.float32
 
-    def links(self, start: int, before: GramState | None, test: IntArray) -> list[Link]:
-        """The cells from ``start`` on, as far as one compiled call solves them."""
-        began, first = work_clock.now(), self.cells[0]
-        caps, solver = self.caps[start:], first.solver
-        states = solve_cost_path(self.gram, self.placed, self.B, caps, solver, before)
-        expansions = [first.form.recover(self.placed.problem, _solution(state)) for state in states]
+    @cached_property
+    def placed(self) -> PlacedProblem:
+        """The problem of the first cell."""
+        points: Any = self.setting.rows  # positions in the shared matrix represent the points
+        problem = self.cells[0].form.build(_NO_KERNEL, points, self.setting.target, self.setting.weight)
+        return PlacedProblem(problem, self.gram.narrow, points, self.segments, as_block=True)
+
+    @cached_property
+    def own_values(self) -> AnyArray:
+        return among(self.gram.narrow, self.setting.rows)
+
+    def links(
+        self, start: int, before: GramState | None, earlier: list[GramState | None], test: IntArray
+    ) -> list[Link]:
+        """The cells from ``start`` on that one compiled call solves.
+
+        Cells that took many steps on the fold before (``earlier``) are left to its solution as their start.
+        """
+        if not self.is_open or (before is not None and before.wide):
+            return []
+        began, stop = work_clock.now(), start
+        while stop < len(self.cells) and self._is_easy(earlier[stop]):
+            stop += 1
+        assert self.costs is not None
+        caps = np.multiply.outer(self.costs[start:stop], self.setting.weight)
+        solver, form = self.cells[0].solver, self.cells[0].form
+        if not len(caps):
+            return []
+        states = solve_cost_path(self.gram, self.placed, self.own_values, caps, solver, before)
+        expansions = [form.recover(self.placed.problem, _solution(state)) for state in states]
         seconds = (work_clock.now() - began) / max(len(states), 1)
         return [
             Link(seconds, expansion, state.v[test], state, state.ending)
             for expansion, state in zip(expansions, states, strict=True)
         ]
+
+    def _is_easy(self, earlier: GramState | None) -> bool:
+        return earlier is None or earlier.ending.n_iter <= len(self.setting.rows)
 
 
 def solve_cell(

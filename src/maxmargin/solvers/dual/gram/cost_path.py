@@ -1,4 +1,4 @@
-"""Cells of a classifier that differ in C only, on at most 1024 rows, in one compiled call.
+"""Cells of a classifier that differ in C only, on at most 512 rows, in one compiled call.
 
 Most cells of such a search take less time than the Python around them. They are solved here without it, as
 long as pairwise steps converge and float32 values are good enough. A cell that needs more ends the path,
@@ -11,7 +11,6 @@ import numpy as np
 
 from maxmargin.base.threads import check_stop
 from maxmargin.base.typing import AnyArray, FloatArray
-from maxmargin.compute.dual.narrow_block import MOST
 from maxmargin.compute.dual.one_group import solve_along
 from maxmargin.problems.formulations import Classification, Formulation
 from maxmargin.problems.solution import Ending, Status
@@ -20,11 +19,13 @@ from maxmargin.solvers.dual.gram.shared_gram import SharedGram
 from maxmargin.solvers.dual.gram.warm_starts import GramState, PlacedProblem
 from maxmargin.solvers.settings import DualSolver
 
+_MOST_ROWS = 512  # above, working sets are faster than one block
+
 
 def costs_of(forms: list[Formulation], n_rows: int) -> FloatArray | None:
     """C of hinge classifiers with an intercept, which differ in their bounds only; None for others."""
     costs = [f.C for f in forms if isinstance(f, Classification) and f.loss == "hinge" and f.fit_intercept]
-    return np.array(costs) if len(costs) == len(forms) and n_rows <= MOST else None
+    return np.array(costs) if len(costs) == len(forms) and n_rows <= _MOST_ROWS else None
 
 
 def solve_cost_path(

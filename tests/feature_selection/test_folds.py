@@ -131,7 +131,7 @@ def test_a_huge_cost_gives_the_errors_of_plain_fits(leave_one_out):
 @pytest.mark.parametrize("C", [1e8, 1e10])
 @pytest.mark.parametrize("seed", [0, 3, 8])
 def test_converged_means_a_narrow_gap(C, seed):
-    """A small violation can leave a gap of 20 000 times the dual value: both are computed by plain formulas."""
+    """A small violation can leave a gap of 20 000 times the dual value; plain formulas give both."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_t(1.5, size=(60, 2)), (rng.random(60) < 0.5).astype(int)
     scorer = CrossValidatedError(SVC(C=C, gamma=10.0), cv=StratifiedKFold(2)).prepare(X, y)

@@ -227,9 +227,9 @@ class SubsetLeaveOneOut(SubsetFolds):
             problem, point = hinge_problem(matrix.K, self.problems.signs[m], self.problems.bounds[0, m])
             start = solution[point]
             again = partial(self._without, matrix.K, m)
-            options = {"hides_gap": self.problems.hides_gaps, "n_threads": 1}
-            places = (start, problem.sums_of(start))
-            endings.append(leave_out(problem, places, self.problems.cell, decisions[0, m], again, **options))
+            places, cell = (start, problem.sums_of(start)), self.problems.cell
+            hides_gap = self.problems.hides_gaps
+            endings.append(leave_out(problem, places, cell, decisions[0, m], again, 1, hides_gap=hides_gap))
         return decisions, t, worst_ending(endings)
 
     def _without(self, K: FloatArray, m: int, row: int) -> tuple[float, Ending]:

@@ -1,4 +1,4 @@
-"""Certificates and warnings are about the model that is returned, also where a fit was stopped or nu is tiny."""
+"""Certificates and warnings are about the model that is returned: stopped fits, and a tiny nu."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _objective(model: Any, X: Any, y: Any, bound: Any) -> float:
 @pytest.mark.parametrize("limit", [{"max_iter": 1}, {"max_iter": 5}, {"time_limit": 1e-9}, {}], ids=str)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_primal_value_is_that_of_the_model(limit, seed):
-    """The intercept came from the sums of the solver, which drift: up to 2 % of the objective were missing."""
+    """The intercept came from the sums of the solver, which drift: 2 % of the objective was missing."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 1)) * rng.normal(size=(1, 3))
     y = np.where(X[:, 0] + rng.normal(size=40) > 0, 1, -1)

@@ -50,7 +50,8 @@ class SuccessiveLinearisation:
     The concave part is replaced by its tangent at the current w, which gives a convex problem with a weighted
     l1 norm (a linear program for the hinge without l2: Bradley & Mangasarian 1998, algorithm 2.1; a
     difference-of-convex step otherwise: Neumann, Schnoerr & Steidl 2005). The objective decreases at every
-    step, and the limit is a stationary point.
+    step, and the limit is a stationary point. The last descent, which creeps, extrapolates the point where
+    the tangent touches, as long as the objective decreases.
 
     A stationary point depends on the start. Several are tried: zero (the l1 solution), solutions with lighter
     tangents, and ``n_random`` random ones. Each descent ends when the objective no longer decreases; the best
@@ -149,7 +150,7 @@ class SuccessiveLinearisation:
         objectives: list[float] = []
         theta: FloatArray | None = None
         tangent = problem.penalty.tangent(w)
-        momentum = 0.0
+        momentum, accepted = 0.0, list[Solution]()
         gap = _ROUGH_GAP if rough else max(1e-3 * self.tol**2, _FINEST_GAP)
         for _ in range(min(left, self.longest)):
             # two Newton steps lower the objective; the next tangent would outdate an exact solution
@@ -165,10 +166,11 @@ class SuccessiveLinearisation:
                 return Descent(objectives, solution, not rough)
             if not rough and momentum and objectives[-1] > objectives[-2]:
                 objectives[-1], w, momentum = objectives[-2], before, 0.0  # too far: back, and plain steps
-                theta, tangent = kept.x, problem.penalty.tangent(w)
-                solution = kept
+                solution, tangent = accepted[-1], problem.penalty.tangent(w)
+                theta = solution.x
             elif not rough:  # steps of a descent that creeps are alike: touch further on
-                momentum, kept = min(1.5 * momentum + 0.25, _MOST_MOMENTUM), solution
+                momentum = min(1.5 * momentum + 0.25, _MOST_MOMENTUM)
+                accepted = [solution]
                 tangent = problem.penalty.tangent(w + momentum * (w - before))
             if len(objectives) > 1:
                 fall = objectives[-2] - objectives[-1]
@@ -227,7 +229,7 @@ def _most_steps(problem: LossPenalty, few: int) -> int:
 def _is_flat(problem: LossPenalty, best: Descent) -> bool:
     """True if the objective is next to the number of columns in use: no loss, no penalty that grows."""
     used = np.count_nonzero(problem.penalty.alpha * np.abs(best.solution.x[:-1]) >= _MOST_LOST)
-    return abs(best.reached - problem.penalty.l0 * used) <= _MOST_LOST * best.reached
+    return bool(abs(best.reached - problem.penalty.l0 * used) <= _MOST_LOST * best.reached)
 
 
 def _creeps(objectives: list[float]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import chain, combinations
 
 import numpy as np
@@ -26,6 +27,7 @@ from maxmargin.feature_selection import (
 )
 from maxmargin.feature_selection.column_svc import ColumnSVC
 from maxmargin.feature_selection.wrappers import EstimatorErrors, FoldErrors
+from maxmargin.problems.solution import Status
 from maxmargin.solvers.dual.gram.column_subsets import SubsetLeaveOneOut
 from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel
 
@@ -109,6 +111,37 @@ def test_leave_one_out_refits_support_vectors_only(settings):
     assert _leaves_one_out(fast) == ("gamma" in settings or "kernel" in settings)
     plain = EstimatorErrors(machine, X, y, list(LeaveOneOut().split(X)), {})
     np.testing.assert_allclose(fast(SUBSETS), plain(SUBSETS), atol=1e-12)
+
+
+@pytest.mark.parametrize("leave_one_out", [False, True])
+def test_a_huge_cost_gives_the_errors_of_plain_fits(leave_one_out):
+    """Also where most rows are support vectors, and pairwise steps alone would take minutes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = (X[:, 0] + rng.normal(size=30) > 0).astype(int)
+    machine, subsets = SVC(kernel="linear", C=1e6), [(0, 1, 2), (0, 1)]
+    splits = list((LeaveOneOut() if leave_one_out else StratifiedKFold(3)).split(X, y))
+    criterion = LeaveOneOutError(machine) if leave_one_out else CrossValidatedError(machine, cv=splits)
+    fast, began = criterion.prepare(X, y), time.process_time()
+    assert isinstance(fast, FoldErrors)
+    np.testing.assert_allclose(fast(subsets), EstimatorErrors(machine, X, y, splits, {})(subsets), atol=1e-12)
+    assert time.process_time() - began < 30
+
+
+@pytest.mark.parametrize("C", [1e8, 1e10])
+@pytest.mark.parametrize("seed", [0, 3, 8])
+def test_converged_means_a_narrow_gap(C, seed):
+    """A small violation can leave a gap of 20 000 times the dual value; plain formulas give both."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_t(1.5, size=(60, 2)), (rng.random(60) < 0.5).astype(int)
+    scorer = CrossValidatedError(SVC(C=C, gamma=10.0), cv=StratifiedKFold(2)).prepare(X, y)
+    folds = scorer._folds
+    decisions, t, ending = folds.solve((0,), folds.merged((0,)))
+    K, sign = kernels.RBF(gamma=10.0)(X[:, :1]), np.where(y == 1, 1.0, -1.0)
+    for (train, _), f, a in zip(folds.problems.splits, decisions[:, 0], t[:, 0], strict=True):
+        dual = sign @ a - 0.5 * a @ K @ a
+        gap = 0.5 * a @ K @ a + C * np.maximum(0, 1 - sign * f)[train].sum() - dual
+        assert ending.status is not Status.CONVERGED or gap <= 0.1 * dual
 
 
 def test_the_worked_leave_one_out_errors():

@@ -152,10 +152,9 @@ class BoxQP:
         replace those of the method `multipliers`; any value gives a gap that bounds the distance from the
         optimum.
         """
-        n_support = int(np.count_nonzero(self.Q.weights(a)))
-        n = len(self.Q.points)
-        if full or n * n_support <= FULL_CHECK or suspects is None:
-            return self._certify_all(a, multipliers, n_threads)
+        if self.checks_all(a, full=full, suspects=suspects):
+            return self.certify_all(a, self.Q.times(a, n_threads=n_threads), multipliers)
+        assert suspects is not None
         variables = self._sample(a, suspects)
         at, inverse = np.unique(self.Q.row[variables], return_inverse=True)
         v = self.Q.times(a, at, n_threads=n_threads)[inverse]
@@ -167,6 +166,11 @@ class BoxQP:
             convex=self.convex,
             n_checked=len(at),
         )
+
+    def checks_all(self, a: FloatArray, *, full: bool, suspects: FloatArray | None) -> bool:
+        """True if `certify` checks every row."""
+        n_support = int(np.count_nonzero(self.Q.weights(a)))
+        return full or len(self.Q.points) * n_support <= FULL_CHECK or suspects is None
 
     def _sample(self, a: FloatArray, suspects: FloatArray) -> IntArray:
         can_rise, can_fall = self.sides(a)
@@ -229,8 +233,8 @@ class BoxQP:
             multipliers = self.multipliers(self.signed_gradient(a, by_variable), a)
         return self._primal(quadratic, by_variable, multipliers), dual
 
-    def _certify_all(self, a: FloatArray, multipliers: FloatArray | None, n_threads: int) -> Certificate:
-        v = self.Q.times(a, n_threads=n_threads)
+    def certify_all(self, a: FloatArray, v: FloatArray, multipliers: FloatArray | None) -> Certificate:
+        """The certificate of every row, from v = K weights at all points."""
         g = self.signed_gradient(a, v[self.Q.row])
         fields: dict[str, Any] = {
             "kkt": self.violation(g, a),

@@ -18,6 +18,7 @@ from maxmargin.problems.solution import Solution
 
 _RESOLVED = 10.0  # a margin is trusted if it is this many times its uncertainty
 _SMALL = 0.01  # ... and below this, with hulls this close (squared distance by squared extent), there is none
+_FINE = 1e-3  # of the sum of the multipliers of one class, if that is below 1: the largest violation
 _CLOSE = 1e-6
 
 
@@ -305,6 +306,14 @@ class OneClass(Region):
 
     def build(self, kernel: Kernel, points: Points, target: FloatArray, weight: FloatArray) -> BoxQP:
         return self._build(kernel, points, np.zeros(len(points)), weight, self.nu * weight.sum())
+
+    def finer(self, problem: BoxQP, multipliers: FloatArray, kkt: float, **margin: float) -> float | None:
+        """The tolerance to continue with where multipliers sum to less than 1; None if it is small enough.
+
+        Decisions shrink with this sum. Beside the user's tolerance a tiny nu would put every row outside.
+        """
+        total = float(problem.delta.max())
+        return None if total >= 1 or kkt <= _FINE * total else max(_FINE * total, 1e-300)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,7 +39,7 @@ def solve_certified(
     """
     solver.check(problem)
     solution = solve(problem, solver, start=start, callback=callback)
-    certificate = _check(problem, solution, solver, full)
+    solution, certificate = _check(problem, solution, solver, full)
     tol, at_most = solver.tol, inf
     for _ in range(_ATTEMPTS):
         if solution.status is not Status.CONVERGED or solver.accepts(certificate):
@@ -48,7 +48,7 @@ def solve_certified(
         reached = certificate.kkt
         left = remaining(replace(solver, tol=tol), solution)
         solution = _both(solution, solve(problem, left, start=solution.x, callback=callback))
-        certificate = _check(problem, solution, solver, full)
+        solution, certificate = _check(problem, solution, solver, full)
         if certificate.kkt > 0.9 * reached:
             if tol < solver.exact_below:
                 break
@@ -90,7 +90,7 @@ def _narrowed(
             break
         left = remaining(replace(solver, tol=tol), solution)
         later = solve(problem, left, start=solution.x, callback=callback)
-        found = _check(problem, later, solver, full=True)
+        later, found = _check(problem, later, solver, full=True)
         if not (solver.accepts(found) and found.gap < certificate.gap):
             strides.pop(0)
             if strides and later.status is Status.CONVERGED:
@@ -144,11 +144,15 @@ def certify_fully(problem: BoxQP, solution: Solution, solver: DualSolver) -> Cer
     return problem.certify(solution.x, full=True, multipliers=solver.offered(solution))
 
 
-def _check(problem: BoxQP, solution: Solution, solver: DualSolver, full: bool) -> Certificate:
-    return problem.certify(
-        solution.x,
-        full=full or solver.needs_gap,
-        suspects=solution.gradient,
-        multipliers=solver.offered(solution),
-        n_threads=solver.n_threads,
-    )
+def _check(
+    problem: BoxQP, solution: Solution, solver: DualSolver, full: bool
+) -> tuple[Solution, Certificate]:
+    """The certificate, and the solution with the multipliers that it is about: a solver's own sums drift."""
+    x, offered = solution.x, solver.offered(solution)
+    if not problem.checks_all(x, full=full or solver.needs_gap, suspects=solution.gradient):
+        return solution, problem.certify(x, suspects=solution.gradient, n_threads=solver.n_threads)
+    v = problem.Q.times(x, n_threads=solver.n_threads)
+    if offered is None:
+        exact = problem.multipliers(problem.signed_gradient(x, v[problem.Q.row]), x)
+        solution = replace(solution, multipliers=exact)
+    return solution, problem.certify_all(x, v, solution.multipliers if offered is None else offered)

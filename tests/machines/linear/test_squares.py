@@ -321,7 +321,10 @@ def test_stochastic_gradients_come_within_a_percent_of_the_closed_form(make, ave
     assert model.certificate_.primal <= 1.001 * exact.certificate_.primal
     assert model.certificate_.relative_gap <= model.tol
     assert model.certificate_.dual == pytest.approx(exact.certificate_.primal, rel=1e-6)  # the gap is exact
-    assert model.n_iter_ == len(model.history_) <= 100
+    assert model.n_iter_ == len(model.history_)
+    if average:  # a gap of 0.1 % left 27 % in the coefficients and 2 % in the predictions
+        assert np.linalg.norm(model.coef_ - exact.coef_) <= 0.01 * np.linalg.norm(exact.coef_)
+        assert np.std(model.predict(X) - exact.predict(X)) <= 0.001 * np.std(y)
 
 
 def test_stochastic_gradients_warn_where_the_tolerance_is_missed():

@@ -82,7 +82,8 @@ def leave_each_out(K, signed, points, cursor, t, v, now, q, tol, max_steps, out,
 
     Returns True when all points are done. A call that takes long returns False, and the next one goes on:
     ``cursor`` holds the place in ``points`` and the steps made there (-1: not begun), ``now`` the variables
-    and sums that belong to it. ``ends`` collects the steps and the largest violation left.
+    and sums that belong to it. ``ends`` collects the steps and the largest violation left. A point that is
+    not solved after ``max_steps`` steps has NaN.
     """
     segments = np.empty((1, 2), np.int64)
     segments[0, 0], segments[0, 1] = 0, len(v)
@@ -102,9 +103,10 @@ def leave_each_out(K, signed, points, cursor, t, v, now, q, tol, max_steps, out,
         work += 20 * len(t) + q * (q + 2 * made)
         if violation <= tol or made == 0 or cursor[1] >= max_steps:
             signed_gradient(v_now, rest, t_now, g)
-            out[point] = v_now[point] - multiplier(g, t_now, lo, hi)
+            is_solved = violation <= tol
+            out[point] = v_now[point] - multiplier(g, t_now, lo, hi) if is_solved else np.nan
             ends[0] += cursor[1]
-            ends[1] = violation if violation > ends[1] else ends[1]
+            ends[1] = violation if is_solved and violation > ends[1] else ends[1]
             cursor[0] += 1
             cursor[1] = -1
         if work > WORK_AT_ONCE:

@@ -44,9 +44,9 @@ from maxmargin.solvers.least_squares.squares_pieces import least_squares, ridge_
 from maxmargin.solvers.online.online_loop import LOG, OnlineLoop, Schedule
 from maxmargin.solvers.primal.newton import newton_direction
 
-_HALVING = 10  # passes after which the step is half of the first one
+_HALVING = 30  # passes after which the step is half of the first one
 _CHECK_EVERY = 5  # passes
-_PASSES = 100  # where max_iter is None
+_PASSES = 1000  # where max_iter is None
 _UNSEEN = 1e-6  # of the sum of squares: gaps below do not count, as interpolation has an optimum near 0
 _SOLVERS = ("auto", "closed", "sgd", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 _MOST_SUMMARISED = 1500  # columns: the summary keeps their scatter
@@ -112,11 +112,14 @@ class Squares(LinearRegressor):
             )
 
     def _descend(self, problem: LossPenalty, X: Any) -> None:
-        """Passes of stochastic gradients on the mean loss until the relative gap is at most ``tol``.
+        """Passes of stochastic gradients on the mean loss; a relative gap above ``tol`` at the end warns.
 
-        In pass k the step is eta0/(1 + k/10) / max ||(x, 1)||^2: the sum of all steps diverges, that of their
-        squares converges. The average is over the second half of the passes.
+        The gap is the square of a distance: at tol^2, where the passes end, predictions differ from those of
+        the optimum by tol of the residuals (root mean square). In pass k the step is
+        eta0/(1 + k/30) / max ||(x, 1)||^2: the sum of all steps diverges, that of their squares converges.
+        The average is over the second half of the passes; a last iterate stays noisy, and ends at tol.
         """
+        goal = self.tol**2 if self.average else self.tol
         weights, total = problem.c, float(problem.c.sum())
         # with weights of mean one a step follows the gradient of the mean loss
         scaled = weights * (np.count_nonzero(weights) / total)
@@ -142,7 +145,7 @@ class Squares(LinearRegressor):
                 sums.append(state.steps * state.theta(average=True))
                 half = (k + 1) // 2
                 theta = (sums[-1] - sums[half]) / (state.steps * (1.0 - half / (k + 1.0)))
-            if (k + 1) % _CHECK_EVERY == 0 and solved(_exact_certificate(problem, theta), self.tol):
+            if (k + 1) % _CHECK_EVERY == 0 and solved(_exact_certificate(problem, theta), goal):
                 break
         self.n_iter_ = len(losses)
         self.history_ = pd.DataFrame({"pass": np.arange(1, self.n_iter_ + 1), "loss": losses})
@@ -180,7 +183,7 @@ class LeastSquares(Squares):
     fit_intercept : whether b is free or 0.
     solver : "auto" or "closed", or "sgd" for stochastic gradient descent (Fuentes, algorithm 6).
     copy_X, positive : as in `Ridge`.
-    tol : relative duality gap above which the fit warns, and at which "sgd" stops.
+    tol : relative duality gap above which the fit warns; "sgd" ends at its square, as in `Ridge`.
     eta0, average, max_iter, random_state, trace : of "sgd", as in `Ridge`.
     n_jobs : number of threads.
 
@@ -327,10 +330,12 @@ class Ridge(Squares):
     copy_X : accepted for compatibility; X is never changed.
     positive : must be False.
     eta0 : first step of "sgd", in units of 1 / max ||(x, 1)||^2 for the heaviest row; that of pass k is
-        eta0/(1 + k/10).
+        eta0/(1 + k/30).
     average : return the average of the iterates in the second half of the passes of "sgd".
-    max_iter : maximum number of passes of "sgd"; None for 100.
-    tol : relative duality gap at which "sgd" stops, checked every five passes.
+    max_iter : maximum number of passes of "sgd"; None for 1000.
+    tol : relative duality gap above which the fit warns. "sgd" ends at tol^2, checked every five passes: its
+        predictions then differ from those of the optimum by tol of the residuals (root mean square).
+        Without averaging it ends at tol.
     random_state : seed of the order of the rows in "sgd".
     trace : record every step of "sgd" in ``trace_``, as in `Perceptron`.
     n_jobs : number of threads.

@@ -24,6 +24,7 @@ from maxmargin.problems.formulations import (
     Expansion,
     Formulation,
     NuClassification,
+    OneClass,
     Sphere,
     squared_extent,
 )
@@ -97,7 +98,7 @@ def fit_problem(
     if isinstance(form, Classification) and np.isinf(form.C) and form.loss == "hinge":
         hulls = hard_margin_start(problem, target, solver, rows, callback)
         start, solver = hulls.x, hulls.solver
-    finer = _margin_check(form, problem) if isinstance(form, NuClassification) else None
+    finer = _margin_check(form, problem) if isinstance(form, (NuClassification, OneClass)) else None
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the certificate
         solution, certificate = solve_certified(
             problem, solver, full=full, start=start, callback=callback, finer=finer
@@ -164,8 +165,10 @@ def _check_finite(problem: BoxQP, solution: Solution) -> None:
         )
 
 
-def _margin_check(form: NuClassification, problem: BoxQP) -> Callable[[Solution, float], float | None]:
-    """`NuClassification.finer` as a function of the solution and its violation."""
+def _margin_check(
+    form: NuClassification | OneClass, problem: BoxQP
+) -> Callable[[Solution, float], float | None]:
+    """`finer` of the formulation as a function of the solution and its violation."""
     kernel, points = problem.Q.kernel, problem.Q.points.astype(np.float64)
     first = kernel.gram(points, points.take(np.array([0])))[:, 0]
     extent = squared_extent(kernel.diagonal(points), first)
@@ -195,9 +198,12 @@ def warn_if_loose(problem: FittedProblem, solver: DualSolver, *, is_linear: bool
             "Scale the columns, lower C, or lower tol.",
             ConvergenceWarning,
         )
-    if solver.accepts(certificate):
+    accepted = solver.accepts(certificate)
+    if accepted and solution.status in (Status.CONVERGED, Status.WIDE_GAP):
         return
     reached = f"{solver.reached(certificate)}, tol={solver.tol:g}"
+    if accepted:
+        reached = f"{solver.reached(certificate)}, too coarse for decisions as small as these"
     steps = f"({solution.n_iter} steps, {solution.seconds:.1f} s)"
     remedy = "raise max_iter or time_limit"
     if solution.status is Status.STALLED:

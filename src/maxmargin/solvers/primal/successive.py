@@ -22,6 +22,7 @@ _STEPS = 10
 _MOST_LOST = 1e-3  # of the objective, when separating weights are scaled up
 _ROUGH_GAP = 1e-6  # relative gap of the convex problems of such a descent
 _FINEST_GAP = 1e-11  # rounding hides a finer one
+_MOST_MOMENTUM = 8.0  # of the last step, by which the tangent is moved on
 _INNER_STEPS = 200  # of the convex problems
 Solve = Callable[[LossPenalty, FloatArray | None, float, int], Solution]  # ..., gap, most steps
 
@@ -49,7 +50,8 @@ class SuccessiveLinearisation:
     The concave part is replaced by its tangent at the current w, which gives a convex problem with a weighted
     l1 norm (a linear program for the hinge without l2: Bradley & Mangasarian 1998, algorithm 2.1; a
     difference-of-convex step otherwise: Neumann, Schnoerr & Steidl 2005). The objective decreases at every
-    step, and the limit is a stationary point.
+    step, and the limit is a stationary point. The last descent, which creeps, extrapolates the point where
+    the tangent touches, as long as the objective decreases.
 
     A stationary point depends on the start. Several are tried: zero (the l1 solution), solutions with lighter
     tangents, and ``n_random`` random ones. Each descent ends when the objective no longer decreases; the best
@@ -86,7 +88,7 @@ class SuccessiveLinearisation:
             asked = stop_asked(callback, len(runs), min(run.reached for run in runs))
             # along a path, a lighter tangent hardly improves a point without loss where the penalty is flat
             second = start is not None and len(runs) > 1
-            if asked or (second and self._levelled(problem, min(runs, key=_reached)) is not None):
+            if asked or (second and _is_flat(problem, min(runs, key=_reached))):
                 break
         best = min(runs, key=_reached)
         if not asked and start is None:
@@ -148,6 +150,7 @@ class SuccessiveLinearisation:
         objectives: list[float] = []
         theta: FloatArray | None = None
         tangent = problem.penalty.tangent(w)
+        momentum, accepted = 0.0, list[Solution]()
         gap = _ROUGH_GAP if rough else max(1e-3 * self.tol**2, _FINEST_GAP)
         for _ in range(min(left, self.longest)):
             # two Newton steps lower the objective; the next tangent would outdate an exact solution
@@ -161,6 +164,14 @@ class SuccessiveLinearisation:
             turned = np.abs(tangent.l1 - touched.l1)
             if np.max(np.maximum(np.abs(w - before), turned), initial=0.0) <= 0.1 * self.tol:
                 return Descent(objectives, solution, not rough)
+            if not rough and momentum and objectives[-1] > objectives[-2]:
+                objectives[-1], w, momentum = objectives[-2], before, 0.0  # too far: back, and plain steps
+                solution, tangent = accepted[-1], problem.penalty.tangent(w)
+                theta = solution.x
+            elif not rough:  # steps of a descent that creeps are alike: touch further on
+                momentum = min(1.5 * momentum + 0.25, _MOST_MOMENTUM)
+                accepted = [solution]
+                tangent = problem.penalty.tangent(w + momentum * (w - before))
             if len(objectives) > 1:
                 fall = objectives[-2] - objectives[-1]
                 if fall < rough * abs(objectives[-1]) or objectives[-1] - _STEPS * fall > goal:
@@ -215,9 +226,16 @@ def _most_steps(problem: LossPenalty, few: int) -> int:
     return few if problem.loss.smooth else _INNER_STEPS
 
 
+def _is_flat(problem: LossPenalty, best: Descent) -> bool:
+    """True if the objective is next to the number of columns in use: no loss, no penalty that grows."""
+    used = np.count_nonzero(problem.penalty.alpha * np.abs(best.solution.x[:-1]) >= _MOST_LOST)
+    return bool(abs(best.reached - problem.penalty.l0 * used) <= _MOST_LOST * best.reached)
+
+
 def _creeps(objectives: list[float]) -> bool:
     """True if the last steps lowered the objective by next to nothing, and not less and less."""
     if len(objectives) <= _STEPS:
         return False
     falls = -np.diff(objectives[-_STEPS - 1 :])
-    return bool(falls.sum() < _STOPPED * abs(objectives[-1]) and falls[-1] > 0.9 * falls[0])
+    first, second = falls[: _STEPS // 2].sum(), falls[_STEPS // 2 :].sum()
+    return bool(falls.sum() < _STOPPED * abs(objectives[-1]) and second > 0.95 * first)

@@ -22,6 +22,7 @@ from maxmargin.problems.formulations import (
     Expansion,
     Formulation,
     NuClassification,
+    OneClass,
     Regression,
     squared_extent,
 )
@@ -299,9 +300,9 @@ def _again(placed: PlacedProblem, state: GramState, watch: Watch) -> GramState:
 
 
 def _finer(form: Formulation, placed: PlacedProblem, state: GramState, tol: float) -> float | None:
-    """The tolerance to continue with, as required by `NuClassification.finer`."""
+    """The tolerance to continue with, as required by `finer` of the formulation."""
     status = state.ending.status
-    if not isinstance(form, NuClassification) or status not in (Status.CONVERGED, Status.STALLED):
+    if not isinstance(form, (NuClassification, OneClass)) or status not in (Status.CONVERGED, Status.STALLED):
         return None
     K, rows = placed.gram.K, placed.rows
     extent = squared_extent(K[rows, rows].astype(np.float64), K[rows[0], rows].astype(np.float64))

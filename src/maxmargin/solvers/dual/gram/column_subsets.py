@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -24,12 +25,14 @@ from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.losses import Hinge
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Ending, worst_ending
+from maxmargin.solvers.dual.gram.certified_hinge import certified_hinge
 from maxmargin.solvers.dual.gram.chains import ChainCell, watch_of
 from maxmargin.solvers.dual.gram.class_pairs import ending_of, hinge_problem
 from maxmargin.solvers.dual.gram.free_system import hand_out
 from maxmargin.solvers.dual.gram.gram_problem import interior_patience, on_bounds
 from maxmargin.solvers.dual.gram.leave_one_out import leave_out
 from maxmargin.solvers.dual.gram.repeated_rows import MergedRows, RepeatedRows, Subset
+from maxmargin.solvers.dual.gram.shared_gram import can_hide_gap
 from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel, exponentiate
 from maxmargin.solvers.primal.augmented import AugmentedLagrangian
 
@@ -64,6 +67,14 @@ class SubsetProblems:
     def n_rows(self) -> int:
         return self.signs.shape[1]
 
+    @cached_property
+    def hides_gaps(self) -> bool:
+        """True for bounds so large that a gap can be wide although tol is reached."""
+        kernel, columns = self.kernel, self.views[0]
+        if kernel.open_gamma is not None:
+            kernel = kernel.with_gamma(resolve_gamma(kernel.open_gamma, columns.T))
+        return bool(can_hide_gap(kernel.kernel, kernel.largest(columns), self.bounds.max()))
+
 
 class SubsetFolds:
     """Solves the folds of one subset after the other."""
@@ -73,7 +84,8 @@ class SubsetFolds:
         self._repeats = repeats
         self._gammas = _Gammas(problems.kernel, problems.views, problems.splits)
         self._room = threading.local()
-        self._dtype = np.float32 if problems.cell.solver.tol >= 1e-5 else np.float64
+        coarse = problems.cell.solver.tol >= 1e-5 and not problems.hides_gaps
+        self._dtype = np.float32 if coarse else np.float64
         self._centre: Subset = ()
         n = problems.n_rows
         self._totals: list[FloatArray] = [np.zeros((n, n)) for _ in problems.views]
@@ -113,30 +125,29 @@ class SubsetFolds:
             check_stop()
             done = solve_folds(matrix, stretch, signs, bounds, start, tol, most_steps, answers, cursor)
         endings = [ending_of(int(answers.steps.sum()), 0.0, tol, most_steps)]
-        for f, m in zip(*np.nonzero(answers.violations > tol), strict=True):
-            endings.append(self._finish(matrix, stretch[f], signs[m], bounds[f, m], answers, (f, m)))
+        again = (answers.violations > tol) | self.problems.hides_gaps
+        for f, m in zip(*np.nonzero(again), strict=True):
+            K = matrix.K.astype(np.float64)
+            if stretch[f]:
+                K *= np.exp(stretch[f] * matrix.logs.astype(np.float64))
+            t, decisions = answers.t[f, m], answers.decisions[f, m]
+            endings.append(self._finish(K, signs[m], bounds[f, m], t, decisions))
         return answers, worst_ending(endings)
 
     def _finish(
-        self,
-        matrix: FoldMatrix,
-        stretch: float,
-        y: FloatArray,
-        bound: FloatArray,
-        answers: FoldAnswers,
-        place: tuple[int, int],
+        self, K: FloatArray, y: FloatArray, bound: FloatArray, t: FloatArray, decisions: FloatArray
     ) -> Ending:
-        """Solve a fold in float64 if pairwise steps are too slow."""
-        K = matrix.K.astype(np.float64)
-        if stretch:
-            K *= np.exp(stretch * matrix.logs.astype(np.float64))
+        """Solve a fold in float64: pairwise steps are too slow, or may have left a wide gap."""
+        if self.problems.hides_gaps:
+            t[:], decisions[:], ending = certified_hinge(K, y, bound, self.problems.cell, t)
+            return ending
         problem, point = hinge_problem(K, y, bound)
-        t = answers.t[place][point]
-        v = problem.sums_of(t)
-        ending = problem.solve(t, v, watch_of(self.problems.cell, len(t)))
+        new = t[point]
+        v = problem.sums_of(new)
+        ending = problem.solve(new, v, watch_of(self.problems.cell, len(new)))
         s = problem.signed
-        answers.t[place][point] = t
-        answers.decisions[place] = v - multiplier_of(problem.gradient(t, v), t, s.lo, s.hi)
+        t[point] = new
+        decisions[:] = v - multiplier_of(problem.gradient(new, v), new, s.lo, s.hi)
         return ending
 
     def matrix(
@@ -215,9 +226,18 @@ class SubsetLeaveOneOut(SubsetFolds):
         for m, solution in enumerate(t[0]):
             problem, point = hinge_problem(matrix.K, self.problems.signs[m], self.problems.bounds[0, m])
             start = solution[point]
-            v = problem.sums_of(start)
-            endings.append(leave_out(problem, start, v, self.problems.cell, decisions[0, m], 1))
+            again = partial(self._without, matrix.K, m)
+            places, cell = (start, problem.sums_of(start)), self.problems.cell
+            hides_gap = self.problems.hides_gaps
+            endings.append(leave_out(problem, places, cell, decisions[0, m], again, 1, hides_gap=hides_gap))
         return decisions, t, worst_ending(endings)
+
+    def _without(self, K: FloatArray, m: int, row: int) -> tuple[float, Ending]:
+        """The decision for a row by the problem without it."""
+        bound = self.problems.bounds[0, m].copy()
+        bound[row] = 0.0
+        _, decisions, ending = certified_hinge(K, self.problems.signs[m], bound, self.problems.cell, None)
+        return float(decisions[row]), ending
 
 
 class FewerColumns:
@@ -264,6 +284,9 @@ class FewerColumns:
             problem.refine(t, v, watch.tol)
         ending = problem.solve(t, v, watch)
         self.t[m, point] = t
+        if self.problems.hides_gaps:
+            self.t[m], self.decisions[m], ending = certified_hinge(K, y, bound, self.problems.cell, self.t[m])
+            return ending
         s = problem.signed
         self.decisions[m] = v - multiplier_of(problem.gradient(t, v), t, s.lo, s.hi)
         return ending

@@ -125,6 +125,11 @@ def _probe_of(n: int) -> IntArray:
     return np.random.default_rng(0).permutation(n)[:_PROBE]
 
 
+def can_hide_gap(kernel: Kernel, largest: float, bound: Any) -> Any:
+    """True for bounds so large that rounding can leave a wide gap; ``largest`` is the largest K(x, x)."""
+    return (bound * largest > _HUGE) & (kernel.psd is not False)
+
+
 class SharedGram:
     """One kernel's values over all rows, in float32 while that is good enough.
 
@@ -190,7 +195,7 @@ class SharedGram:
 
     def can_hide_gap(self, bound: Any) -> Any:
         """True for bounds so large that rounding can leave a wide gap; a smaller tol narrows other gaps."""
-        return (bound * self._largest > _HUGE) & (self.kernel.psd is not False)
+        return can_hide_gap(self.kernel, self._largest, bound)
 
     def fill(self, out: AnyArray, rows: slice, columns: slice) -> None:
         """Fill ``out`` with the values between rows and columns."""

@@ -52,6 +52,14 @@ class SubsetKernel:
     def with_gamma(self, gamma: float) -> SubsetKernel:
         return SubsetKernel(self.kernel.with_params(gamma=gamma), self.kind)
 
+    def largest(self, columns: FloatArray) -> float:
+        """The largest K(x, x) on all ``columns``."""
+        if self.kind != PRODUCTS:
+            return float(getattr(self.kernel, "variance", 1.0))
+        norms: FloatArray = (columns**2).sum(axis=0)
+        self.kernel.map_norms(norms)
+        return float(np.abs(norms).max(initial=0.0))
+
     def statistic(self, columns: FloatArray) -> FloatArray:
         """Sums over all ``columns``; O(n^2) for each."""
         if self.kind == PRODUCTS:

@@ -178,6 +178,7 @@ class Entry:
     def state(self, value: Any) -> dict[str, Any]:
         """The fields of an object."""
         found = {}
+        getattr(value, "factors", None)  # of strings from a file: perhaps not computed yet
         for attribute, item in {**vars(value), **getattr(value, "cvargs", {})}.items():
             name = f".{attribute[1:]}" if attribute.startswith("_") else attribute
             kept = isinstance(getattr(self.cls, attribute, None), cached_property)

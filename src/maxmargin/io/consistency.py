@@ -340,10 +340,12 @@ def _pipeline(model: Any) -> None:
     )
     parts = [step for _, step in model.steps if step is not None and step != "passthrough"]
     for step, following in pairwise(parts):
-        if hasattr(step, "n_features_in_") and hasattr(following, "n_features_in_"):
+        on_texts = 1 if hasattr(following, "kernel_") else None  # a machine on one column of strings
+        seen = getattr(following, "n_features_in_", on_texts)
+        if hasattr(step, "n_features_in_") and seen is not None:
             agree(_is_backed(step), "the columns of a step")
             made = step.get_feature_names_out()
-            agree(len(made) == following.n_features_in_, "the steps of a pipeline")
+            agree(len(made) == seen, "the steps of a pipeline")
             agree(
                 list(getattr(following, "feature_names_in_", made)) == list(made), "the steps of a pipeline"
             )

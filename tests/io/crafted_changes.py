@@ -1,19 +1,27 @@
 """Changes that someone who knows the format would make: the parts stay well formed and change their places.
 
-`tests.io.fuzz` uses them with ``--crafted``. Random changes mostly break the form of a part; these keep it, so that
-only the comparison of parts with each other can notice.
+`tests.io.fuzz` uses them with ``--crafted``. Random changes mostly break the form of a part; these keep it,
+so that only the comparison of parts with each other can notice.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 Header = dict[str, Any]
-PAYLOADS = [0x7FF0000000000001, 0xFFF8000000000000, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 1, 0x000FFFFFFFFFFFFF]
+PAYLOADS = [
+    0x7FF0000000000001,
+    0xFFF8000000000000,
+    0x7FFFFFFFFFFFFFFF,
+    0x8000000000000000,
+    1,
+    0x000FFFFFFFFFFFFF,
+]
 SIDES = [2**63, 2**63 - 1, 2**64, 2**32, 2**31, -(2**63), True, 3.0, "3", None, [3], 10**30]
 SHAPES = [[2**32, 2**32], [2**62, 4], [0, 2**63], [2**63, 0], [0, 2**20], [2**61, 8, 0], [1] * 40, [[3]]]
 WORDS = ["ａ", "a\u0301", "\ud800", "\u202ea", "a\0", "A", " a", "", "../../a", "size", "a" * 3000]
@@ -26,7 +34,10 @@ def _references(header: Header) -> list[tuple[list[Any], int]]:
         (node, at)
         for node in header["nodes"]
         for at, item in enumerate(node)
-        if type(item) is list and len(item) == 1 and type(item[0]) is int and 0 <= item[0] < len(header["nodes"])
+        if type(item) is list
+        and len(item) == 1
+        and type(item[0]) is int
+        and 0 <= item[0] < len(header["nodes"])
     ]
 
 
@@ -101,7 +112,7 @@ def odd_sides(header: Header, arrays: list[bytes], rng: Any) -> None:
 
 
 def reorder(header: Header, arrays: list[bytes], rng: Any) -> None:
-    """An array backwards, cut in the middle and joined, or with one value twice: classes, support, offsets."""
+    """An array backwards, turned, or with values twice: classes, support, offsets."""
     if not arrays:
         return
     k = int(rng.integers(len(arrays)))
@@ -145,7 +156,7 @@ def transplant(header: Header, arrays: list[bytes], rng: Any, donor: Any) -> Non
     for one in foreign:
         sparse = str(one[0])[:3] in ("csr", "csc")
         for place, item in enumerate(one):
-            if one[0] in ("array", "scalar", "random_state") and place == 1 or sparse and 1 <= place <= 3:
+            if (one[0] in ("array", "scalar", "random_state") and place == 1) or (sparse and 1 <= place <= 3):
                 one[place] = item + n
     for one in header["nodes"]:
         _renumber(one, taken)
@@ -157,11 +168,10 @@ def transplant(header: Header, arrays: list[bytes], rng: Any, donor: Any) -> Non
 
 
 def _renumber(node: list[Any], by: int) -> None:
-    for at, item in enumerate(node):
-        if type(item) is list and len(item) == 1 and type(item[0]) is int and node[0] != "objects":
-            node[at] = [item[0] + by]
-        elif node[0] == "objects" and at > 1 and type(item) is list:
-            node[at] = [item[0] + by]
+    first = 2 if node[0] == "objects" else 1  # after its shape
+    for at in range(first, len(node)):
+        if type(node[at]) is list and len(node[at]) == 1 and type(node[at][0]) is int:
+            node[at] = [node[at][0] + by]
 
 
 def drop_unused(header: Header, arrays: list[bytes]) -> None:
@@ -182,7 +192,9 @@ def drop_unused(header: Header, arrays: list[bytes]) -> None:
         for at in range(first, len(node)):
             if type(node[at]) is list and len(node[at]) == 1:
                 node[at] = [new[node[at][0]]]
-        last = {"array": 2, "scalar": 2, "random_state": 2}.get(node[0], 4 if str(node[0])[:3] in ("csr", "csc") else 1)
+        last = {"array": 2, "scalar": 2, "random_state": 2}.get(
+            node[0], 4 if str(node[0])[:3] in ("csr", "csc") else 1
+        )
         for at in range(1, last):
             node[at] = numbers.setdefault(node[at], len(numbers))
     header["nodes"] = kept
@@ -213,8 +225,6 @@ def crafted(seed: Any, donor: Any, rng: Any) -> tuple[Header, list[bytes]]:
             except (TypeError, ValueError, IndexError, OverflowError):  # an earlier change took its ground
                 break
         if rng.integers(2):
-            try:
+            with suppress(TypeError, ValueError, IndexError):
                 drop_unused(header, arrays)
-            except (TypeError, ValueError, IndexError):
-                pass
     return header, arrays

@@ -497,9 +497,7 @@ def main() -> int:
     if given.keep is not None:
         os.makedirs(given.keep, exist_ok=True)
     start = time.perf_counter()
-    counts = fuzz(
-        given.files, given.seed, keep=given.keep, names=given.models, with_care=given.crafted
-    )
+    counts = fuzz(given.files, given.seed, keep=given.keep, names=given.models, with_care=given.crafted)
     print(f"seed {given.seed}: {given.files} files in {time.perf_counter() - start:.0f} s: {dict(counts)}")
     return int(counts["failure"] > 0)
 

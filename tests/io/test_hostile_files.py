@@ -729,7 +729,10 @@ def test_a_machine_on_strings_behind_columns_of_numbers(tmp_path: Path) -> None:
 def test_files_changed_with_care(seed: int) -> None:
     """A sample; the long run is ``python -m tests.io.fuzz --crafted --files 10000``."""
     counts = fuzz(
-        120, seed, with_care=True, names=["SVC sparse", "SVC one-versus-rest", "words", "Scorecard", "pipeline"]
+        120,
+        seed,
+        with_care=True,
+        names=["SVC sparse", "SVC one-versus-rest", "words", "Scorecard", "pipeline"],
     )
     assert counts["failure"] == 0
     assert counts["refused"] > 60

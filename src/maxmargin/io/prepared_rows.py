@@ -159,7 +159,10 @@ def check_points(kernel: Any, points: Any, columns: Columns) -> None:
             check_points(kernel.k2, points.parts[1], columns)
         case Normalized():
             check_points(kernel.kernel, points.inner, columns)
-            require(not _has_late_factors(points.inner), "leave out normalized() around strings this long: Subsequence can normalise itself.")
+            require(
+                not _has_late_factors(points.inner),
+                "leave out normalized() around strings this long: Subsequence can normalise itself.",
+            )
             squares = kernel.kernel.diagonal(points.inner)
             derived = np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)
             agree_closely(points.factors, derived, "the factors of prepared rows")

@@ -716,6 +716,24 @@ def test_control_characters_are_shown_escaped() -> None:
 # -- at random -----------------------------------------------------------------------------------------------
 
 
+def test_what_a_search_fits_must_be_an_estimator(tmp_path: Path) -> None:
+    """A certificate in its place was accepted, and every method then failed."""
+    model = fitted("SFS")[0]
+    model.estimator = mm.SVC().fit(X, Y).certificate_
+    with pytest.raises(mm.io.NotStorableError, match=r"SFS\.estimator is not an estimator"):
+        mm.save(model, tmp_path / "m")
+
+
+@pytest.mark.parametrize("columns", [[0], [0, 1, 2]])
+def test_the_columns_that_an_elimination_kept_are_those_of_its_machine(
+    columns: list[int], tmp_path: Path
+) -> None:
+    model = fitted("RFE")[0]
+    model.support_ = np.isin(np.arange(4), columns)
+    with pytest.raises(mm.io.NotStorableError, match="chosen columns"):
+        mm.save(model, tmp_path / "m")
+
+
 def test_a_machine_on_strings_behind_columns_of_numbers(tmp_path: Path) -> None:
     """Each step is a good one; only together they make no sense."""
     model = make_pipeline(StandardScaler(), mm.SVC(kernel=k.Subsequence(2)))

@@ -328,6 +328,11 @@ def _grid_search(model: Any) -> None:
         agree(getattr(best, "n_features_in_", None) == Columns.of(model).n, "columns")
 
 
+def _elimination(model: Any) -> None:
+    n = int(model.support_.sum())
+    agree(model.n_features_ == n == getattr(model.estimator_, "n_features_in_", n), "chosen columns")
+
+
 # -- steps of scikit-learn -----------------------------------------------------------------------------------
 
 
@@ -477,6 +482,8 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "TuneResult": _tuned,
     "GridSearch": _grid_search,
     "RandomSearch": _grid_search,
+    "RFE": _elimination,
+    "RFECV": _elimination,
     "sklearn/Pipeline": _pipeline,
     "sklearn/ColumnTransformer": _column_transformer,
     "sklearn/SimpleImputer": _imputer,

@@ -241,7 +241,7 @@ def test_other_errors_in_finalisers_are_still_shown(monkeypatch: pytest.MonkeyPa
 def test_an_elimination_uses_the_columns_and_the_machine_of_one_fit(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another thread refits between the choice of the columns and the prediction with them."""
+    """Another thread refits after the machine was looked up, and before the columns are."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     targets = (X[:, 0] > 0, X[:, 1] > 0)
@@ -251,10 +251,9 @@ def test_an_elimination_uses_the_columns_and_the_machine_of_one_fit(
     transform = mm.feature_selection.RFE.transform
 
     def refitted_meanwhile(self: Any, rows: Any) -> Any:
-        kept = transform(self, rows)
         monkeypatch.undo()  # the fit itself calls it
         model.fit(X, targets[1])
-        return kept
+        return transform(self, rows)
 
     monkeypatch.setattr(mm.feature_selection.RFE, "transform", refitted_meanwhile)
     np.testing.assert_array_equal(getattr(model, method)(*arguments), expected)

@@ -348,7 +348,117 @@ def predictions() -> Workload:
     )
 
 
+def hard_margin() -> Workload:
+    import numpy as np
+
+    import maxmargin as mm
+
+    X, y = np.random.default_rng(0).normal(size=(1500, 900)), np.arange(1500) % 2
+    return _estimator(mm.HardMarginSVC(), X, y, lambda m: m.decision_function(X[:50]).round(2))
+
+
+def l0_penalty() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(300, 40)
+    model = mm.LinearSVC(penalty="l0", loss="hinge")
+    return _estimator(model, X, y, lambda m: m.coef_.round(3))
+
+
+def sparse_path() -> Workload:
+    from maxmargin.feature_selection import SparseSVMSelector
+
+    return _estimator(SparseSVMSelector("l0", 4), *_classes(300, 30), lambda s: s.support_)
+
+
+def _subsets(search: Any, n: int, p: int) -> Workload:
+    """A search over subsets that raises, or returns the best so far."""
+    import numpy as np
+    from sklearn.base import clone
+
+    import maxmargin as mm
+    from maxmargin.feature_selection import CrossValidatedError, SubsetSelector
+
+    X, y = _classes(n, p)
+    selector = SubsetSelector(search, CrossValidatedError(mm.SVC(), cv=3), random_state=0)
+    return Workload(
+        lambda: clone(selector).fit(X, y),
+        lambda again, first: np.array_equal(again.support_, first.support_) and not again.interrupted_,
+        lambda found, full: bool(found.interrupted_ and found.support_.any()),
+    )
+
+
+def genetic() -> Workload:
+    from maxmargin.feature_selection import Genetic
+
+    return _subsets(Genetic(30, 20), 200, 14)
+
+
+def annealing() -> Workload:
+    from maxmargin.feature_selection import SimulatedAnnealing
+
+    return _subsets(SimulatedAnnealing(), 150, 12)
+
+
+def relief() -> Workload:
+    from maxmargin.feature_selection import ReliefF
+
+    return _estimator(ReliefF(n_features=3), *_classes(20_000, 20), lambda s: s.scores_)
+
+
+def nested() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(400, 20)
+    grid = {"gamma": [0.01, 0.1], "C": [1.0, 10.0]}
+    return Workload(
+        lambda: mm.nested_error(mm.SVC(), X, y, grid, random_state=0).tolist(),
+        lambda again, first: again == first,
+    )
+
+
+def explained() -> Workload:
+    import maxmargin as mm
+
+    X, y = _classes(3000, 30)
+    model = mm.SVC().fit(X, y)
+
+    def call() -> list[str]:
+        traced = mm.SVC(C=100.0, trace=True).fit(X[:300], y[:300])
+        steps = sum(1 for _ in mm.steps(traced, X[:300], y[:300]))
+        return [str(steps), *(str(mm.explain(model, X[k : k + 1])) for k in range(40))]
+
+    return Workload(call, lambda again, first: again == first)
+
+
+def csv_in_pieces() -> Workload:
+    """Reading a large table: with pandas for the command line, and piece by piece for a fit."""
+    import pandas as pd
+
+    import maxmargin as mm
+    from maxmargin.tables.reading import Reading, read_table
+
+    X, y = _classes(60_000, 20)
+    path = Path(tempfile.mkdtemp()) / "large.csv"
+    pd.DataFrame(X.round(4)).add_prefix("x").assign(outcome=y).to_csv(path, index=False)
+
+    def call() -> Any:
+        fitted = mm.LinearSVC().fit(mm.pieces.from_csv(path, target="outcome"))
+        return len(read_table(path, Reading(), lambda text: None)), fitted.coef_.tolist()
+
+    return Workload(call, lambda again, first: again == first)
+
+
 WORKLOADS: dict[str, Callable[[], Workload]] = {
+    "hard margin": hard_margin,
+    "l0 penalty": l0_penalty,
+    "sparse path": sparse_path,
+    "genetic": genetic,
+    "annealing": annealing,
+    "ReliefF": relief,
+    "nested error": nested,
+    "explanations": explained,
+    "large table": csv_in_pieces,
     "tune": tune,
     "tune with a scaler": tune_with_a_scaler,
     "tune three classes": tune_three_classes,

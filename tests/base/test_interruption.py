@@ -235,3 +235,26 @@ def test_other_errors_in_finalisers_are_still_shown(monkeypatch: pytest.MonkeyPa
     with interrupts_kept():
         Finalised()
     assert shown == [ValueError]
+
+
+@pytest.mark.parametrize("method", ["predict", "decision_function", "score"])
+def test_an_elimination_uses_the_columns_and_the_machine_of_one_fit(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread refits after the machine was looked up, and before the columns are."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    targets = (X[:, 0] > 0, X[:, 1] > 0)
+    model = mm.feature_selection.RFE(mm.SVC(kernel="linear"), 1).fit(X, targets[0])
+    arguments = (X, targets[0]) if method == "score" else (X,)
+    expected = getattr(model, method)(*arguments)
+    transform = mm.feature_selection.RFE.transform
+
+    def refitted_meanwhile(self: Any, rows: Any) -> Any:
+        monkeypatch.undo()  # the fit itself calls it
+        model.fit(X, targets[1])
+        return transform(self, rows)
+
+    monkeypatch.setattr(mm.feature_selection.RFE, "transform", refitted_meanwhile)
+    np.testing.assert_array_equal(getattr(model, method)(*arguments), expected)
+    assert model.support_.tolist() == [False, True, False, False]

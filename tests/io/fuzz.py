@@ -33,6 +33,7 @@ import scipy.sparse as sp
 import maxmargin as mm
 from maxmargin.io.container import read_container
 from maxmargin.kernels.feature_maps import NystromMap
+from tests.io.crafted_changes import LENGTHS, crafted
 from tests.io.models import CASES, answers, fitted
 
 SLOW = 2.0  # seconds of processor time for one file
@@ -444,8 +445,22 @@ def run_one(content: bytes, seed: Seed, path: Path) -> str:
     return "accepted" if seconds < 3 * SLOW else f"failure: {seconds:.2f} s"
 
 
+def _content(seeds: list[Seed], good: Seed, rng: Any, *, with_care: bool) -> bytes:
+    if not with_care:
+        return mutated(good, rng)
+    if rng.random() < 0.02:
+        length = LENGTHS[rng.integers(len(LENGTHS))] % 2**64
+        return sealed(length.to_bytes(8, "little") + good.body[8:])
+    return packed(*crafted(good, seeds[rng.integers(len(seeds))], rng))
+
+
 def fuzz(
-    n_files: int, seed: int, *, keep: Path | None = None, names: list[str] | None = None
+    n_files: int,
+    seed: int,
+    *,
+    keep: Path | None = None,
+    names: list[str] | None = None,
+    with_care: bool = False,
 ) -> Counter[str]:
     """Counts of what became of ``n_files`` mutated files; failures are printed."""
     rng = np.random.default_rng(seed)
@@ -456,7 +471,7 @@ def fuzz(
             check_accepted(mm.load(_write(Path(folder) / "good.mm", sealed(good.body))), good.rows)
         for number in range(n_files):
             good = seeds[rng.integers(len(seeds))]
-            content = mutated(good, rng)
+            content = _content(seeds, good, rng, with_care=with_care)
             result = run_one(content, good, Path(folder) / "mutated.mm")
             counts[result.partition(":")[0]] += 1
             if result.startswith("failure"):
@@ -477,11 +492,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--models", nargs="*", help="names of tests.io.models.CASES")
+    parser.add_argument("--crafted", action="store_true", help="changes of tests.io.crafted_changes only")
     given = parser.parse_args()
     if given.keep is not None:
         os.makedirs(given.keep, exist_ok=True)
     start = time.perf_counter()
-    counts = fuzz(given.files, given.seed, keep=given.keep, names=given.models)
+    counts = fuzz(given.files, given.seed, keep=given.keep, names=given.models, with_care=given.crafted)
     print(f"seed {given.seed}: {given.files} files in {time.perf_counter() - start:.0f} s: {dict(counts)}")
     return int(counts["failure"] > 0)
 

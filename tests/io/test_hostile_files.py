@@ -607,7 +607,7 @@ COSTLY: dict[str, tuple[str, Callable[[Parts], None], str]] = {
         "from 1 to 1000",
     ),
     "long words": ("words", long_words, "the words of strings"),
-    "long strings": ("strings", long_strings, "its strings are too long"),
+    "long strings": ("strings", long_strings, "the symbols of strings"),
     "names of columns": (
         "passed on",
         lambda p: p.put("sklearn/FunctionTransformer", "n_features_in_", 10**8),
@@ -627,6 +627,31 @@ def test_numbers_that_would_cost_much(name: str, saved: Any, tmp_path: Path) -> 
     parts = saved(model)
     change(parts)
     refused(tmp_path / "m", parts.content(), reason)
+
+
+def test_long_strings_open_at_once_and_their_factors_are_those_of_the_kernel(
+    saved: Any, tmp_path: Path
+) -> None:
+    """To compare the factors of long strings took seconds; now the first prediction computes them."""
+    parts, text = saved("strings"), "ab" * 6000
+    old = parts.get("SVC", "support_vectors_")[1]
+    parts.get("SVC", "support_vectors_")[1] = text
+    symbols = np.frombuffer(text.encode("utf-32-le"), "<i4")
+    parts.change("StringPoints", "codes", lambda a: np.r_[symbols, a[len(old) :]])
+    parts.change("StringPoints", "starts", lambda a: np.r_[0, a[1:] + len(text) - len(old)])
+    path = tmp_path / "m"
+    path.write_bytes(parts.content())
+    start = time.process_time()  # the factors are computed by threads
+    model = mm.load(path)
+    assert time.process_time() - start < SECONDS
+    again = pickle.loads(pickle.dumps(model))
+    model.predict(["a prize"])
+    kernel = k.Subsequence(2)
+    np.testing.assert_allclose(
+        model.support_points_.factors, kernel.prepare(model.support_vectors_).factors, rtol=1e-9
+    )
+    assert model.decision_function(TEXTS).tolist() == again.decision_function(TEXTS).tolist()
+    assert mm.load(mm.save(again, path)).predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
 
 
 def test_a_claim_of_many_training_rows_costs_nothing(saved: Any, tmp_path: Path) -> None:
@@ -689,6 +714,46 @@ def test_control_characters_are_shown_escaped() -> None:
 
 
 # -- at random -----------------------------------------------------------------------------------------------
+
+
+def test_what_a_search_fits_must_be_an_estimator(tmp_path: Path) -> None:
+    """A certificate in its place was accepted, and every method then failed."""
+    model = fitted("SFS")[0]
+    model.estimator = mm.SVC().fit(X, Y).certificate_
+    with pytest.raises(mm.io.NotStorableError, match=r"SFS\.estimator is not an estimator"):
+        mm.save(model, tmp_path / "m")
+
+
+@pytest.mark.parametrize("columns", [[0], [0, 1, 2]])
+def test_the_columns_that_an_elimination_kept_are_those_of_its_machine(
+    columns: list[int], tmp_path: Path
+) -> None:
+    model = fitted("RFE")[0]
+    model.support_ = np.isin(np.arange(4), columns)
+    with pytest.raises(mm.io.NotStorableError, match="chosen columns"):
+        mm.save(model, tmp_path / "m")
+
+
+def test_a_machine_on_strings_behind_columns_of_numbers(tmp_path: Path) -> None:
+    """Each step is a good one; only together they make no sense."""
+    model = make_pipeline(StandardScaler(), mm.SVC(kernel=k.Subsequence(2)))
+    model[0].fit(np.eye(3))
+    model[1].fit(TEXTS, TEXT_Y)
+    with pytest.raises(mm.io.NotStorableError, match="the steps of a pipeline"):
+        mm.save(model, tmp_path / "m")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_files_changed_with_care(seed: int) -> None:
+    """A sample; the long run is ``python -m tests.io.fuzz --crafted --files 10000``."""
+    counts = fuzz(
+        120,
+        seed,
+        with_care=True,
+        names=["SVC sparse", "SVC one-versus-rest", "words", "Scorecard", "pipeline"],
+    )
+    assert counts["failure"] == 0
+    assert counts["refused"] > 60
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -20,8 +20,9 @@ from sklearn.feature_selection import RFECV as ScikitRFECV  # noqa: N811  # ours
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.metaestimators import available_if
 
-from maxmargin.base.interruption import all_or_nothing
+from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import as_number, check_count
 from maxmargin.base.progress import ProgressReport
 from maxmargin.base.table_columns import feature_names
@@ -37,6 +38,12 @@ from maxmargin.tuning.folds import make_folds
 
 Step = int | float | Literal["half"]
 MakeElimination = Callable[[IntArray, IntArray], Elimination]
+
+
+def _of_one_fit(name: str) -> Any:
+    """A method of scikit-learn's RFE: the columns and the machine that it uses are those of one fit."""
+    method = vars(ScikitRFE)[name]
+    return available_if(method.check)(of_one_fit(method.fn))
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,12 @@ class RFE(Selector, ScikitRFE):
         self.importance_getter = importance_getter
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    predict = _of_one_fit("predict")
+    decision_function = _of_one_fit("decision_function")
+    predict_proba = _of_one_fit("predict_proba")
+    predict_log_proba = _of_one_fit("predict_log_proba")
+    score = _of_one_fit("score")
 
     @all_or_nothing
     def fit(self, /, X: TableLike, y: TargetLike | None, **params: Any) -> Self:
@@ -313,6 +326,8 @@ class RFECV(RFE, ScikitRFECV):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.importance_getter = importance_getter
+
+    score = of_one_fit(ScikitRFECV.score)
 
     def _wants_folds(self) -> bool:
         return True

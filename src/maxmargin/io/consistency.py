@@ -328,6 +328,11 @@ def _grid_search(model: Any) -> None:
         agree(getattr(best, "n_features_in_", None) == Columns.of(model).n, "columns")
 
 
+def _elimination(model: Any) -> None:
+    n = int(model.support_.sum())
+    agree(model.n_features_ == n == getattr(model.estimator_, "n_features_in_", n), "chosen columns")
+
+
 # -- steps of scikit-learn -----------------------------------------------------------------------------------
 
 
@@ -340,10 +345,12 @@ def _pipeline(model: Any) -> None:
     )
     parts = [step for _, step in model.steps if step is not None and step != "passthrough"]
     for step, following in pairwise(parts):
-        if hasattr(step, "n_features_in_") and hasattr(following, "n_features_in_"):
+        on_texts = 1 if hasattr(following, "kernel_") else None  # a machine on one column of strings
+        seen = getattr(following, "n_features_in_", on_texts)
+        if hasattr(step, "n_features_in_") and seen is not None:
             agree(_is_backed(step), "the columns of a step")
             made = step.get_feature_names_out()
-            agree(len(made) == following.n_features_in_, "the steps of a pipeline")
+            agree(len(made) == seen, "the steps of a pipeline")
             agree(
                 list(getattr(following, "feature_names_in_", made)) == list(made), "the steps of a pipeline"
             )
@@ -475,6 +482,8 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "TuneResult": _tuned,
     "GridSearch": _grid_search,
     "RandomSearch": _grid_search,
+    "RFE": _elimination,
+    "RFECV": _elimination,
     "sklearn/Pipeline": _pipeline,
     "sklearn/ColumnTransformer": _column_transformer,
     "sklearn/SimpleImputer": _imputer,

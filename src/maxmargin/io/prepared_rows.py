@@ -40,7 +40,7 @@ _POINTS: dict[type, type] = {
     Spectrum: CountPoints,
 }
 
-_MOST_STEPS = 1e10
+_FEW_STEPS = 1e8  # of a string with itself: 0.1 s
 _LONGEST_WORDS = 100  # symbols, on average: a code of 4 bytes may stand for a word of any length
 
 
@@ -149,9 +149,7 @@ def check_weighted(points: WeightedPoints) -> None:
 
 def check_points(kernel: Any, points: Any, columns: Columns) -> None:
     """Refuse Points that the kernel would not make from rows with these columns."""
-    if type(kernel) not in _POINTS and not isinstance(kernel, VectorKernel):
-        check_points(kernel.kernel, points, columns)  # a kernel times a number, to a power, in the exponent
-        return
+    kernel = _unwrapped(kernel)
     agree(type(points) is _POINTS.get(type(kernel), VectorPoints), "prepared rows and their kernel")
     match kernel:
         case Sum() | Product():
@@ -161,6 +159,10 @@ def check_points(kernel: Any, points: Any, columns: Columns) -> None:
             check_points(kernel.k2, points.parts[1], columns)
         case Normalized():
             check_points(kernel.kernel, points.inner, columns)
+            require(
+                not _has_late_factors(points.inner),
+                "leave out normalized() around strings this long: Subsequence can normalise itself.",
+            )
             squares = kernel.kernel.diagonal(points.inner)
             derived = np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)
             agree_closely(points.factors, derived, "the factors of prepared rows")
@@ -169,8 +171,8 @@ def check_points(kernel: Any, points: Any, columns: Columns) -> None:
         case Subsequence():
             columns.chosen(kernel.features or [])
             agree((points.vocabulary is None) == (kernel.tokens == "characters"), "the symbols of strings")
-            _check_work(kernel, points)
-            _compare(points, kernel.with_params(features=None).prepare(_texts(points), like=points))
+            check_rows(kernel.with_params(features=None), _texts(points), points, columns)
+            _check_factors(kernel, points)
         case Spectrum():
             columns.chosen(kernel.features or [])
             least = 1 if kernel.up_to else kernel.length
@@ -182,6 +184,13 @@ def check_points(kernel: Any, points: Any, columns: Columns) -> None:
             )
         case _:
             _check_vector_kernel(kernel, points, columns)
+
+
+def _unwrapped(kernel: Any) -> Any:
+    """The kernel that makes the Points: without a factor, a power or an exponential around it."""
+    while type(kernel) not in _POINTS and not isinstance(kernel, VectorKernel):
+        kernel = kernel.kernel
+    return kernel
 
 
 def _check_vector_kernel(kernel: Any, points: VectorPoints, columns: Columns) -> None:
@@ -196,11 +205,27 @@ def _check_vector_kernel(kernel: Any, points: VectorPoints, columns: Columns) ->
     agree(not isinstance(kernel, QuadraticForm) or len(kernel.B) == seen, "the matrix of a kernel")
 
 
-def _check_work(kernel: Subsequence, points: StringPoints) -> None:
-    """The strings are prepared again to compare them: refuse those that would take more than some seconds."""
-    longest = np.sort(points.lengths)[::-LANES].astype(float)  # of each group that is prepared together
-    steps = LANES * kernel.length * float(longest @ longest)
-    require(steps <= _MOST_STEPS, f"its strings are too long: to check them takes about {steps:.0e} steps.")
+def _check_factors(kernel: Subsequence, points: StringPoints) -> None:
+    """Compare the factors of short strings; where there are longer ones, the first prediction computes all.
+
+    A factor takes as many steps as a prediction with its string. So a file of long strings opens at once, and
+    its model predicts the same whatever factors the file has.
+    """
+    if _has_late_factors(points):  # two models share these strings
+        agree(points.compute.__self__ == kernel, "the factors of strings")
+        return
+    order = np.argsort(points.lengths, kind="stable")
+    ends = np.minimum(np.arange(LANES, len(order) + LANES, LANES), len(order))  # groups computed together
+    steps = np.cumsum(LANES * kernel.length * points.lengths[order][ends - 1].astype(float) ** 2)
+    short = points.take(order[: ends[steps <= _FEW_STEPS].max(initial=0)])
+    agree_closely(short.factors, kernel.factors(short), "the factors of strings")
+    if len(short) < len(points):
+        points.late_factors(kernel.factors)
+
+
+def _has_late_factors(points: Any) -> bool:
+    inner = [*getattr(points, "distinct", ()), *([points.inner] if hasattr(points, "inner") else [])]
+    return "compute" in vars(points) or any(map(_has_late_factors, inner))
 
 
 def _texts(points: StringPoints) -> list[str]:
@@ -222,26 +247,28 @@ def check_rows(kernel: Any, rows: Any, points: Any, columns: Columns) -> None:
     agree((rows.shape[0] if hasattr(rows, "shape") else len(rows)) == len(points), "support vectors")
     if columns.names and isinstance(rows, np.ndarray):
         rows = pd.DataFrame(rows, columns=columns.names)
-    _compare(points, kernel.prepare(rows, like=points))
+    _compare(kernel, rows, points)
 
 
-def _compare(stored: Any, derived: Any) -> None:
-    match stored:
-        case VectorPoints():
-            _compare_matrices(stored.X, derived.X)
+def _compare(kernel: Any, rows: Any, points: Any) -> None:
+    kernel = _unwrapped(kernel)
+    match points:
         case CombinedPoints():
-            for part, other in zip(stored.distinct, derived.distinct, strict=True):
-                _compare(part, other)
+            _compare(kernel.k1, rows, points.parts[0])
+            _compare(kernel.k2, rows, points.parts[1])
         case WeightedPoints():
-            _compare(stored.inner, derived.inner)
-        case StringPoints():
-            agree(stored.vocabulary == derived.vocabulary, "the words of strings")
-            agree(np.array_equal(stored.codes, derived.codes), "the symbols of strings")
-            agree(np.array_equal(stored.starts, derived.starts), "the symbols of strings")
-            agree_closely(stored.factors, derived.factors, "the factors of strings")
+            _compare(kernel.kernel, rows, points.inner)
+        case StringPoints():  # `check_points` knows the factors
+            derived = kernel.with_params(normalize=False).prepare(rows, like=points)
+            agree(points.vocabulary == derived.vocabulary, "the words of strings")
+            agree(np.array_equal(points.codes, derived.codes), "the symbols of strings")
+            agree(np.array_equal(points.starts, derived.starts), "the symbols of strings")
         case CountPoints():
-            agree(stored.columns == derived.columns, "the pieces of strings")
-            _compare_matrices(stored.X, derived.X)
+            derived = kernel.prepare(rows, like=points)
+            agree(points.columns == derived.columns, "the pieces of strings")
+            _compare_matrices(points.X, derived.X)
+        case VectorPoints():
+            _compare_matrices(points.X, kernel.prepare(rows, like=points).X)
 
 
 def _compare_matrices(stored: Any, derived: Any) -> None:

@@ -178,6 +178,7 @@ class Entry:
     def state(self, value: Any) -> dict[str, Any]:
         """The fields of an object."""
         found = {}
+        getattr(value, "factors", None)  # of strings from a file: perhaps not computed yet
         for attribute, item in {**vars(value), **getattr(value, "cvargs", {})}.items():
             name = f".{attribute[1:]}" if attribute.startswith("_") else attribute
             kept = isinstance(getattr(self.cls, attribute, None), cached_property)
@@ -198,6 +199,9 @@ class Entry:
             require(
                 known, f"this version of maxmargin knows no field {name!r} of {self.name}: use a newer one."
             )
+        inner = given.get("estimator")
+        right = inner is None or isinstance(inner, BaseEstimator) or "estimator" not in self.parameters
+        require(right, f"{self.name}.estimator is not an estimator.")
         fitted = any(name in self.attributes and name not in _CONFIGURATION for name in given)
         sides: dict[str, int] = {}
         for name, field in {**self.fields, **_CONFIGURATION}.items():

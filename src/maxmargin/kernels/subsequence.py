@@ -100,11 +100,15 @@ class Subsequence(StringKernel):
         points = StringPoints(codes, starts, np.ones(len(texts)), vocabulary)
         if like is None:
             self._warn_if_long(points)
+        return StringPoints(codes, starts, self.factors(points), vocabulary) if self.normalize else points
+
+    def factors(self, points: StringPoints) -> FloatArray:
+        """1 / sqrt K(s, s) of every string; ones where the kernel is not normalised."""
         if not self.normalize:
-            return points
+            return np.ones(len(points))
         squares = self._combined(self._self_sums(points))[-1]
         self._check_range(points, squares)
-        return StringPoints(codes, starts, inverse_roots(squares), vocabulary)
+        return inverse_roots(squares)
 
     def _warn_if_long(self, points: StringPoints) -> None:
         steps = 0.5 * self.length * float(points.lengths.sum()) ** 2

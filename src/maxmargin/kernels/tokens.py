@@ -26,6 +26,7 @@ class StringPoints:
 
     Kernel values are multiplied by the ``factors`` of both strings (1 / sqrt K(s, s) for a normalised
     kernel). ``vocabulary`` numbers the tokens; None for characters, which are their own code points.
+    Strings of a model file can have `late_factors`, which their first use computes.
     """
 
     codes: IntArray
@@ -36,6 +37,21 @@ class StringPoints:
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    def late_factors(self, compute: Callable[[StringPoints], FloatArray]) -> None:
+        """Forget the factors: their first use computes them."""
+        state = vars(self)
+        state["compute"] = compute
+        del state["factors"]
+
+    def __getattr__(self, name: str) -> Any:
+        state = vars(self)
+        if name == "factors" and (compute := state.get("compute")) is not None:
+            state["factors"] = compute(self)
+            state.pop("compute", None)
+        if name == "factors" and name in state:  # perhaps from another thread
+            return state[name]
+        raise AttributeError(f"StringPoints has no attribute {name!r}.")
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -86,11 +86,8 @@ def run(options: SelectOptions, screen: Screen) -> ExitCode:
         _measure(data, options, screen),
         _class_weight(data, options, screen),
     )
-    interrupted = False
-    if options.method is Method.COMPARE:
-        ranks, interrupted = _compared(data, wish, screen)
-    else:
-        ranks = selected(data, wish, screen)
+    run_method = _compared if options.method is Method.COMPARE else selected
+    ranks, interrupted = run_method(data, wish, screen)
     if options.output is not None:
         Outputs(options.files, screen).csv(ranks, options.output, index=True, index_label="column")
     return ExitCode.INTERRUPTED if interrupted else ExitCode.DONE
@@ -125,13 +122,17 @@ def encoded(data: Prepared) -> pd.DataFrame:
     return pd.concat(parts, axis=1)
 
 
-def selected(data: Prepared, wish: SelectionWish, screen: Screen) -> pd.DataFrame:
-    """Run one method; print ranks, choice, and the error with and without the other columns."""
+def selected(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.DataFrame, bool]:
+    """Run one method; print ranks, choice, and the error with and without the other columns.
+
+    Ctrl-C ends a search with its best columns so far, and skips the errors; the second value says so.
+    """
     X, y = encoded(data), data.y.to_numpy()
     folds = wish.validation.folds
     kind = StratifiedKFold if data.classifies else KFold
     cv = kind(folds, shuffle=True, random_state=wish.validation.seed)
     selector, estimator = _selector(wish, cv, X.shape[1], classifies=data.classifies)
+    errors: list[float] = []
     with screen.working("selecting"):
         selector.fit(X, y)
         found = pd.DataFrame(
@@ -139,21 +140,36 @@ def selected(data: Prepared, wish: SelectionWish, screen: Screen) -> pd.DataFram
         )
         if hasattr(selector, "scores_"):
             found["score"] = selector.scores_
-        subsets = [tuple(range(X.shape[1])), tuple(np.flatnonzero(selector.support_).tolist())]
-        measure, criterion = wish.measure, _cross_validated(wish, estimator, cv)
-        errors = [float(value) for value in criterion.prepare(X, y)(subsets)]
-        if measure.scoring is not None:
-            errors = [ErrorMeasure(estimator, measure.scoring).to_error(score) for score in errors]
+        if not getattr(selector, "interrupted_", False):
+            errors = _errors_of(selector.support_, X, y, wish, estimator, cv)
     found = found.sort_values("rank", kind="stable")
     _say_ranks(found, wish.method, screen)
+    if not errors:
+        screen.note("interrupted: the columns chosen so far are shown, without their error.")
+        return found, True
+    name = wish.measure.name
     screen.line(
         "error",
-        f"{errors[0]:.4g} with all columns, {errors[1]:.4g} with the chosen ones ({measure.name}, {folds} "
-        "folds)",
+        f"{errors[0]:.4g} with all columns, {errors[1]:.4g} with the chosen ones ({name}, {folds} folds)",
     )
     screen.note("the columns were chosen on the same rows, so the second error is optimistic.")
-    screen.tell(error={"measure": measure.name, "all": errors[0], "chosen": errors[1], "folds": folds})
-    return found
+    screen.tell(error={"measure": name, "all": errors[0], "chosen": errors[1], "folds": folds})
+    return found, False
+
+
+def _errors_of(
+    chosen: Any, X: pd.DataFrame, y: Any, wish: SelectionWish, estimator: Any, cv: Any
+) -> list[float]:
+    """The errors with all columns and with the chosen ones; none after Ctrl-C."""
+    subsets = [tuple(range(X.shape[1])), tuple(np.flatnonzero(chosen).tolist())]
+    try:
+        errors = [float(value) for value in _cross_validated(wish, estimator, cv).prepare(X, y)(subsets)]
+    except KeyboardInterrupt:
+        return []
+    scoring = wish.measure.scoring
+    if scoring is None:
+        return errors
+    return [ErrorMeasure(estimator, scoring).to_error(score) for score in errors]
 
 
 def _say_ranks(found: pd.DataFrame, method: Method, screen: Screen) -> None:

@@ -38,6 +38,8 @@ def run(options: TuneOptions, screen: Screen) -> ExitCode:
     outputs = Outputs(options.files, screen)
     if options.output is not None:
         outputs.csv(table, options.output)
-    if options.picture is not None:
+    if options.picture is not None and found.interrupted:  # the library that draws takes a second to load
+        screen.note("interrupted: the table is written without its picture.")
+    elif options.picture is not None:
         outputs.picture(found.display().figure_, options.picture)
     return ExitCode.INTERRUPTED if found.interrupted else ExitCode.DONE

@@ -250,7 +250,7 @@ def shown(value: Any, digits: int = 4) -> str:
         return str(value)
     if 0 < abs(value - 1.0) < 10.0 ** (1 - digits):  # an odds ratio or an AUC near one is not one
         digits = 2 + math.ceil(-math.log10(max(abs(value - 1.0), 1e-9)))
-    return f"{value:.0f}" if 10**digits <= abs(value) < 1e12 else f"{value:.{digits}g}"
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e9 else f"{value:.{digits}g}"
 
 
 def plain(value: Any) -> Any:

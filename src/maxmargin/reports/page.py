@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -27,6 +28,7 @@ from maxmargin.reports.sections.search_section import grid, selection
 from maxmargin.reports.sections.variables_section import variables
 from maxmargin.reports.study import ReportOptions, Study, make_study
 
+_OPTION = re.compile(r"(?<!\S)(--[a-z]+(?:-[a-z]+)*)")
 _MAKERS = (question, cautions, data, grid, selection, machine, margin, evaluation, variables, reproduce)
 
 
@@ -117,10 +119,17 @@ def page_text(study: Study) -> str:
 
 
 def _as_html(value: object) -> str:
-    """Text as HTML that breaks between words only: <wbr> where a line may break."""
+    """Text as HTML that breaks between words only: <wbr> where a line may break, options in one piece."""
     from markupsafe import Markup, escape  # they come with Jinja2
 
-    return Markup("<wbr>").join(escape(part) for part in with_breaks(str(value)).split("\u200b"))
+    def broken(text: str) -> Markup:
+        return Markup("<wbr>").join(escape(part) for part in with_breaks(text).split("\u200b"))
+
+    parts = _OPTION.split(str(value))  # text and options in turn
+    return Markup("").join(
+        Markup('<span class="option">{}</span>').format(part) if k % 2 else broken(part)
+        for k, part in enumerate(parts)
+    )
 
 
 # -- the head ------------------------------------------------------------------------------------------------

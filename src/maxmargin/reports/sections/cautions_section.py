@@ -115,7 +115,8 @@ def _few_rows(study: Study) -> Caution | None:
 
 def _leaks(study: Study) -> Caution | None:
     found = leaks(study)
-    return _caution(study, True, "leak", names=_listed(found)) if found else None
+    what = study.say(f"caution.leak.{'value' if study.subject.task == 'regression' else 'class'}")
+    return _caution(study, True, "leak", what=what, names=_listed(found)) if found else None
 
 
 def leaks(study: Study) -> list[str]:
@@ -304,8 +305,9 @@ def _imbalance(study: Study) -> Caution | None:
     if share >= min(_RARE, 0.5 / len(labels)):
         return None
     rare = study.shown_classes[int(np.flatnonzero(study.classes == labels[counts.argmin()])[0])]
-    weighted = getattr(study.subject.final, "class_weight", None) is not None
-    key = "rare_weighted" if weighted else "rare"
+    final = study.subject.final
+    unable = not hasattr(final, "class_weight")
+    key = "rare_unweighted" if unable else "rare" if final.class_weight is None else "rare_weighted"
     return _caution(study, False, key, name=rare, share=study.words.percent(share), n=int(counts.min()))
 
 

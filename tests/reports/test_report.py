@@ -497,3 +497,31 @@ def test_an_exponent_is_not_broken_from_its_number():
 
     assert with_breaks("5.31e-05") == "5.31e-\u206005"
     assert with_breaks("size-2") == "size-\u200b2"
+
+
+def test_options_are_not_broken_and_can_be_copied():
+    from maxmargin.reports.page import _as_html
+
+    assert _as_html("leave it out with --class-weight. <b>") == (
+        'leave it out with <span class="option">--class-weight</span>. &lt;b&gt;'
+    )
+
+
+def test_a_caution_advises_only_what_the_model_has(tmp_path):
+    """Several classes have no ROC curve; a discriminant has no class weights."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], [190, 190, 20])
+    X = pd.DataFrame({"u": rng.normal(size=400), "v": rng.normal(size=400) + 20.0 * (y == "c")})
+    text = caution_text(mm.FisherDiscriminant().fit(X, y), X, y, tmp_path, command="maxmargin fit t.csv")
+    assert "alone tell one class from the rest, almost without error: v." in text
+    assert "The class c is rare" in text
+    assert not any(word in text for word in ("class-weight", "class_weight", "AUC", "ROC"))
+    text = caution_text(mm.SVC().fit(X, y), X, y, tmp_path, command="maxmargin fit t.csv")
+    assert "--class-weight balanced" in text
+
+
+def test_large_figures_are_short():
+    from maxmargin.reports.words import words_in
+
+    assert words_in("en").number(908708528319.0, 2) == "9.1e+11"
+    assert words_in("en").number(22250495.4) == "22250495"

@@ -159,5 +159,5 @@ class Contest:
         best = result.best_estimator
         if best is None:
             best = clone(plan.estimator).set_params(**result.best_params).fit(X, y)
-        chosen = (f"{name}={shown(value)}" for name, value in plain_names(result.best_params).items())
+        chosen = (f"{name}={shown(value) or value}" for name, value in plain_names(result.best_params).items())
         return best, ", ".join(chosen)

@@ -62,8 +62,8 @@ def _weights(options: EvaluateOptions, saved: SavedModel, table: pd.DataFrame) -
     if not (np.isfinite(column) & (column >= 0)).all():
         row = int(np.argmin(np.isfinite(column) & (column >= 0))) + 1
         raise Refusal(
-            f"{options.data}: the weight in row {row} of {options.weights!r} is missing or negative: weights "
-            "must be numbers from 0 on."
+            f"{options.data}: the weight in row {row} of {options.weights!r} is missing, negative or no "
+            "number: weights must be numbers from 0 on."
         )
     return column
 

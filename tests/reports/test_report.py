@@ -525,3 +525,41 @@ def test_large_figures_are_short():
 
     assert words_in("en").number(908708528319.0, 2) == "9.1e+11"
     assert words_in("en").number(22250495.4) == "22250495"
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_wide_tables_shuffle_the_columns_that_the_model_uses(mixed, tmp_path, monkeypatch):
+    from maxmargin.reports.sections import variables_section
+
+    monkeypatch.setattr(variables_section, "_CELLS", 60 * 80)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 80)), columns=[f"g{j}" for j in range(80)])
+    y = np.where(X["g70"] + X["g71"] > 0, "a", "b")
+    front = make_column_transformer((StandardScaler(), list(X.columns))) if mixed else StandardScaler()
+    model = make_pipeline(front, mm.SVC(kernel="linear")).fit(X, y)
+    page = Page(mm.report(model, X, y, tmp_path / "report.html", training=(X, y), n_repeats=2))
+    assert "Each of the 60 variables (of 80) that are most correlated with what the model says" in page.text
+    section = page.source.partition('<section id="variables">')[2]
+    listed = re.findall(r"<td>(g\d+)</td>", section)
+    assert set(listed[:2]) == {"g70", "g71"}
+    assert len(listed) == 60
+
+
+def test_a_surface_of_many_columns_is_made_in_pieces(monkeypatch):
+    from maxmargin.displays.machines import margin_display
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 30))
+    model = mm.SVC().fit(X, X[:, 0] > 0)
+    whole = mm.displays.MarginDisplay.from_estimator(model, X, X[:, 0] > 0)
+    monkeypatch.setattr(margin_display, "_CELLS", 3100)
+    pieces = mm.displays.MarginDisplay.from_estimator(model, X, X[:, 0] > 0)
+    np.testing.assert_allclose(whole.surface, pieces.surface, rtol=1e-12, atol=1e-12)
+
+
+def test_very_wide_tables_list_some_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 320)), columns=[f"g{j}" for j in range(320)])
+    y = X["g0"] > 0
+    page = Page(mm.report(mm.LinearSVC().fit(X, y), X, y, tmp_path / "report.html", n_repeats=1))
+    assert "20 more variables are not listed." in page.text

@@ -235,7 +235,9 @@ def test_zeros_before_a_point_are_numbers() -> None:
 IDENTIFIERS = {
     "uuid": lambda k: f"{(k + 7) * 0x9E3779B97F4A7C15 % 2**64:016x}-{k * 0xC2B2AE3D27D4EB4F % 2**64:016x}",
     "iban": lambda k: f"ES{k % 89 + 10}{k * 7919 % 10**10:010d}{k * 104729 % 10**10:010d}",
-    "e-mail": lambda k: f"{'abcdefghij'[k % 10]}.{'klmnopqrst'[k // 10 % 10]}{'uvwxyz'[k // 100]}@example.com",
+    "e-mail": lambda k: (
+        f"{'abcdefghij'[k % 10]}.{'klmnopqrst'[k // 10 % 10]}{'uvwxyz'[k // 100]}@example.com"
+    ),
     "address": lambda k: f"https://example.com/{k * 7919 % 10**6}",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -102,6 +103,10 @@ class Screen:
     def shown(self, value: Any) -> str:
         """A value as text: four significant digits, nothing for NaN."""
         return self.say.number(shown(value))
+
+    def figures(self, text: str) -> str:
+        """The text with the decimal marks of the language."""
+        return re.sub(r"\d+\.\d+", lambda found: self.say.number(found[0]), text)
 
     def text(self, text: str) -> None:
         """A sentence without a label."""

@@ -242,9 +242,9 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
         self.dropped_ = ShownTable(dropped, columns=["variable", "iv", "reason"])
         if not used:
             why = ", ".join(f"{name} (IV {iv:.2g}: {reason})" for name, iv, reason in dropped[:5])
+            more = ", ..." * (len(dropped) > 5)
             raise ValueError(
-                f"No variable is left for the scorecard: {why}{', ...' * (len(dropped) > 5)}. Lower min_iv or "
-                "add other columns."
+                f"No variable is left for the scorecard: {why}{more}. Lower min_iv or add other columns."
             )
         self._used = used
         self.variables_ = [self.binning_.bins_[j].name for j in used]

@@ -191,7 +191,7 @@ def pipeline(
 def _names_can_meet(data: Prepared) -> bool:
     """Can two of the columns that the steps make have one name, such as a word and a column of numbers?"""
     names = [*data.numbers, *encoded_categories(data)]
-    return bool(data.texts) and len(data.X.columns) > 1 or len(set(names)) < len(names)
+    return (bool(data.texts) and len(data.X.columns) > 1) or len(set(names)) < len(names)
 
 
 def _words(data: Prepared, name: str) -> Any:

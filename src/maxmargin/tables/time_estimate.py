@@ -94,7 +94,9 @@ class SampleSearch:
         """
         n = len(self.X)
         few = self.growth == 1.0 or self.words
-        tried = self._few_cells() if few else self._thinned() if self._n_classes > _MANY_CLASSES else self.grid
+        tried = (
+            self._few_cells() if few else self._thinned() if self._n_classes > _MANY_CLASSES else self.grid
+        )
         sizes = [min(_FIRST_OF_FEW if self.growth == 1.0 else _FIRST, n)]
         self._time(min(_FIRST, n), self._few_cells())
         began = work_clock.now()

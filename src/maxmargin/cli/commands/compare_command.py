@@ -46,7 +46,10 @@ def run(options: CompareOptions, screen: Screen) -> ExitCode:
     found.sort(key=lambda row: row["error"] if row["error"] == row["error"] else float("inf"))
     screen.table(
         ["model", measure.name, "± over folds", "seconds", "settings in most folds"],
-        [[r["family"], r["error"], r["deviation"], r["seconds"], r["settings"]] for r in found],
+        [
+            [*(r[key] for key in ("family", "error", "deviation", "seconds")), screen.figures(r["settings"])]
+            for r in found
+        ],
         f"{folds} outer folds, tuned inside each",
         mark=0,
     )
@@ -159,5 +162,7 @@ class Contest:
         best = result.best_estimator
         if best is None:
             best = clone(plan.estimator).set_params(**result.best_params).fit(X, y)
-        chosen = (f"{name}={shown(value) or value}" for name, value in plain_names(result.best_params).items())
+        chosen = (
+            f"{name}={shown(value) or value}" for name, value in plain_names(result.best_params).items()
+        )
         return best, ", ".join(chosen)

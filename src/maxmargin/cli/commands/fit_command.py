@@ -124,6 +124,8 @@ def _decision(
     if options.decision.threshold is None and options.decision.cost is None:
         return None
     if options.decision.threshold is not None:
+        screen.line("threshold", f"{options.decision.threshold:.4g} for {str(positive)!r}, as given")
+        screen.tell(threshold={"positive": positive, "value": options.decision.threshold})
         return DecisionRule(positive, options.decision.threshold)
     assert options.decision.cost is not None  # the other of the two
     costs = parse_costs(options.decision.cost)

@@ -78,7 +78,7 @@ def repeated_rows(study: Study) -> int:
 
 
 def _keys(rows: StudyRows) -> list[tuple[Any, ...]]:
-    """Rows and targets: numbers as float64 (0.0 for -0.0, one NaN), as whole numbers may be floats elsewhere."""
+    """Rows with their targets: numbers as float64 (0.0 for -0.0), as they may be whole in another table."""
     assert rows.frame is not None  # the caller checked
     _, values, others = _blocks(rows.frame)
     y = np.asarray([]) if rows.y is None else np.asarray(rows.y)

@@ -143,7 +143,9 @@ def most_related(frame: pd.DataFrame, outputs: AnyArray) -> list[int]:
     scores = np.full(frame.shape[1], np.inf)
     numeric = [j for j, kind in enumerate(frame.dtypes) if kind.kind in "iuf"]
     values = frame.iloc[:, numeric].to_numpy(dtype=np.float64)
-    scaled = [(v - np.nanmean(v, axis=0)) / np.maximum(np.nanstd(v, axis=0), 1e-300) for v in (values, outputs)]
+    scaled = [
+        (v - np.nanmean(v, axis=0)) / np.maximum(np.nanstd(v, axis=0), 1e-300) for v in (values, outputs)
+    ]
     scores[numeric] = np.abs(np.nan_to_num(scaled[0]).T @ np.nan_to_num(scaled[1])).max(axis=1)
     return [int(j) for j in np.argsort(-scores, kind="stable")]
 

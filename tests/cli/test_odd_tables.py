@@ -132,7 +132,9 @@ def test_thresholds_and_training_files_are_told(rare: Path, run: Any) -> None:
 def test_kernel_checks_and_settings_of_comparisons_in_spanish(rare: Path, run: Any) -> None:
     said = run("kernel", "RBF(gamma=0.1)", rare, "--rows", "50", "--language", "es").stdout
     assert "semidefinido positivo en estos 50 puntos (menor valor propio" in said
-    said = run("kernel", "RBF(gamma=0.1) - 2*Linear()", rare, "--rows", "50", "--language", "es", code=5).stdout
-    assert "no es semidefinido positivo: menor valor propio -" in said
+    bent = ["kernel", "Sigmoid(gamma=1, coef0=-1)", rare, "--rows", "50", "--language", "es"]
+    done = run(*bent, code=5)
+    assert "no es semidefinido positivo: menor valor propio -" in done.stdout
+    assert "el núcleo sigmoide no es semidefinido positivo en general" in done.stderr
     words = ["compare", rare, "-t", "policy", "--only", "fisher", "--folds", "2"]
     assert ("shrinkage=0," in (said := run(*words, "--language", "es").stdout)) or "shrinkage=None" in said

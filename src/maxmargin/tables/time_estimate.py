@@ -123,8 +123,10 @@ class SampleSearch:
         return 1 if is_regressor(self.model) else int(self.y.nunique())
 
     def _thinned(self) -> dict[str, list[Any]] | None:
-        """Every third value of each parameter, the last one included: pairs of classes take their time."""
-        return None if self.grid is None else {name: values[::-3][::-1] for name, values in self.grid.items()}
+        """Every third value of long lists, the last one included: pairs of classes take their time."""
+        if self.grid is None:
+            return None
+        return {name: v if len(v) < 4 else v[::-3][::-1] for name, v in self.grid.items()}
 
     def _few_cells(self) -> dict[str, list[Any]] | None:
         """Cells that share no work: one in the middle, and one at the end, which is the slowest as a rule."""

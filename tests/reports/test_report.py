@@ -500,8 +500,11 @@ def test_an_exponent_is_not_broken_from_its_number():
 
 
 def test_options_are_not_broken_and_can_be_copied():
-    from maxmargin.reports.page import _as_html
+    from maxmargin.reports.page import _as_code, _as_html
 
+    assert _as_code("fit <a> --target y --no-report") == (
+        'fit &lt;a&gt; <span class="option">--target</span> y <span class="option">--no-report</span>'
+    )
     assert _as_html("leave it out with --class-weight. <b>") == (
         'leave it out with <span class="option">--class-weight</span>. &lt;b&gt;'
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import zip_longest
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from sklearn.base import BaseEstimator
 
@@ -104,7 +105,7 @@ def page_text(study: Study) -> str:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
-    environment.filters["breaks"] = _as_html
+    environment.filters |= {"breaks": _as_html, "code": _as_code}
     template = environment.from_string((folder / "report.html").read_text(encoding="utf-8"))
     page: str = template.render(
         language=study.words.language,
@@ -125,10 +126,23 @@ def _as_html(value: object) -> str:
     def broken(text: str) -> Markup:
         return Markup("<wbr>").join(escape(part) for part in with_breaks(text).split("\u200b"))
 
-    parts = _OPTION.split(str(value))  # text and options in turn
+    return _with_options(str(value), broken)
+
+
+def _as_code(value: object) -> str:
+    """Code as it is, with options in one piece."""
+    from markupsafe import escape
+
+    return _with_options(visible(str(value)), escape)
+
+
+def _with_options(text: str, of_text: Callable[[str], Any]) -> str:
+    from markupsafe import Markup
+
+    parts = _OPTION.split(text)  # text and options in turn
+    made = (Markup('<span class="option">{}</span>').format(part) for part in parts[1::2])
     return Markup("").join(
-        Markup('<span class="option">{}</span>').format(part) if k % 2 else broken(part)
-        for k, part in enumerate(parts)
+        part for pair in zip_longest(map(of_text, parts[::2]), made, fillvalue="") for part in pair
     )
 
 

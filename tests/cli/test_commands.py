@@ -343,7 +343,7 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
     "too long rows": ("x,z,y\n" + "".join(f"1,{i},2,a\n" for i in range(20)), "more entries than the header"),
     "no target value": ("x,z,y\n" + "".join(f"{i},1,\n" for i in range(20)), "missing in every row"),
     "binary": (b"x,z,y\n\x00\x01\x02\n", "contains zero bytes"),
-    "only the target": ("y\n" + "a\nb\n" * 10, "no column is left to learn from"),
+    "only the target": ("y\n" + "a\nb\n" * 10, "there is no column to learn from, only the target"),
     "constant columns": ("x,y\n" + "1,a\n1,b\n" * 10, "no column is left to learn from"),
 }
 

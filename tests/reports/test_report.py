@@ -254,7 +254,7 @@ def test_leaks_and_constants(cancer, tmp_path):
     model = make_pipeline(make_column_transformer((StandardScaler(), list(X.columns))), mm.SVC())
     model.fit(with_leak[0], y)
     text = caution_text(model, with_leak[1], y_test, tmp_path, training=(with_leak[0], y))
-    assert "alone determine the target: outcome_code, verdict." in text
+    assert "alone tell one class from the rest, almost without error: outcome_code, verdict." in text
     assert "only one value: site" in text
 
 
@@ -497,3 +497,72 @@ def test_an_exponent_is_not_broken_from_its_number():
 
     assert with_breaks("5.31e-05") == "5.31e-\u206005"
     assert with_breaks("size-2") == "size-\u200b2"
+
+
+def test_options_are_not_broken_and_can_be_copied():
+    from maxmargin.reports.page import _as_code, _as_html
+
+    assert _as_code("fit <a> --target y --no-report") == (
+        'fit &lt;a&gt; <span class="option">--target</span> y <span class="option">--no-report</span>'
+    )
+    assert _as_html("leave it out with --class-weight. <b>") == (
+        'leave it out with <span class="option">--class-weight</span>. &lt;b&gt;'
+    )
+
+
+def test_a_caution_advises_only_what_the_model_has(tmp_path):
+    """Several classes have no ROC curve; a discriminant has no class weights."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], [190, 190, 20])
+    X = pd.DataFrame({"u": rng.normal(size=400), "v": rng.normal(size=400) + 20.0 * (y == "c")})
+    text = caution_text(mm.FisherDiscriminant().fit(X, y), X, y, tmp_path, command="maxmargin fit t.csv")
+    assert "alone tell one class from the rest, almost without error: v." in text
+    assert "The class c is rare" in text
+    assert not any(word in text for word in ("class-weight", "class_weight", "AUC", "ROC"))
+    text = caution_text(mm.SVC().fit(X, y), X, y, tmp_path, command="maxmargin fit t.csv")
+    assert "--class-weight balanced" in text
+
+
+def test_large_figures_are_short():
+    from maxmargin.reports.words import words_in
+
+    assert words_in("en").number(908708528319.0, 2) == "9.1e+11"
+    assert words_in("en").number(22250495.4) == "22250495"
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_wide_tables_shuffle_the_columns_that_the_model_uses(mixed, tmp_path, monkeypatch):
+    from maxmargin.reports.sections import variables_section
+
+    monkeypatch.setattr(variables_section, "_CELLS", 60 * 80)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 80)), columns=[f"g{j}" for j in range(80)])
+    y = np.where(X["g70"] + X["g71"] > 0, "a", "b")
+    front = make_column_transformer((StandardScaler(), list(X.columns))) if mixed else StandardScaler()
+    model = make_pipeline(front, mm.SVC(kernel="linear")).fit(X, y)
+    page = Page(mm.report(model, X, y, tmp_path / "report.html", training=(X, y), n_repeats=2))
+    assert "Each of the 60 variables (of 80) that are most correlated with what the model says" in page.text
+    section = page.source.partition('<section id="variables">')[2]
+    listed = re.findall(r"<td>(g\d+)</td>", section)
+    assert set(listed[:2]) == {"g70", "g71"}
+    assert len(listed) == 60
+
+
+def test_a_surface_of_many_columns_is_made_in_pieces(monkeypatch):
+    from maxmargin.displays.machines import margin_display
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 30))
+    model = mm.SVC().fit(X, X[:, 0] > 0)
+    whole = mm.displays.MarginDisplay.from_estimator(model, X, X[:, 0] > 0)
+    monkeypatch.setattr(margin_display, "_CELLS", 3100)
+    pieces = mm.displays.MarginDisplay.from_estimator(model, X, X[:, 0] > 0)
+    np.testing.assert_allclose(whole.surface, pieces.surface, rtol=1e-12, atol=1e-12)
+
+
+def test_very_wide_tables_list_some_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 320)), columns=[f"g{j}" for j in range(320)])
+    y = X["g0"] > 0
+    page = Page(mm.report(mm.LinearSVC().fit(X, y), X, y, tmp_path / "report.html", n_repeats=1))
+    assert "20 more variables are not listed." in page.text

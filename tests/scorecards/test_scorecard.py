@@ -235,3 +235,15 @@ def test_pickle_and_cross_validation(table, card):
     again = pickle.loads(pickle.dumps(card))
     np.testing.assert_array_equal(again.points(X), card.points(X))
     assert cross_val_score(Scorecard(positive="bad"), X, y, cv=3, scoring="roc_auc").mean() > 0.7
+
+
+def test_the_error_without_variables_is_one_sentence_with_the_reasons():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"noise": rng.normal(size=400), "city": [f"c{k % 90}" for k in range(400)]})
+    with pytest.raises(ValueError, match="No variable is left") as refused:
+        Scorecard(min_iv=0.5).fit(X, rng.random(400) < 0.5)
+    said = str(refused.value)
+    assert "noise (IV " in said
+    assert "below min_iv=0.5" in said
+    assert "city (IV 0: all rows are in one bin)" in said
+    assert "\n" not in said

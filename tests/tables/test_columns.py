@@ -230,3 +230,41 @@ def test_codes_of_currency_letters_with_leading_zeros_stay_text() -> None:
 def test_zeros_before_a_point_are_numbers() -> None:
     table = _read("a,b,y\n" + "\n".join(f"0{k % 10}.5,{10 * (k % 3)},{k % 2}" for k in range(60)))
     assert all(pd.api.types.is_numeric_dtype(table[name]) for name in "ab")
+
+
+IDENTIFIERS = {
+    "uuid": lambda k: f"{(k + 7) * 0x9E3779B97F4A7C15 % 2**64:016x}-{k * 0xC2B2AE3D27D4EB4F % 2**64:016x}",
+    "iban": lambda k: f"ES{k % 89 + 10}{k * 7919 % 10**10:010d}{k * 104729 % 10**10:010d}",
+    "e-mail": lambda k: (
+        f"{'abcdefghij'[k % 10]}.{'klmnopqrst'[k // 10 % 10]}{'uvwxyz'[k // 100]}@example.com"
+    ),
+    "address": lambda k: f"https://example.com/{k * 7919 % 10**6}",
+}
+
+
+@pytest.mark.parametrize("kind", IDENTIFIERS)
+def test_codes_and_addresses_of_rows_are_identifiers(kind: str) -> None:
+    found = recognised(pd.Series([IDENTIFIERS[kind](k) for k in range(300)], name=kind))
+    assert found.is_identifier
+
+
+@pytest.mark.parametrize("symbols", ["ACGT", "ACDEFGHIKLMNPQRSTVWY", "CNO()=#"])
+def test_sequences_of_symbols_are_text(symbols: str) -> None:
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list(symbols), 30)) for _ in range(300)]
+    assert recognised(pd.Series(texts, name="gene")).symbols
+
+
+def test_cells_that_look_empty_are_missing() -> None:
+    table = _read("x,home,y\n" + "1.5,own,a\n2.5,  ,b\n   ,rent,a\n" * 10 + "3,own,  \n")
+    assert table["x"].dtype == float
+    assert table.isna().sum().to_dict() == {"x": 10, "home": 10, "y": 1}
+
+
+def test_classes_that_differ_in_capital_letters_make_one_note() -> None:
+    notes: list[str] = []
+    content = "x,y\n" + "".join(f"{k}.5,{('Yes', 'yes', 'YES', 'no')[k % 4]}\n" for k in range(40))
+    prepare(_read(content), Path("t.csv"), ColumnWishes(target="y"), Task.AUTO, notes.append)
+    assert notes == [
+        "classes 'Yes', 'yes' and 'YES' differ in capital letters only: correct them if they are one."
+    ]

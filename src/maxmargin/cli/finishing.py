@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from maxmargin.cli.outputs import Outputs, command_line
 from maxmargin.cli.screen import Screen, shown
@@ -24,6 +25,7 @@ from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import DecisionRule
 
 _SHOWN_COEFFICIENTS = 40
+_CONFUSION_WIDTH, _SHOWN_CONFUSIONS = 60, 10  # letters beside the first column; rows
 _COEFFICIENT_HEADS = {
     "coef": "estimate",
     "std_err": "std. error",
@@ -58,7 +60,7 @@ def say_coefficients(study: Study, screen: Screen) -> None:
         for note in found.notes:
             screen.note(note)
     else:
-        screen.line("fit", f"{fit}; R2 {found.r2:.4g}, residual deviation {found.sigma:.4g}")
+        screen.line("fit", f"{fit}; R2 {found.r2:.4g}, residual deviation {shown(float(found.sigma))}")
     screen.tell(
         coefficients=dict(zip(names, found.table.to_dict("records"), strict=True)),
         fit={"log_likelihood": found.log_likelihood, "aic": found.aic},
@@ -89,18 +91,28 @@ def say_evaluation(study: Study, screen: Screen, where: str) -> None:
     name, share = study.baseline
     screen.line("baseline", f"accuracy {share:.4g} by always predicting {name!r}, the largest class")
     counts = result.confusion.frame()
-    kind = int if study.weights is None else float
-    body = [
-        [str(name), *(kind(v) for v in row)]
-        for name, row in zip(counts.index, counts.to_numpy(), strict=True)
-    ]
-    screen.table(["predicted \\ true", *map(str, counts.columns)], body)
+    _say_confusion(counts, int if study.weights is None else float, screen)
     screen.tell(
         evaluation={name: dict(zip(_MEASURES, values, strict=True)) for name, *values in rows},
         positive=result.confusion.positive,
         baseline={"class": name, "accuracy": share},
         confusion={"labels": [str(c) for c in counts.columns], "counts": counts.to_numpy()},
     )
+
+
+def _say_confusion(counts: pd.DataFrame, kind: type, screen: Screen) -> None:
+    """The table of confusions, or the most frequent ones where it would be too wide."""
+    names, values = [str(name) for name in counts.index], counts.to_numpy()
+    if sum(len(name) + 2 for name in names) <= _CONFUSION_WIDTH:
+        body = [[name, *map(kind, row)] for name, row in zip(names, values, strict=True)]
+        screen.table(["predicted \\ true", *names], body)
+        return
+    wrong = values * (1 - np.eye(len(names)))
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_SHOWN_CONFUSIONS]
+    places = [divmod(int(k), len(names)) for k in order if wrong.flat[k] > 0]
+    rows = [[names[j], names[i], kind(values[i, j])] for i, j in places]
+    if rows:
+        screen.table(["true", "predicted", "rows"], rows, "most frequent confusions (all are in --json)")
 
 
 def _of_class(result: Evaluation, screen: Screen) -> str:

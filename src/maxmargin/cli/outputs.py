@@ -23,7 +23,7 @@ from maxmargin.tables.refusals import UsageRefusal
 
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # some spreadsheets take the wide signs too
 _PICTURES = (".png", ".svg", ".pdf")
-_NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)*|[.,]\d+)([eE][-+]?\d+)?%?")
+_NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)*|[.,]\d+)([eE][-+]?\d+)?%?|\+[\d ]+")  # or a telephone
 
 
 def default_path(data: Path, middle: str, suffix: str) -> Path:
@@ -72,6 +72,12 @@ class Outputs:
 
     def csv_text(self, table: pd.DataFrame, **options: Any) -> str:
         safe = table if self.files.raw_csv else without_formulas(table)
+        changed = int((safe.astype(str).to_numpy() != table.astype(str).to_numpy()).sum())
+        if changed:
+            self.screen.note(
+                f"' was put before texts that a spreadsheet would run as formulas ({changed}); --raw-csv "
+                "leaves them as they are."
+            )
         return str(safe.to_csv(**{"index": False, "lineterminator": "\n", **options}))
 
     def picture(self, figure: Any, path: Path) -> None:

@@ -20,7 +20,7 @@ from maxmargin.tables.time_estimate import SampleSearch, SampleTimes, duration, 
 _PATIENCE = 60.0  # seconds beyond which less is tried
 _BUDGET, _SHORT = 0.7, 0.3  # seconds for an estimate, and for each of several
 _SAMPLES = (50_000, 20_000, 10_000, 5_000, 2_000)  # rows on which parameters can be chosen
-_FEW_ROWS = 300  # tables so small take seconds: no estimate
+_FEW_ROWS, _FEW_CLASSES = 300, 4  # tables so small take seconds: no estimate
 _FEW_FOLDS = 5
 
 
@@ -76,7 +76,7 @@ class Planner:
         ``rest`` are the seconds of what comes after the search, such as the report.
         """
         whole = self._of(self.model.model, y)
-        if len(X) <= _FEW_ROWS:
+        if len(X) <= _FEW_ROWS and len(self.data.classes) <= _FEW_CLASSES:
             return whole
         with self.screen.working("estimating the time"):
             found = TimedPlan(whole, self._times(whole, X, y).seconds(whole.validation.folds))
@@ -93,7 +93,7 @@ class Planner:
         Where a model takes more than about a minute, its search becomes smaller.
         """
         plan = self._of(self.model.model, y, small=True)
-        if len(X) <= _FEW_ROWS:
+        if len(X) <= _FEW_ROWS and len(self.data.classes) <= _FEW_CLASSES:
             return TimedPlan(plan, 0.0)
         seconds = self._times(plan, X, y, budget=_SHORT).seconds(plan.validation.folds)
         if times * seconds <= _PATIENCE or self.search.exact:
@@ -167,7 +167,7 @@ class Planner:
 
 def say_time(seconds: float, fits: int, rows: int, screen: Screen) -> None:
     """How long the command will take."""
-    screen.line("time", f"about {duration(seconds)} for {fits} fits on up to {rows} rows")
+    screen.line("time", f"about {duration(seconds)} for {fits} fit{'s' * (fits > 1)} on up to {rows} rows")
     screen.tell(estimate={"seconds": seconds, "fits": fits, "rows": rows})
 
 
@@ -199,7 +199,7 @@ def search(
         )
     found = replace(found, measure=measure.name)
     best = ", ".join(
-        f"{name}={screen.shown(value)}" for name, value in plain_names(found.best_params).items()
+        f"{name}={screen.shown(value) or value}" for name, value in plain_names(found.best_params).items()
     )
     cells = "1 cell" if len(found.table) == 1 else f"{len(found.table)} cells"
     screen.line(

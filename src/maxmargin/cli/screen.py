@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -102,6 +103,10 @@ class Screen:
     def shown(self, value: Any) -> str:
         """A value as text: four significant digits, nothing for NaN."""
         return self.say.number(shown(value))
+
+    def figures(self, text: str) -> str:
+        """The text with the decimal marks of the language."""
+        return re.sub(r"\d+\.\d+", lambda found: self.say.number(found[0]), text)
 
     def text(self, text: str) -> None:
         """A sentence without a label."""
@@ -250,7 +255,7 @@ def shown(value: Any, digits: int = 4) -> str:
         return str(value)
     if 0 < abs(value - 1.0) < 10.0 ** (1 - digits):  # an odds ratio or an AUC near one is not one
         digits = 2 + math.ceil(-math.log10(max(abs(value - 1.0), 1e-9)))
-    return f"{value:.0f}" if 10**digits <= abs(value) < 1e12 else f"{value:.{digits}g}"
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e9 else f"{value:.{digits}g}"
 
 
 def plain(value: Any) -> Any:

@@ -48,7 +48,8 @@ def check_enough(data: Prepared) -> None:
         if sizes.min() < 4:
             raise Refusal(
                 f"class {sizes.idxmin()!r} is too rare (rows: {int(sizes.min())}): every class needs at "
-                "least 4. Leave it out, or use --task regression if the target is a quantity."
+                "least 4. Leave it out (--na calls a value missing), or use --task regression if the target "
+                "is a quantity."
             )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import zip_longest
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from sklearn.base import BaseEstimator
 
@@ -27,6 +29,7 @@ from maxmargin.reports.sections.search_section import grid, selection
 from maxmargin.reports.sections.variables_section import variables
 from maxmargin.reports.study import ReportOptions, Study, make_study
 
+_OPTION = re.compile(r"(?<!\S)(--[a-z]+(?:-[a-z]+)*)")
 _MAKERS = (question, cautions, data, grid, selection, machine, margin, evaluation, variables, reproduce)
 
 
@@ -102,7 +105,7 @@ def page_text(study: Study) -> str:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
-    environment.filters["breaks"] = _as_html
+    environment.filters |= {"breaks": _as_html, "code": _as_code}
     template = environment.from_string((folder / "report.html").read_text(encoding="utf-8"))
     page: str = template.render(
         language=study.words.language,
@@ -117,10 +120,30 @@ def page_text(study: Study) -> str:
 
 
 def _as_html(value: object) -> str:
-    """Text as HTML that breaks between words only: <wbr> where a line may break."""
+    """Text as HTML that breaks between words only: <wbr> where a line may break, options in one piece."""
     from markupsafe import Markup, escape  # they come with Jinja2
 
-    return Markup("<wbr>").join(escape(part) for part in with_breaks(str(value)).split("\u200b"))
+    def broken(text: str) -> Markup:
+        return Markup("<wbr>").join(escape(part) for part in with_breaks(text).split("\u200b"))
+
+    return _with_options(str(value), broken)
+
+
+def _as_code(value: object) -> str:
+    """Code as it is, with options in one piece."""
+    from markupsafe import escape
+
+    return _with_options(visible(str(value)), escape)
+
+
+def _with_options(text: str, of_text: Callable[[str], Any]) -> str:
+    from markupsafe import Markup
+
+    parts = _OPTION.split(text)  # text and options in turn
+    made = (Markup('<span class="option">{}</span>').format(part) for part in parts[1::2])
+    return Markup("").join(
+        part for pair in zip_longest(map(of_text, parts[::2]), made, fillvalue="") for part in pair
+    )
 
 
 # -- the head ------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ class Words:
             return "∞" if given > 0 else "-∞"
         if given.is_integer() and abs(given) < 1e7:
             return str(int(given))
-        if 10**digits <= abs(given) < 1e12:  # money: all digits before the point rather than a power of ten
+        if 10**digits <= abs(given) < 1e9:  # money: all digits before the point rather than a power of ten
             return f"{given:.0f}"
         return f"{given:.{digits}g}".replace(".", self.decimal)
 

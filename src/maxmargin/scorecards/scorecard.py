@@ -241,9 +241,10 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
                 used.append(j)
         self.dropped_ = ShownTable(dropped, columns=["variable", "iv", "reason"])
         if not used:
+            why = ", ".join(f"{name} (IV {iv:.2g}: {reason})" for name, iv, reason in dropped[:5])
+            more = ", ..." * (len(dropped) > 5)
             raise ValueError(
-                "No variable is left for the scorecard: lower min_iv or add other columns.\n"
-                f"{self.dropped_.to_string()}"
+                f"No variable is left for the scorecard: {why}{more}. Lower min_iv or add other columns."
             )
         self._used = used
         self.variables_ = [self.binning_.bins_[j].name for j in used]

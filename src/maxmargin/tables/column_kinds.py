@@ -18,6 +18,7 @@ _WHOLE = 2**53  # beyond it a float64 skips whole numbers
 _MANY = 50  # distinct values from which a column of text can be an identifier or free text
 _WORDS = 3.0  # words per value, on average, from which text is free text
 _SYMBOLS, _LENGTH = 30, 15  # text without spaces is a sequence: at most so many symbols, at least so long
+_CODED = 0.12  # share of digits from which text without spaces is a code, not a sequence
 _CURRENCY = (
     r"(?:[A-Z]{0,3}[$£¥\u20a0-\u20c0]|S/\.?|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|MXN|ARS|BRL|CLP|COP|PEN|UYU|"
     r"SEK|NOK|DKK|PLN|kr|zł)"
@@ -282,11 +283,13 @@ def _text_column(column: pd.Series) -> TableColumn:
 
 
 def _is_sequence(column: pd.Series) -> bool:
-    texts = column.dropna().astype(str)
-    sample = texts.iloc[:1000]
-    letters = set("".join(sample))
-    spaced = sample.str.contains(r"\s").mean() > 0.1
-    return not spaced and len(letters) <= _SYMBOLS and bool(sample.str.len().mean() >= _LENGTH)
+    """True for text such as ACGT...: few symbols, hardly a space or a digit, no addresses."""
+    sample = column.dropna().astype(str).iloc[:1000]
+    spaced = sample.str.contains(r"\s|\w@\w[\w-]*\.\w|://").mean() > 0.1
+    joined = "".join(sample)
+    coded = len(_DIGITS.findall(joined)) > _CODED * len(joined)  # such as 7f1c-..., ES91 2100 ...
+    few = len(set(joined)) <= _SYMBOLS
+    return few and not spaced and not coded and bool(sample.str.len().mean() >= _LENGTH)
 
 
 # -- numbers -------------------------------------------------------------------------------------------------

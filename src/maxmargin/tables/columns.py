@@ -132,9 +132,11 @@ def prepare(
     schema = Schema(target, task.value, columns, tuple(missing))
     X = _model_columns(schema, table)
     if not X.shape[1]:
+        if not columns:
+            raise Refusal(f"{source}: there is no column to learn from, only the target.")
         raise Refusal(
-            f"{source}: no column is left to learn from: "
-            f"{_reasons(columns) or 'there is only the target'}. --columns or --categorical can keep one."
+            f"{source}: no column is left to learn from: {_reasons(columns)}. --columns or --categorical can "
+            "keep one."
         )
     return Prepared(X, y, schema, source)
 
@@ -254,13 +256,14 @@ def _labels(column: pd.Series) -> pd.Series:
 
 def _say_alike(labels: pd.Series, note: Note) -> None:
     """A note about classes that differ in capital letters only, as "Yes" and "yes" do."""
-    seen: dict[str, str] = {}
+    alike: dict[str, list[str]] = {}
     for label in map(str, labels.unique()):
-        other = seen.setdefault(label.casefold(), label)
-        if other != label:
+        alike.setdefault(label.casefold(), []).append(repr(label))
+    for *some, last in alike.values():
+        if some:
             note(
-                f"classes {other!r} and {label!r} differ in capital letters only: correct them if they are "
-                "one."
+                f"classes {', '.join(some)} and {last} differ in capital letters only: correct them if they "
+                "are one."
             )
 
 

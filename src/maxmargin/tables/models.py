@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from maxmargin.base.typing import LabelLike
 from maxmargin.tables.columns import Prepared
-from maxmargin.tables.kernel_columns import levels, named_columns, on_columns
+from maxmargin.tables.kernel_columns import encoded_categories, levels, named_columns, on_columns
 from maxmargin.tables.refusals import UsageRefusal
 from maxmargin.tables.wishes import Encoding
 
@@ -179,14 +179,19 @@ def pipeline(
     parts += [("strings", "passthrough", data.strings)] if data.strings else []
     front: list[tuple[str, Any]] = scale
     if data.categories or data.texts or data.strings:
-        sparse = 0.3 if data.texts else 0.0
-        front = [
-            ("columns", ColumnTransformer(parts, sparse_threshold=sparse, verbose_feature_names_out=False))
-        ]
+        sparse, alike = 0.3 if data.texts else 0.0, not named and _names_can_meet(data)
+        made = ColumnTransformer(parts, sparse_threshold=sparse, verbose_feature_names_out=alike)
+        front = [("columns", made)]
     if named:
         for _, step in front:
             step.set_output(transform="pandas")  # the kernel finds its columns by name
     return Pipeline([*front, ("model", machine)])
+
+
+def _names_can_meet(data: Prepared) -> bool:
+    """Can two of the columns that the steps make have one name, such as a word and a column of numbers?"""
+    names = [*data.numbers, *encoded_categories(data)]
+    return (bool(data.texts) and len(data.X.columns) > 1) or len(set(names)) < len(names)
 
 
 def _words(data: Prepared, name: str) -> Any:

@@ -30,6 +30,7 @@ _SUFFIXES = {
     ".svmlight": Format.LIBSVM,
 }
 _LOOKED_AT = 1_000_000  # symbols of a file that are searched for numbers with zeros before them
+_BLANKS = [" " * k for k in range(1, 21)]  # cells that look empty are
 _LARGEST_CELLS = 200_000_000
 _BINARY = (b"PAR1", b"PK\x03\x04", b"\x80\x04", b"\x80\x05")
 
@@ -137,7 +138,7 @@ def _read_text(
         "sep": separator,
         "header": None if reading.no_header else 0,
         "decimal": "," if separator == ";" else ".",
-        "na_values": list(reading.missing),
+        "na_values": [*reading.missing, *_BLANKS],
         "dtype": {k: str for k, name in enumerate(names) if name.strip() in as_text},
         "low_memory": False,
     }

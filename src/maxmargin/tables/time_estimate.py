@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_regressor
 
 from maxmargin.base import work_clock
 from maxmargin.base.typing import IntArray
@@ -20,6 +20,7 @@ _HELD_OUT = 10  # one row of so many is predicted, the others are fitted
 _STEEPER = 0.35  # solvers can need more steps on more rows: the share of the power that is added at most
 _LEAST = 0.1  # share of a time that grows with the rows at least
 _MARGIN = 1.25  # rather too long than too short
+_MANY_CLASSES = 5
 _FAR = 20.0  # so many times too long needs no second sample
 
 
@@ -93,7 +94,9 @@ class SampleSearch:
         """
         n = len(self.X)
         few = self.growth == 1.0 or self.words
-        tried = self._few_cells() if few else self.grid
+        tried = (
+            self._few_cells() if few else self._thinned() if self._n_classes > _MANY_CLASSES else self.grid
+        )
         sizes = [min(_FIRST_OF_FEW if self.growth == 1.0 else _FIRST, n)]
         self._time(min(_FIRST, n), self._few_cells())
         began = work_clock.now()
@@ -114,6 +117,16 @@ class SampleSearch:
             sizes.append(size)
             known.spent.append(spent)
         return known
+
+    @property
+    def _n_classes(self) -> int:
+        return 1 if is_regressor(self.model) else int(self.y.nunique())
+
+    def _thinned(self) -> dict[str, list[Any]] | None:
+        """Every third value of long lists, the last one included: pairs of classes take their time."""
+        if self.grid is None:
+            return None
+        return {name: v if len(v) < 4 else v[::-3][::-1] for name, v in self.grid.items()}
 
     def _few_cells(self) -> dict[str, list[Any]] | None:
         """Cells that share no work: one in the middle, and one at the end, which is the slowest as a rule."""

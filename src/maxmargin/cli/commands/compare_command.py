@@ -30,7 +30,7 @@ from maxmargin.tuning.folds import make_folds
 
 def run(options: CompareOptions, screen: Screen) -> ExitCode:
     """The nested cross-validation error of every model, the best first."""
-    check_outputs(options.output, force=options.files.force)
+    check_outputs(options.output, force=options.files.force or options.table.dry_run)
     data = prepared(options.table, options.task, screen)
     check_enough(data)
     known = families(data)
@@ -46,7 +46,10 @@ def run(options: CompareOptions, screen: Screen) -> ExitCode:
     found.sort(key=lambda row: row["error"] if row["error"] == row["error"] else float("inf"))
     screen.table(
         ["model", measure.name, "± over folds", "seconds", "settings in most folds"],
-        [[r["family"], r["error"], r["deviation"], r["seconds"], r["settings"]] for r in found],
+        [
+            [*(r[key] for key in ("family", "error", "deviation", "seconds")), screen.figures(r["settings"])]
+            for r in found
+        ],
         f"{folds} outer folds, tuned inside each",
         mark=0,
     )
@@ -159,5 +162,7 @@ class Contest:
         best = result.best_estimator
         if best is None:
             best = clone(plan.estimator).set_params(**result.best_params).fit(X, y)
-        chosen = (f"{name}={shown(value)}" for name, value in plain_names(result.best_params).items())
+        chosen = (
+            f"{name}={shown(value) or value}" for name, value in plain_names(result.best_params).items()
+        )
         return best, ", ".join(chosen)

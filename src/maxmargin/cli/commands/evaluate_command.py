@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,12 @@ def run(options: EvaluateOptions, screen: Screen) -> None:
     positive, threshold = _decision(options, saved)
     screen.line("model", f"{options.model}: {' > '.join(saved.about['model'])}")
     screen.line("data", f"{options.data}: {len(rows)} rows, target {name}")
-    screen.tell(model=options.model, data=options.data, rows=len(rows), target=name)
+    if threshold is not None:
+        how = "as given" if options.threshold is not None else "as chosen when fitting"
+        screen.line("threshold", f"{threshold:.4g} for {str(positive)!r}, {how}")
+    if _is_training_file(options.data, saved):
+        screen.note(f"the model was fitted to rows of {options.data.name}: expect worse on new rows.")
+    screen.tell(model=options.model, data=options.data, rows=len(rows), target=name, threshold_used=threshold)
     report_options: ReportOptions = {
         "held_out": True,
         "language": screen.say.language,
@@ -52,6 +58,11 @@ def run(options: EvaluateOptions, screen: Screen) -> None:
         write_report(study, options.report, Outputs(options.files, screen))
 
 
+def _is_training_file(data: Path, saved: SavedModel) -> bool:
+    """Is this the file that the model was fitted to, as far as names tell?"""
+    return Path(str(saved.about["notes"].get("data"))).resolve() == data.resolve()
+
+
 def _weights(options: EvaluateOptions, saved: SavedModel, table: pd.DataFrame) -> AnyArray:
     """The weights of the rows, from their column."""
     if not saved.classes or options.report is not None:
@@ -62,8 +73,8 @@ def _weights(options: EvaluateOptions, saved: SavedModel, table: pd.DataFrame) -
     if not (np.isfinite(column) & (column >= 0)).all():
         row = int(np.argmin(np.isfinite(column) & (column >= 0))) + 1
         raise Refusal(
-            f"{options.data}: the weight in row {row} of {options.weights!r} is missing or negative: weights "
-            "must be numbers from 0 on."
+            f"{options.data}: the weight in row {row} of {options.weights!r} is missing, negative or no "
+            "number: weights must be numbers from 0 on."
         )
     return column
 

@@ -27,6 +27,7 @@ from maxmargin.tables.measures_and_rules import (
 )
 from maxmargin.tables.models import positive_of
 from maxmargin.tables.refusals import UsageRefusal
+from maxmargin.tables.wishes import Scoring
 
 _AFTER, _REPORT = 1.0, 8.0  # seconds of evaluation and cautions, and of the report: their work is bounded
 _LITTLE = 0.35  # seconds that each step may take after Ctrl-C, so that the command ends within one
@@ -46,6 +47,7 @@ def run(options: FitOptions, screen: Screen) -> ExitCode:
     parts = split(data, options.test_share, options.search.validation.seed, screen)
     planner = Planner(data, options.model, options.search, measure, positive, screen)
     plan = planner.plan(parts.X, parts.y, rest=_AFTER + (0.0 if options.no_report else _REPORT))
+    _say_nothing_to_tune(plan, options, screen)
     validation = plan.validation
     subject = fitted_model(plan, parts, measure, screen)
     fitted = getattr(subject, "best_estimator", subject)
@@ -91,6 +93,13 @@ def fitted_model(plan: SearchPlan, parts: Split, measure: TuningMeasure, screen:
     return replace(found, best_estimator=best)
 
 
+def _say_nothing_to_tune(plan: SearchPlan, options: FitOptions, screen: Screen) -> None:
+    asked = options.search.validation
+    unused = asked.scoring is not Scoring.AUTO or asked.folds != FoldOptions().folds
+    if plan.cells is None and unused and options.decision.cost is None:
+        screen.note(f"{plan.family.name} has nothing to tune: --scoring and --folds have no effect.")
+
+
 def _check_decision(options: FitOptions, data: Prepared) -> None:
     given = {"--threshold": options.decision.threshold, "--cost": options.decision.cost}
     named = [option for option, value in given.items() if value is not None]
@@ -115,6 +124,8 @@ def _decision(
     if options.decision.threshold is None and options.decision.cost is None:
         return None
     if options.decision.threshold is not None:
+        screen.line("threshold", f"{options.decision.threshold:.4g} for {str(positive)!r}, as given")
+        screen.tell(threshold={"positive": positive, "value": options.decision.threshold})
         return DecisionRule(positive, options.decision.threshold)
     assert options.decision.cost is not None  # the other of the two
     costs = parse_costs(options.decision.cost)

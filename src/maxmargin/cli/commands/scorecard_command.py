@@ -43,7 +43,10 @@ def run(options: ScorecardOptions, screen: Screen) -> None:
     )
     with screen.working("computing bins and points"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ScorecardWarning)  # its parts are told one by one
-        card.fit(parts.X, parts.y)
+        try:
+            card.fit(parts.X, parts.y)
+        except ValueError as wrong:
+            raise Refusal(str(wrong)) from None
     for note in card.notes_:
         screen.note(note)
     _say(card, screen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -181,7 +181,7 @@ def importance_table(
     *,
     n_repeats: int,
     random_state: int,
-    scoring: str | None = None,
+    scoring: str | Callable[..., float] | None = None,
 ) -> pd.DataFrame:
     """Loss of accuracy when each column is shuffled: variable, importance (mean) and deviation, best first.
 

@@ -18,6 +18,7 @@ from maxmargin.displays.machines.support_display import Kinds, kinds_of, slack_s
 from maxmargin.machines.linear import LinearSVC
 from maxmargin.machines.online import PassiveAggressive, Pegasos
 
+_CELLS = 2_000_000  # values of the rows that are predicted together
 Task = Literal["two classes", "classes", "regression", "outliers"]
 
 
@@ -168,9 +169,12 @@ def _target(model: Any, y: Any, task: Task, names: Any) -> tuple[AnyArray | None
 
 
 def surface_over(view: View, lattice: list[FloatArray], function: Any) -> FloatArray:
+    """Values of the function at the crossings of the lattice, in pieces: rows can have many columns."""
     crossings = np.stack(np.meshgrid(*lattice, indexing="xy"), axis=-1)
-    values: FloatArray = function(view.rows(crossings.reshape(-1, len(lattice))))
-    return values.reshape(crossings.shape[:-1])
+    points = crossings.reshape(-1, len(lattice))
+    size = max(100, _CELLS // view.template.shape[1])
+    pieces = [function(view.rows(points[k : k + size])) for k in range(0, len(points), size)]
+    return np.concatenate(pieces).reshape(crossings.shape[:-1])
 
 
 def _slacks(

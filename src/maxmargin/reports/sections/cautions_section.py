@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from math import isnan
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from scipy.stats import spearmanr
+from scipy.stats import rankdata, spearmanr
 
-from maxmargin.base.typing import AnyArray
+from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.displays.machines.support_display import fitted_on
 from maxmargin.metrics import auc
 from maxmargin.reports.blocks import Caution, Cautions, Section, Text
@@ -76,23 +77,29 @@ def repeated_rows(study: Study) -> int:
     return sum(key in seen for key in _keys(study.evaluated))
 
 
-def _keys(rows: StudyRows) -> list[int]:
+def _keys(rows: StudyRows) -> list[tuple[Any, ...]]:
+    """Rows with their targets: numbers as float64 (0.0 for -0.0), as they may be whole in another table."""
     assert rows.frame is not None  # the caller checked
-    table = rows.frame.reset_index(drop=True)
-    if rows.y is not None:
-        table = table.assign(**{"\0target": rows.y})
-    table = pd.concat([_comparable(table.iloc[:, j]) for j in range(table.shape[1])], axis=1)
-    keys: list[int] = pd.util.hash_pandas_object(table, index=False).tolist()
-    return keys
+    _, values, others = _blocks(rows.frame)
+    y = np.asarray([]) if rows.y is None else np.asarray(rows.y)
+    if y.dtype.kind in "iuf" and len(y):
+        values = np.column_stack([values, y.astype(np.float64)])
+    elif len(y):
+        others = [*others, pd.Series(y.astype(str))]
+    values = np.where(np.isnan(values), np.nan, values + 0.0)
+    texts = (column.astype(str).tolist() for column in others)
+    return list(zip((row.tobytes() for row in values), *texts, strict=True))
 
 
-def _is_number(column: pd.Series[Any]) -> bool:
-    return column.dtype.kind in "iuf" and not isinstance(column.dtype, pd.CategoricalDtype)
+def _blocks(frame: pd.DataFrame) -> tuple[list[int], FloatArray, list[pd.Series[Any]]]:
+    """The places of the columns of numbers, their values, and the other columns."""
+    numeric = [j for j, kind in enumerate(frame.dtypes) if _is_number(kind)]
+    values = frame.iloc[:, numeric].to_numpy(dtype=np.float64, na_value=np.nan)
+    return numeric, values, [frame.iloc[:, j] for j in range(frame.shape[1]) if j not in set(numeric)]
 
 
-def _comparable(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Numbers as float64 (0.0 for -0.0), all else as text: whole numbers may be floats in another table."""
-    return column.astype(np.float64) + 0.0 if _is_number(column) else column.astype(str)
+def _is_number(kind: Any) -> bool:
+    return kind.kind in "iuf" and not isinstance(kind, pd.CategoricalDtype)
 
 
 def _mismatch(study: Study) -> Caution | None:
@@ -115,7 +122,8 @@ def _few_rows(study: Study) -> Caution | None:
 
 def _leaks(study: Study) -> Caution | None:
     found = leaks(study)
-    return _caution(study, True, "leak", names=_listed(found)) if found else None
+    what = study.say(f"caution.leak.{'value' if study.subject.task == 'regression' else 'class'}")
+    return _caution(study, True, "leak", what=what, names=_listed(found)) if found else None
 
 
 def leaks(study: Study) -> list[str]:
@@ -125,8 +133,25 @@ def leaks(study: Study) -> list[str]:
         return []
     if study.subject.task == "outliers":
         return []
-    tells = _tells_value if study.subject.task == "regression" else _tells_class
-    return [str(name) for j, name in enumerate(rows.frame.columns) if tells(rows.frame.iloc[:, j], rows.y)]
+    frame, y, quantity = rows.frame, rows.y, study.subject.task == "regression"
+    tells = _tells_value if quantity else _tells_class
+    found = _worth_a_look(frame, y, quantity=quantity)  # the others cannot tell
+    return [str(frame.columns[j]) for j in found if tells(frame.iloc[:, j], y)]
+
+
+def _worth_a_look(frame: pd.DataFrame, y: AnyArray, *, quantity: bool) -> list[int]:
+    """All columns but complete numbers that are far from ordering the target: one look at thousands."""
+    numeric, values, _ = _blocks(frame)
+    ranks = rankdata(values, axis=0)  # all NaN where a value is missing
+    far = np.isfinite(ranks).all(axis=0)
+    ranks -= (len(y) + 1) / 2
+    for label in [None] if quantity else np.unique(y):
+        goal = rankdata(y) if quantity else np.asarray(y == label, dtype=np.float64)
+        goal = goal - goal.mean()
+        # rank correlation with the target, or with a perfect order of the class and the rest
+        scale = np.sqrt((ranks**2).sum(axis=0) * (goal @ goal)) if quantity else len(y) * (goal @ goal) / 2
+        far &= np.abs(goal @ ranks) < (2 * _PERFECT - 1) * np.maximum(scale, 1e-300)
+    return [j for j in range(frame.shape[1]) if j not in {numeric[k] for k in np.flatnonzero(far)}]
 
 
 def _tells_class(column: pd.Series[Any], y: AnyArray) -> bool:
@@ -179,8 +204,10 @@ def numeric_columns(rows: StudyRows, holds: Any) -> list[str]:
     """Names of the columns of numbers for which ``holds(values)`` is true."""
     if rows.frame is None:
         return []
-    columns = ((str(name), rows.frame.iloc[:, j]) for j, name in enumerate(rows.frame.columns))
-    return [name for name, values in columns if _is_number(values) and holds(values)]
+    numeric, values, _ = _blocks(rows.frame)
+    odd = ((values % 1 == 0).all(axis=0)) | ((values == 0).sum(axis=0) > 2)  # the others can be neither
+    columns = ((str(rows.frame.columns[j]), rows.frame.iloc[:, j]) for j in np.array(numeric, int)[odd])
+    return [name for name, column in columns if holds(column)]
 
 
 def may_number_rows(values: pd.Series[Any]) -> bool:
@@ -206,8 +233,10 @@ def _constant(study: Study) -> Caution | None:
     frame = study.known.frame
     if frame is None or study.takes_kernel_values:
         return None
-    columns = ((str(name), _comparable(frame.iloc[:, j])) for j, name in enumerate(frame.columns))
-    names = [name for name, values in columns if values.nunique(dropna=False) < 2]
+    numeric, values, others = _blocks(frame)
+    same = ((values == values[:1]) | (np.isnan(values) & np.isnan(values[:1]))).all(axis=0)
+    names = [str(frame.columns[j]) for j in np.array(numeric, int)[same]]
+    names += [str(column.name) for column in others if column.astype(str).nunique() < 2]
     return _caution(study, False, "constant", names=_listed(names)) if names else None
 
 
@@ -237,7 +266,7 @@ def scales(study: Study) -> Scales | None:
     """How unequal the columns are when they reach a model that compares them with each other."""
     final = study.subject.final
     compares = any(hasattr(final, name) for name in ("kernel", "penalty", "alpha"))
-    if not compares or study.takes_kernel_values:
+    if not compares or study.takes_kernel_values or _counts_words(study):
         return None
     seen = study.subject.transformed(study.known.sample(_SAMPLE, study.seed).X)
     if sp.issparse(seen) or np.ndim(seen) != 2:
@@ -254,6 +283,13 @@ def scales(study: Study) -> Scales | None:
     names = _names(study, seen, values.shape[1])
     large, small = used[spread[used].argmax()], used[spread[used].argmin()]
     return Scales(names[large], names[small], float(spread[large] / spread[small]))
+
+
+def _counts_words(study: Study) -> bool:
+    """Are some columns weights of words, which are small and must stay so?"""
+    steps = [step for _, step in study.subject.steps]
+    steps += [part for step in steps for _, part, _ in getattr(step, "transformers_", [])]
+    return any(hasattr(step, "vocabulary_") for step in steps)
 
 
 def _names(study: Study, seen: Any, n: int) -> list[str]:
@@ -278,7 +314,7 @@ def _no_better(study: Study) -> Caution | None:
     confusion = study.evaluation.confusion
     name, largest = study.baseline
     low = float(confusion.measures(study.evaluation.confidence)["low"].loc["accuracy"])
-    if low > largest:
+    if (confusion.accuracy if isnan(low) else low) > largest:  # weighted figures have no intervals
         return None
     key, percent = "worse" if confusion.accuracy < largest else "no_better", study.words.percent
     return _caution(study, True, key, name=name, share=percent(largest), accuracy=percent(confusion.accuracy))
@@ -304,8 +340,9 @@ def _imbalance(study: Study) -> Caution | None:
     if share >= min(_RARE, 0.5 / len(labels)):
         return None
     rare = study.shown_classes[int(np.flatnonzero(study.classes == labels[counts.argmin()])[0])]
-    weighted = getattr(study.subject.final, "class_weight", None) is not None
-    key = "rare_weighted" if weighted else "rare"
+    final = study.subject.final
+    unable = not hasattr(final, "class_weight")
+    key = "rare_unweighted" if unable else "rare" if final.class_weight is None else "rare_weighted"
     return _caution(study, False, key, name=rare, share=study.words.percent(share), n=int(counts.min()))
 
 

@@ -13,7 +13,7 @@ from maxmargin.reports.blocks import Bars, BulletList, Grid, Heading, Section, S
 from maxmargin.reports.study import Study
 from maxmargin.reports.words import shortened_words
 
-_SHOWN_COLUMNS = 12
+_SHOWN_COLUMNS, _LISTED_COLUMNS = 12, 300
 _FEW = 50  # distinct values of a column of categories
 
 
@@ -53,7 +53,9 @@ def _size(study: Study) -> str:
 
 def _columns(study: Study, frame: pd.DataFrame) -> list[Any]:
     say = study.say
-    listed = [_column(study, str(name), frame.iloc[:, j]) for j, name in enumerate(frame.columns)]
+    names = list(frame.columns)[:_LISTED_COLUMNS]
+    listed = [_column(study, str(name), frame.iloc[:, j]) for j, name in enumerate(names)]
+    left = frame.shape[1] - len(names)
     rows, more = listed[:_SHOWN_COLUMNS], listed[_SHOWN_COLUMNS:]
     heads = ["variable", "type", "missing_values", "distinct", "values", "histogram"]
     return [
@@ -66,6 +68,7 @@ def _columns(study: Study, frame: pd.DataFrame) -> list[Any]:
             more=more,
             more_label=say("data.more", n=len(more)),
         ),
+        *([Text(say("data.not_listed", n=left))] if left else []),
     ]
 
 

@@ -42,7 +42,11 @@ def _classified(study: Study) -> list[Any]:
             columns=[say("evaluation.measure"), say("evaluation.value"), say("evaluation.interval")],
             rows=[_measure(study, str(name), *table.loc[name].tolist()) for name in table.index],
             numbers=(1, 2),
-            caption=say("evaluation.caption", level=round(100 * found.confidence)),
+            caption=say(
+                "evaluation.caption",
+                level=round(100 * found.confidence),
+                more=say("evaluation.delong") if "AUC" in table.index else "",
+            ),
         ),
         *_confusion(study),
     ]

@@ -206,10 +206,18 @@ def _names_seen(study: Study, n: int) -> list[str] | None:
     else:
         before = study.subject.model[:-1]
         try:
-            names = [str(name) for name in before.get_feature_names_out(study.variables)]
+            names = [_own_name(before, str(n)) for n in before.get_feature_names_out(study.variables)]
         except (AttributeError, ValueError):  # a step that does not know the names of what it makes
             return None
     return names if len(names) == n else None
+
+
+def _own_name(before: Any, name: str) -> str:
+    """The name without that of the step that made it; a word with the name of its column of text."""
+    parts = getattr(before[-1], "transformers_", [])
+    head, mark, rest = name.partition("__")
+    columns = next((columns for part, _, columns in parts if mark and part == head), None)
+    return name if columns is None else f"{columns}: {rest}" if isinstance(columns, str) else rest
 
 
 def _points(study: Study) -> list[Any]:

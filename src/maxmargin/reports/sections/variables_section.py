@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.utils import _safe_indexing
 
+from maxmargin.base.typing import AnyArray
 from maxmargin.displays.evaluation.prediction_displays import ImportanceDisplay, importance_table
 from maxmargin.feature_selection.column_svc import ColumnSVC, numbers_of
 from maxmargin.feature_selection.rfe import RFE
@@ -23,6 +27,7 @@ _PREDICTIONS = 400_000  # rows predicted in all, at most about
 _KERNEL_VALUES = 500_000_000  # likewise, where each row is compared with all support vectors
 _FEWEST_ROWS = 100
 _ELIMINATED = 30_000_000  # rows squared times columns, at most about: every column costs a round
+_CELLS, _FEWEST_SHUFFLED = 300_000, 50  # columns shuffled times columns predicted, and columns at least
 _SHARED_COLUMNS = 80
 _REFITTED_COLUMNS = 40  # every round needs a fit
 
@@ -38,7 +43,10 @@ def variables(study: Study) -> Section | None:
     blocks: list[Any] = []
     if table is not None:
         of = say(f"variables.{table.attrs['measure']}")
-        blocks.append(Text(say("variables.text", of=of, n=table.attrs["n_rows"], k=study.n_repeats)))
+        few = len(table) < len(study.variables)
+        which = say(f"variables.{'some' if few else 'each'}", m=len(table), p=len(study.variables))
+        n = table.attrs["n_rows"]
+        blocks.append(Text(say("variables.text", which=which, of=of, n=n, k=study.n_repeats)))
         display = ImportanceDisplay.from_result(table, measure=of, most=_SHOWN)
         height = 1.2 + 0.3 * min(_SHOWN, len(table))
         blocks.append(picture(display, say("variables.alt"), study.words, size=(5.6, height)))
@@ -89,17 +97,57 @@ def permutation_table(study: Study) -> pd.DataFrame | None:
         scored = hasattr(model, "decision_function") or hasattr(model, "predict_proba")
         two = len(study.classes) == 2 and scored and len(np.unique(np.asarray(sample.y))) == 2
         measure, scoring = ("auc", "roc_auc") if two else ("accuracy", None)
-    table = importance_table(
-        model,
-        sample.X,
-        sample.y,
-        study.variables,
-        n_repeats=study.n_repeats,
-        random_state=study.seed,
-        scoring=scoring,
-    )
+    options: dict[str, Any] = {"n_repeats": study.n_repeats, "random_state": study.seed, "scoring": scoring}
+    shuffled, names = sample.X, study.variables
+    most = max(_FEWEST_SHUFFLED, _CELLS // frame.shape[1])
+    if most < frame.shape[1]:
+        assert sample.frame is not None  # as of the rows that it is drawn from
+        chosen = most_related(sample.frame, _outputs(model, sample.X))[:most]
+        names, X = [names[j] for j in chosen], sample.X
+        if all(type(step) in SCALERS for _, step in study.subject.steps):  # scaled once for all
+            model, X = study.subject.final, study.subject.transformed(X)
+        shuffled = _safe_indexing(X, chosen, axis=1)
+        options["scoring"] = _OnAllColumns(check_scoring(model, scoring), X, chosen)
+    table = importance_table(model, shuffled, sample.y, names, **options)
     table.attrs |= {"n_rows": len(sample), "measure": measure}
     return table
+
+
+@dataclass(frozen=True)
+class _OnAllColumns:
+    """The score of a model that takes all columns of ``X``, of which some are given anew."""
+
+    score: Any
+    X: Any
+    chosen: list[int]
+
+    def __call__(self, model: Any, columns: Any, y: Any) -> float:
+        table = self.X.copy()
+        if isinstance(table, pd.DataFrame):
+            table.isetitem(self.chosen, columns)
+        else:
+            table[:, self.chosen] = columns
+        return float(self.score(model, table, y))
+
+
+def _outputs(model: Any, X: Any) -> AnyArray:
+    """What the model says about each row: decision values, or else its predictions as numbers."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X)).reshape(len(X), -1)
+    found = np.asarray(model.predict(X))
+    return (found if found.dtype.kind == "f" else np.unique(found, return_inverse=True)[1]).reshape(-1, 1)
+
+
+def most_related(frame: pd.DataFrame, outputs: AnyArray) -> list[int]:
+    """All columns by their largest correlation with an output, that without numbers first."""
+    scores = np.full(frame.shape[1], np.inf)
+    numeric = [j for j, kind in enumerate(frame.dtypes) if kind.kind in "iuf"]
+    values = frame.iloc[:, numeric].to_numpy(dtype=np.float64)
+    scaled = [
+        (v - np.nanmean(v, axis=0)) / np.maximum(np.nanstd(v, axis=0), 1e-300) for v in (values, outputs)
+    ]
+    scores[numeric] = np.abs(np.nan_to_num(scaled[0]).T @ np.nan_to_num(scaled[1])).max(axis=1)
+    return [int(j) for j in np.argsort(-scores, kind="stable")]
 
 
 def elimination_ranks(study: Study) -> dict[str, int] | None:

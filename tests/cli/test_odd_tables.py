@@ -1,0 +1,140 @@
+"""Tables that people have and nobody tests: meeting names, many classes, blanks, outputs that exist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("typer")
+
+ONE = ["--grid", "C=1", "--folds", "3", "--no-report"]
+
+
+def _labels(rng: np.random.Generator, n: int) -> Any:
+    return rng.choice(["good", "bad"], n)
+
+
+def test_words_of_two_columns_and_a_number_can_have_one_name(tmp_path: Path, run: Any, ask: Any) -> None:
+    rng = np.random.default_rng(0)
+    y = _labels(rng, 90)
+    rows = pd.DataFrame(
+        {
+            "title": [f"a {label} price number {k}" for k, label in enumerate(y)],
+            "body": [f"the price was {label} on day {k}" for k, label in enumerate(y)],
+            "price": rng.normal(size=90),
+            "y": y,
+        }
+    )
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    found = ask("fit", "t.csv", "-t", "y", "--model", "linear-svm", *ONE[:4])
+    assert "class" not in str([c["kind"] for c in found["cautions"] if c["kind"] == "unscaled"])
+    page = (tmp_path / found["report"]).read_text(encoding="utf-8")
+    assert "numbers__" not in page
+    predicted = run("predict", found["model"], "t.csv").stdout.splitlines()
+    assert predicted[1:] == list(y)
+
+
+def test_a_value_of_a_category_can_give_the_name_of_a_column(tmp_path: Path, run: Any, ask: Any) -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {"region": rng.choice(["id", "x"], 60), "region_id": rng.normal(size=60), "y": _labels(rng, 60)}
+    )
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    found = ask("fit", "t.csv", "-t", "y", *ONE)
+    assert len(run("predict", found["model"], "t.csv").stdout.splitlines()) == 61
+
+
+@pytest.mark.parametrize("command", ["tune", "select", "compare"])
+def test_a_dry_run_does_not_mind_outputs_that_exist(command: str, rare: Path, run: Any) -> None:
+    Path("found.csv").write_text("of yesterday", encoding="utf-8")
+    words = [rare, "-t", "policy", "-o", "found.csv"]
+    assert "what is done to each column" in run(command, *words, "--dry-run").stdout
+    assert "found.csv exists" in run(command, *words, code=2).stderr
+    assert Path("found.csv").read_text(encoding="utf-8") == "of yesterday"
+
+
+def test_options_of_a_search_that_does_not_take_place_are_named(tmp_path: Path, run: Any) -> None:
+    x = np.random.default_rng(0).normal(size=60)
+    pd.DataFrame({"x": x, "y": 2 * x + x**2}).to_csv(tmp_path / "t.csv", index=False)
+    words = ["fit", "t.csv", "-t", "y", "--model", "least-squares", "--no-report", "--force"]
+    unused = "least-squares has nothing to tune: --scoring and --folds have no effect."
+    assert unused in run(*words, "--scoring", "mae").stderr
+    assert unused in run(*words, "--folds", "3").stderr
+    assert unused not in run(*words).stderr
+
+
+def test_many_classes_show_their_most_frequent_confusions(tmp_path: Path, run: Any, ask: Any) -> None:
+    rng = np.random.default_rng(0)
+    labels = [f"class number {k % 12}" for k in range(240)]
+    pd.DataFrame({"x": rng.normal(size=240), "y": labels}).to_csv(tmp_path / "t.csv", index=False)
+    words = ["fit", "t.csv", "-t", "y", "--model", "fisher", "--grid", "shrinkage=0.1", *ONE[2:], "--force"]
+    said = run(*words).stdout
+    assert "most frequent confusions" in said
+    assert "predicted \\ true" not in said
+    counts = np.array(ask(*words)["confusion"]["counts"])
+    shown = [
+        line.split()
+        for line in said.partition("confusions")[2].splitlines()
+        if line.startswith("class number ")
+    ]
+    assert max(int(line[-1]) for line in shown) == (counts * (1 - np.eye(12))).max()
+    assert "about " in run("tune", "t.csv", "-t", "y", "--folds", "2").stdout  # many classes take their time
+
+
+def test_a_weighted_accuracy_is_compared_without_an_interval(tmp_path: Path, run: Any, ask: Any) -> None:
+    x = np.random.default_rng(0).normal(size=200)
+    rows = pd.DataFrame({"x": x, "y": np.where(x > 0, "a", "b"), "w": 1 + np.arange(200) % 3})
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    model = ask("fit", "t.csv", "-t", "y", "--drop", "w", *ONE)["model"]
+    found = ask("evaluate", model, "t.csv", "--weights", "w")
+    assert found["evaluation"]["accuracy"]["value"] > 0.9
+    assert found["cautions"] == [] or all(c["kind"] == "leak" for c in found["cautions"])
+    rows.assign(w="€3").to_csv(tmp_path / "t.csv", index=False)
+    assert "no number" in run("evaluate", model, "t.csv", "--weights", "w", code=3).stderr
+
+
+def test_telephones_stay_and_formulas_are_told(tmp_path: Path, run: Any) -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {
+            "phone": [f"+34 6{k:08d}" for k in rng.choice(10**8, 80, replace=False)],
+            "x": rng.normal(size=80),
+            "y": _labels(rng, 80),
+        }
+    )
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    run("fit", "t.csv", "-t", "y", *ONE)
+    done = run("predict", "t.svm.mm", "t.csv")
+    assert done.stdout.splitlines()[1].startswith(rows["phone"][0])
+    assert "formulas" not in done.stderr
+    rows.assign(phone="=1+" + rows["phone"]).to_csv(tmp_path / "t.csv", index=False)
+    done = run("predict", "t.svm.mm", "t.csv")
+    assert done.stdout.splitlines()[1].startswith("'=1+")
+    assert "would run as formulas (80)" in done.stderr
+
+
+def test_thresholds_and_training_files_are_told(rare: Path, run: Any) -> None:
+    said = run("fit", rare, "-t", "policy", "--threshold", "0.25", *ONE).stdout
+    assert "threshold  0.25 for 'yes', as given" in said
+    done = run("evaluate", "insurance.svm.mm", rare)
+    assert "threshold  0.25 for 'yes', as chosen when fitting" in done.stdout
+    assert "the model was fitted to rows of insurance.csv" in done.stderr
+    pd.read_csv(rare).iloc[:100].to_csv("new.csv", index=False)
+    done = run("evaluate", "insurance.svm.mm", "new.csv", "--threshold", "0.5", "--language", "es")
+    assert "0,5 para 'yes', como se indicó" in done.stdout
+    assert "se ajustó con filas" not in done.stderr
+
+
+def test_kernel_checks_and_settings_of_comparisons_in_spanish(rare: Path, run: Any) -> None:
+    said = run("kernel", "RBF(gamma=0.1)", rare, "--rows", "50", "--language", "es").stdout
+    assert "semidefinido positivo en estos 50 puntos (menor valor propio" in said
+    bent = ["kernel", "Sigmoid(gamma=1, coef0=-1)", rare, "--rows", "50", "--language", "es"]
+    done = run(*bent, code=5)
+    assert "no es semidefinido positivo: menor valor propio -" in done.stdout
+    assert "el núcleo sigmoide no es semidefinido positivo en general" in done.stderr
+    words = ["compare", rare, "-t", "policy", "--only", "fisher", "--folds", "2"]
+    assert ("shrinkage=0," in (said := run(*words, "--language", "es").stdout)) or "shrinkage=None" in said

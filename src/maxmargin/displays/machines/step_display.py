@@ -173,8 +173,7 @@ class StepDisplay:
                 name = {-1.0: self.classes[0], 1.0: self.classes[-1], 0.0: "other classes"}[sign]
                 ax.scatter(*self.X[mine].T, s=22, c=colour, marker=marker, label=name)
         self._rings(ax, k)
-        ax.set_xlabel(self.columns[0])
-        ax.set_ylabel(self.columns[1])
+        ax.set(xlabel=self.columns[0], ylabel=self.columns[1])
         ax.set_title(self.captions[k], fontsize="small")
         ax.legend(loc="best", fontsize="small")
 

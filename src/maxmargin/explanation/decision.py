@@ -228,8 +228,7 @@ def _coefficients(model: Any, k: int) -> FloatArray:
     machine = model.machines_[k]
     full = np.zeros(model.shape_fit_[0])
     full[machine.rows] = machine.beta
-    chosen: FloatArray = full[model.support_]
-    return chosen
+    return full[model.support_]
 
 
 def _slack(model: Any, f: float, side: float, y: Any, k: int) -> float:

@@ -270,8 +270,7 @@ class OnlineSteps(Steps):
         """What the learner returns: the last iterate or the average."""
         if not self.average or state[2, 0] == 0:
             return state[0]
-        averaged: FloatArray = state[1] / state[2, 0]
-        return averaged
+        return state[1] / state[2, 0]
 
     def _add_to_average(self, state: FloatArray, k: int) -> None:
         state[1] += self._shares[k] * state[0]
@@ -363,8 +362,7 @@ class PerceptronSteps(OnlineSteps):
         return self.kernel.gram(self.kernel.prepare(X, like=self.points), self.points) + 1.0
 
     def _decisions(self, state: FloatArray, prepared: Any) -> FloatArray:
-        f: FloatArray = prepared @ self._returned(state)
-        return f
+        return prepared @ self._returned(state)
 
     def _weights(self, state: FloatArray) -> FloatArray:
         return np.abs(self._returned(state))

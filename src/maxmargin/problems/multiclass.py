@@ -61,8 +61,7 @@ def stream_classes(classes: Any) -> AnyArray:
     given = np.asarray(classes)
     if given.ndim != 1 or pd.isna(given).any() or len(np.unique(given)) < 2:
         raise ValueError(f"classes={classes!r} must be a list of two labels or more, none of them missing.")
-    labels: AnyArray = unique_labels(given)
-    return labels
+    return unique_labels(given)
 
 
 def stream_codes(y: AnyArray, classes: AnyArray, announced: Any = None) -> IntArray:
@@ -78,8 +77,7 @@ def stream_codes(y: AnyArray, classes: AnyArray, announced: Any = None) -> IntAr
             f"y has the labels {unknown.tolist()}, not in classes={classes.tolist()}: name all of them in "
             "the first call of partial_fit."
         )
-    codes: IntArray = np.searchsorted(classes, y)
-    return codes
+    return np.searchsorted(classes, y)
 
 
 def votes(decisions: FloatArray, n_classes: int) -> IntArray:
@@ -89,14 +87,12 @@ def votes(decisions: FloatArray, n_classes: int) -> IntArray:
         wins = decisions[:, column] > 0
         counts[:, i] += wins
         counts[:, j] += ~wins
-    codes: IntArray = counts.argmax(axis=1)
-    return codes
+    return counts.argmax(axis=1)
 
 
 def summed_decisions(decisions: FloatArray, n_classes: int) -> FloatArray:
     """One-versus-one decisions as one score per class: votes, with summed confidences inside a tie."""
-    scores: FloatArray = _ovr_decision_function(decisions < 0, -decisions, n_classes)
-    return scores
+    return _ovr_decision_function(decisions < 0, -decisions, n_classes)
 
 
 def predict_codes(

@@ -220,8 +220,7 @@ class SparseDesign:
             return out
 
         results = _each(work, self._parts(), self.threads)
-        total: FloatArray = sum(results[1:], start=results[0])
-        return total
+        return sum(results[1:], start=results[0])
 
     def adjoint(self, u: FloatArray) -> FloatArray:
         if u.ndim == 2:
@@ -257,5 +256,4 @@ class SparseDesign:
         return squared_norms(self.X)
 
     def dense(self) -> FloatArray:
-        full: FloatArray = self.X.toarray().astype(np.float64, copy=False)
-        return full
+        return self.X.toarray().astype(np.float64, copy=False)

@@ -82,8 +82,7 @@ def _keys(rows: StudyRows) -> list[int]:
     if rows.y is not None:
         table = table.assign(**{"\0target": rows.y})
     table = pd.concat([_comparable(table.iloc[:, j]) for j in range(table.shape[1])], axis=1)
-    keys: list[int] = pd.util.hash_pandas_object(table, index=False).tolist()
-    return keys
+    return pd.util.hash_pandas_object(table, index=False).tolist()
 
 
 def _is_number(column: pd.Series[Any]) -> bool:

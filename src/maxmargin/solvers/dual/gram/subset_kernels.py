@@ -55,8 +55,7 @@ class SubsetKernel:
     def statistic(self, columns: FloatArray) -> FloatArray:
         """Sums over all ``columns``; O(n^2) for each."""
         if self.kind == PRODUCTS:
-            products: FloatArray = columns.T @ columns
-            return products
+            return columns.T @ columns
         total = np.zeros((columns.shape[1], columns.shape[1]))
         self.change(total, columns, np.ones(len(columns)))
         return total

@@ -47,22 +47,6 @@ def _go_on(interrupted: bool) -> None:
         raise KeyboardInterrupt
 
 
-def _svc() -> None:
-    _fit(mm.SVC())
-
-
-def _tuning() -> None:
-    _tune(make_pipeline(StandardScaler(), mm.SVC()))
-
-
-def _linear_svc() -> None:
-    _fit(mm.LinearSVC())
-
-
-def _logistic() -> None:
-    _fit(mm.LogisticRegression())
-
-
 def _more_svm() -> None:
     X, y, _, _ = _table()
     _fit(mm.SVC(tol=1e-6), mm.SVC(cache_size=1e-3), mm.SVC(solver="smo"), mm.NuSVC(nu=0.3))
@@ -133,10 +117,10 @@ def _large() -> None:
 
 
 ENTRIES: dict[str, Callable[[], None]] = {
-    "svc": _svc,
-    "tuning": _tuning,
-    "linear_svc": _linear_svc,
-    "logistic": _logistic,
+    "svc": lambda: _fit(mm.SVC()),
+    "tuning": lambda: _tune(make_pipeline(StandardScaler(), mm.SVC())),
+    "linear_svc": lambda: _fit(mm.LinearSVC()),
+    "logistic": lambda: _fit(mm.LogisticRegression()),
     "more_svm": _more_svm,
     "more_tuning": _more_tuning,
     "more_linear": _more_linear,

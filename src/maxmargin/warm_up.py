@@ -1,4 +1,4 @@
-"""``mm.warmup``: compile ahead what the first calls on a machine would compile."""
+"""``mm.warmup``: compile in advance what the first calls on a machine would compile."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ ENTRIES: dict[str, Callable[[], None]] = {
 
 
 def warmup(entries: Iterable[str] | None = None, *, verbose: int = 0) -> dict[str, float]:
-    """Compile ahead, so that later calls on this machine do not: for images, classrooms and lectures.
+    """Compile in advance, so that later calls on this machine do not: for images, classrooms and lectures.
 
-    Compiled code is kept on disk (`NUMBA_CACHE_DIR`, else beside the package, else in a folder of the user or
+    Compiled code is kept on disk (`NUMBA_CACHE_DIR`, else next to the package, else in a folder of the user or
     of the temporary directory), so later processes read it. What is compiled already costs no time again.
 
     Parameters

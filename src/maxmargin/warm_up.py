@@ -135,8 +135,8 @@ ENTRIES: dict[str, Callable[[], None]] = {
 def warmup(entries: Iterable[str] | None = None, *, verbose: int = 0) -> dict[str, float]:
     """Compile in advance, so that later calls on this machine do not: for images, classrooms and lectures.
 
-    Compiled code is kept on disk (`NUMBA_CACHE_DIR`, else next to the package, else in a folder of the user or
-    of the temporary directory), so later processes read it. What is compiled already costs no time again.
+    Compiled code is kept on disk (`NUMBA_CACHE_DIR`, else next to the package, else in a folder of the user
+    or of the temporary directory), so later processes read it. What is compiled already costs no time again.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ _HOMES = homes_of(
         "machines.svm": (
             "SVC NuSVC HardMarginSVC SVR NuSVR OneClassSVM SVDD NotSeparableError certify slack_budget"
         ),
-        "solvers.replay": "replay",
+        "solvers.trace": "replay",
         "explanation": "explain Explanation kkt_table",
         "explanation.steps": "steps",
         "machines.linear": (

@@ -110,6 +110,7 @@ def fitted_reply(message: PlaneMessage) -> tuple[Any, Reply]:
         }
         arrays |= rows.arrays
     else:
+        assert y is not None  # online learners are classifiers
         signs = signs_of(model, pair, y)
         margins = signs * _decisions(model, X, pair)
         arrays |= {"row": np.flatnonzero(signs), "y_f": margins[signs != 0], "y": signs[signs != 0]}

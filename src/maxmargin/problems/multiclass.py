@@ -61,7 +61,8 @@ def stream_classes(classes: Any) -> AnyArray:
     given = np.asarray(classes)
     if given.ndim != 1 or pd.isna(given).any() or len(np.unique(given)) < 2:
         raise ValueError(f"classes={classes!r} must be a list of two labels or more, none of them missing.")
-    return unique_labels(given)
+    labels: AnyArray = unique_labels(given)
+    return labels
 
 
 def stream_codes(y: AnyArray, classes: AnyArray, announced: Any = None) -> IntArray:
@@ -77,7 +78,8 @@ def stream_codes(y: AnyArray, classes: AnyArray, announced: Any = None) -> IntAr
             f"y has the labels {unknown.tolist()}, not in classes={classes.tolist()}: name all of them in "
             "the first call of partial_fit."
         )
-    return np.searchsorted(classes, y)
+    codes: IntArray = np.searchsorted(classes, y)
+    return codes
 
 
 def votes(decisions: FloatArray, n_classes: int) -> IntArray:
@@ -87,12 +89,14 @@ def votes(decisions: FloatArray, n_classes: int) -> IntArray:
         wins = decisions[:, column] > 0
         counts[:, i] += wins
         counts[:, j] += ~wins
-    return counts.argmax(axis=1)
+    codes: IntArray = counts.argmax(axis=1)
+    return codes
 
 
 def summed_decisions(decisions: FloatArray, n_classes: int) -> FloatArray:
     """One-versus-one decisions as one score per class: votes, with summed confidences inside a tie."""
-    return _ovr_decision_function(decisions < 0, -decisions, n_classes)
+    scores: FloatArray = _ovr_decision_function(decisions < 0, -decisions, n_classes)
+    return scores
 
 
 def predict_codes(

@@ -82,7 +82,8 @@ def _keys(rows: StudyRows) -> list[int]:
     if rows.y is not None:
         table = table.assign(**{"\0target": rows.y})
     table = pd.concat([_comparable(table.iloc[:, j]) for j in range(table.shape[1])], axis=1)
-    return pd.util.hash_pandas_object(table, index=False).tolist()
+    keys: list[int] = pd.util.hash_pandas_object(table, index=False).tolist()
+    return keys
 
 
 def _is_number(column: pd.Series[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""``mm.warmup``: compile ahead what the first calls on a machine would compile."""
+"""``mm.warmup``: compile in advance what the first calls on a machine would compile."""
 
 from __future__ import annotations
 
@@ -45,22 +45,6 @@ def _go_on(interrupted: bool) -> None:
     """Ctrl-C ends the warmup; a search alone would return what is finished."""
     if interrupted:
         raise KeyboardInterrupt
-
-
-def _svc() -> None:
-    _fit(mm.SVC())
-
-
-def _tuning() -> None:
-    _tune(make_pipeline(StandardScaler(), mm.SVC()))
-
-
-def _linear_svc() -> None:
-    _fit(mm.LinearSVC())
-
-
-def _logistic() -> None:
-    _fit(mm.LogisticRegression())
 
 
 def _more_svm() -> None:
@@ -133,10 +117,10 @@ def _large() -> None:
 
 
 ENTRIES: dict[str, Callable[[], None]] = {
-    "svc": _svc,
-    "tuning": _tuning,
-    "linear_svc": _linear_svc,
-    "logistic": _logistic,
+    "svc": lambda: _fit(mm.SVC()),
+    "tuning": lambda: _tune(make_pipeline(StandardScaler(), mm.SVC())),
+    "linear_svc": lambda: _fit(mm.LinearSVC()),
+    "logistic": lambda: _fit(mm.LogisticRegression()),
     "more_svm": _more_svm,
     "more_tuning": _more_tuning,
     "more_linear": _more_linear,
@@ -149,10 +133,10 @@ ENTRIES: dict[str, Callable[[], None]] = {
 
 
 def warmup(entries: Iterable[str] | None = None, *, verbose: int = 0) -> dict[str, float]:
-    """Compile ahead, so that later calls on this machine do not: for images, classrooms and lectures.
+    """Compile in advance, so that later calls on this machine do not: for images, classrooms and lectures.
 
-    Compiled code is kept on disk (`NUMBA_CACHE_DIR`, else beside the package, else in a folder of the user or
-    of the temporary directory), so later processes read it. What is compiled already costs no time again.
+    Compiled code is kept on disk (`NUMBA_CACHE_DIR`, else next to the package, else in a folder of the user
+    or of the temporary directory), so later processes read it. What is compiled already costs no time again.
 
     Parameters
     ----------

@@ -38,8 +38,7 @@ def effective_threads(n_jobs: int | None) -> int:
 @cache
 def _cores() -> int:
     """Number of cores that this process may use, cached because asking takes as long as a small product."""
-    cores: int = joblib.cpu_count()
-    return cores
+    return joblib.cpu_count()
 
 
 @cache

@@ -61,11 +61,6 @@ def jit_finite(function: Function) -> Any:
     return _compiled(function, fastmath=_FINITE)
 
 
-def jit_scan(function: Function) -> Any:
-    """As `jit_finite`, expanded into its caller."""
-    return _compiled(function, fastmath=_FINITE, forceinline=True)
-
-
 def part(function: Function) -> Any:
     """A part of other compiled functions that Python never calls: no wrapper, and kept with its callers."""
     return _part(function)

@@ -3,48 +3,31 @@
 Classes are imported when they are first used, and matplotlib when something is drawn.
 """
 
-from __future__ import annotations
+from maxmargin.base.lazy_names import getter_of, homes_of
 
-from importlib import import_module
-from typing import Any
-
-# public name -> module that defines it
-_HOMES: dict[str, str] = {
-    "TuneDisplay": "maxmargin.displays.choices.tune_display",
-    "BinDisplay": "maxmargin.displays.choices.scorecard_displays",
-    "IVDisplay": "maxmargin.displays.choices.scorecard_displays",
-    "RocDisplay": "maxmargin.displays.evaluation.score_displays",
-    "KsDisplay": "maxmargin.displays.evaluation.score_displays",
-    "CalibrationDisplay": "maxmargin.displays.evaluation.score_displays",
-    "ScoreDisplay": "maxmargin.displays.evaluation.score_displays",
-    "SelectionDisplay": "maxmargin.displays.choices.selection_display",
-    "EvaluationDisplay": "maxmargin.displays.evaluation.score_displays",
-    "PredictionDisplay": "maxmargin.displays.evaluation.prediction_displays",
-    "ImportanceDisplay": "maxmargin.displays.evaluation.prediction_displays",
-    "ConfusionDisplay": "maxmargin.displays.evaluation.prediction_displays",
-    "MarginDisplay": "maxmargin.displays.machines.margin_display",
-    "KernelDisplay": "maxmargin.displays.machines.kernel_display",
-    "LossDisplay": "maxmargin.displays.machines.loss_display",
-    "ConvergenceDisplay": "maxmargin.displays.machines.convergence_display",
-    "FeatureMapDisplay": "maxmargin.displays.machines.feature_map_display",
-    "DigitsDisplay": "maxmargin.displays.machines.digits_display",
-    "BoundaryDisplay": "maxmargin.displays.machines.boundary_display",
-    "SigmoidDisplay": "maxmargin.displays.machines.sigmoid_display",
-    "DescentDisplay": "maxmargin.displays.machines.descent_display",
-    "RidgeDisplay": "maxmargin.displays.machines.ridge_display",
-    "DiscriminantDisplay": "maxmargin.displays.machines.discriminant_display",
-    "NeighbourDisplay": "maxmargin.displays.choices.neighbour_display",
-    "StepDisplay": "maxmargin.displays.machines.step_display",
-}
-
+_HOMES = homes_of(
+    __name__,
+    {
+        "choices.tune_display": "TuneDisplay",
+        "choices.scorecard_displays": "BinDisplay IVDisplay",
+        "evaluation.score_displays": "RocDisplay KsDisplay CalibrationDisplay ScoreDisplay EvaluationDisplay",
+        "choices.selection_display": "SelectionDisplay",
+        "evaluation.prediction_displays": "PredictionDisplay ImportanceDisplay ConfusionDisplay",
+        "machines.margin_display": "MarginDisplay",
+        "machines.kernel_display": "KernelDisplay",
+        "machines.loss_display": "LossDisplay",
+        "machines.convergence_display": "ConvergenceDisplay",
+        "machines.feature_map_display": "FeatureMapDisplay",
+        "machines.digits_display": "DigitsDisplay",
+        "machines.boundary_display": "BoundaryDisplay",
+        "machines.sigmoid_display": "SigmoidDisplay",
+        "machines.descent_display": "DescentDisplay",
+        "machines.ridge_display": "RidgeDisplay",
+        "machines.discriminant_display": "DiscriminantDisplay",
+        "choices.neighbour_display": "NeighbourDisplay",
+        "machines.step_display": "StepDisplay",
+    },
+)
 __all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'maxmargin.displays' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = __all__.copy
+__getattr__ = getter_of(__name__, _HOMES)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.shown import ShownTable, short_repr, shown
 from maxmargin.base.tables import as_dense
 from maxmargin.base.typing import FloatArray, TargetLike
+from maxmargin.explanation.steps import sides
 from maxmargin.kernels import Linear
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.kernels.vectors import lost_by_shift
@@ -173,12 +174,8 @@ def _all_decisions(model: Any, seen: Any) -> pd.Series[float]:
 
 def _contests(model: Any) -> list[tuple[Any, Any]]:
     """The classes of every machine: the one for f > 0, and the other (or "the rest")."""
-    classes = model.classes_
-    contests = []
-    for task in model.binary_tasks_:
-        rest = len(classes) > 2 and model.multiclass == "ovr"
-        contests.append((classes[task.positive], "the rest" if rest else classes[task.negative]))
-    return contests
+    found = [sides(model, k) for k in range(len(model.machines_))]
+    return [(positive, "the rest" if negative is None else negative) for negative, positive in found]
 
 
 def _machine_number(model: Any, seen: Any, decisions: pd.Series[float]) -> int:
@@ -228,8 +225,7 @@ def _coefficients(model: Any, k: int) -> FloatArray:
     machine = model.machines_[k]
     full = np.zeros(model.shape_fit_[0])
     full[machine.rows] = machine.beta
-    chosen: FloatArray = full[model.support_]
-    return chosen
+    return full[model.support_]
 
 
 def _slack(model: Any, f: float, side: float, y: Any, k: int) -> float:

@@ -231,7 +231,7 @@ class OnlineSteps(Steps):
 
     def __init__(self, model: Any, trace: pd.DataFrame, machine: int, X: Any, y: Any) -> None:
         super().__init__(model, trace, machine)
-        self.signs = _signs(model, machine, y, len(y))
+        self.signs = signs_of(model, machine, y)
         self.rows = np.flatnonzero(self.signs) if is_classifier(model) else np.arange(len(y))
         self.average = bool(getattr(model, "average", False))
         self._shares = trace["share"].to_numpy() if "share" in trace else np.ones(len(trace))
@@ -270,8 +270,7 @@ class OnlineSteps(Steps):
         """What the learner returns: the last iterate or the average."""
         if not self.average or state[2, 0] == 0:
             return state[0]
-        averaged: FloatArray = state[1] / state[2, 0]
-        return averaged
+        return state[1] / state[2, 0]
 
     def _add_to_average(self, state: FloatArray, k: int) -> None:
         state[1] += self._shares[k] * state[0]
@@ -363,8 +362,7 @@ class PerceptronSteps(OnlineSteps):
         return self.kernel.gram(self.kernel.prepare(X, like=self.points), self.points) + 1.0
 
     def _decisions(self, state: FloatArray, prepared: Any) -> FloatArray:
-        f: FloatArray = prepared @ self._returned(state)
-        return f
+        return prepared @ self._returned(state)
 
     def _weights(self, state: FloatArray) -> FloatArray:
         return np.abs(self._returned(state))
@@ -428,7 +426,7 @@ def steps(
     return kind(model, trace, machine, X, np.asarray(y))
 
 
-def _signs(model: Any, machine: int, y: AnyArray, n: int) -> FloatArray:
+def signs_of(model: BaseEstimator, machine: int, y: AnyArray) -> FloatArray:
     """+1 and -1 for the two sides of a binary problem, 0 for other classes; the target in regression."""
     if not is_classifier(model):
         return np.asarray(y, dtype=np.float64)

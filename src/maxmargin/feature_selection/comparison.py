@@ -240,8 +240,7 @@ def stability(masks: FloatArray) -> float:
 def variable_ranks(selector: Any) -> AnyArray:
     """Ranks of the variables under a fitted selector, 1 is best."""
     if hasattr(selector, "ranking_"):
-        ranking: AnyArray = selector.ranking_
-        return ranking
+        return selector.ranking_
     ranks = np.where(selector.support_, 1, 2)
     path = getattr(selector, "path_", None)
     position = {name: j for j, name in enumerate(feature_names(selector))}

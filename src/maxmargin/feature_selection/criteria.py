@@ -254,8 +254,7 @@ class Bhattacharyya(_ClassDistance):
     def _distance(self, d: FloatArray, S1: FloatArray, S2: FloatArray) -> FloatArray:
         S = (S1 + S2) / 2
         logs = [np.linalg.slogdet(part)[1] for part in (S, S1, S2)]
-        distance: FloatArray = _quadratic(d, S) / 8 + (logs[0] - (logs[1] + logs[2]) / 2) / 2
-        return distance
+        return _quadratic(d, S) / 8 + (logs[0] - (logs[1] + logs[2]) / 2) / 2
 
 
 class Divergence(_ClassDistance):
@@ -277,15 +276,13 @@ class Divergence(_ClassDistance):
     def _distance(self, d: FloatArray, S1: FloatArray, S2: FloatArray) -> FloatArray:
         traces = np.trace(np.linalg.solve(S1, S2), axis1=1, axis2=2)
         traces = traces + np.trace(np.linalg.solve(S2, S1), axis1=1, axis2=2) - 2 * d.shape[1]
-        distance: FloatArray = (traces + _quadratic(d, S1) + _quadratic(d, S2)) / 2
-        return distance
+        return (traces + _quadratic(d, S1) + _quadratic(d, S2)) / 2
 
 
 def _quadratic(d: FloatArray, S: FloatArray) -> FloatArray:
     """d' S^-1 d for stacks of shape (m, k) and (m, k, k)."""
     solved = np.linalg.solve(S, d[:, :, None])[:, :, 0]
-    quadratic: FloatArray = np.einsum("ij,ij->i", d, solved)
-    return quadratic
+    return np.einsum("ij,ij->i", d, solved)
 
 
 def _check_definite(covariances: FloatArray) -> None:

@@ -173,8 +173,7 @@ class SVCElimination:
 
     def _squared_weights(self) -> FloatArray:
         weights = self._fits.columns @ self._fits.t.T
-        squares: FloatArray = (weights[self._fits.left] ** 2).sum(axis=1)
-        return squares
+        return (weights[self._fits.left] ** 2).sum(axis=1)
 
     def _changes(self, kernel: SubsetKernel, K: FloatArray) -> FloatArray:
         fits = self._fits
@@ -197,5 +196,4 @@ class SVCElimination:
 
 def _squared_norms(t: FloatArray, K: FloatArray) -> FloatArray:
     """W^2 = t'Kt of every machine."""
-    norms: FloatArray = np.einsum("mi,mi->m", t @ K, t)
-    return norms
+    return np.einsum("mi,mi->m", t @ K, t)

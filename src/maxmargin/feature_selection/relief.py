@@ -161,13 +161,12 @@ class _ReliefBase(_GappyRanker):
     ) -> FloatArray:
         """Compiled ``sums`` over the instances."""
         table = rows.measured, rows.diffs, rows.categorical, rows.missing, target
-        total: FloatArray = np.sum(
+        return np.sum(
             self._on_threads(
                 lambda part: sums(*table, drawn[part], n_neighbors, radius[part], *more), len(drawn)
             ),
             axis=0,
         )
-        return total
 
     def _on_threads(self, work: Callable[[slice], FloatArray], n_instances: int) -> list[FloatArray]:
         """``work`` on parts of the instances."""
@@ -440,8 +439,7 @@ class TuRF(_GappyRanker):
 def _miss_weights(masses: FloatArray) -> FloatArray:
     """Weight of the misses in class d for a row of class c: P(d) / (1 - P(c))."""
     shares = masses / masses.sum()
-    weights: FloatArray = shares[None, :] / (1.0 - shares[:, None])
-    return weights
+    return shares[None, :] / (1.0 - shares[:, None])
 
 
 def _quotient(above: Any, below: Any, empty: float = 0.0) -> Any:
@@ -473,5 +471,4 @@ def _draw(n_instances: Instances, n_samples: int, random_state: RandomStateLike 
             f"n_instances={n_instances!r}: use 1 ... {n_samples}, a share between 0 and 1, row numbers, "
             "or None."
         )
-    drawn: IntArray = check_random_state(random_state).choice(n_samples, number, replace=False)
-    return drawn
+    return check_random_state(random_state).choice(n_samples, number, replace=False)

@@ -176,8 +176,7 @@ class SparseSVMSelector(SparseInput, Selector):
         steepest = max(_steepest(X, task, weights, self.loss) for task in tasks)
         # a little above, so that rounding lets no column in; > 0 also when all columns are constant
         largest = max(1.001 * steepest / slope, np.finfo(float).tiny ** 0.25)
-        path: FloatArray = largest * np.logspace(0, np.log10(self.ratio), self.n_lambdas)
-        return path
+        return largest * np.logspace(0, np.log10(self.ratio), self.n_lambdas)
 
     def _errors(self, X: FloatArray, y: AnyArray) -> pd.DataFrame:
         splits = make_folds(self.cv, LinearSVC(), X, y, random_state=None)
@@ -229,14 +228,12 @@ class SparseSVMSelector(SparseInput, Selector):
 
 def _joined(coef: FloatArray) -> FloatArray:
     """The weights of one classifier, or the root of the sum of squares over several."""
-    joined: FloatArray = coef[0] if len(coef) == 1 else np.sqrt((coef**2).sum(axis=0))
-    return joined
+    return coef[0] if len(coef) == 1 else np.sqrt((coef**2).sum(axis=0))
 
 
 def _nonzero(coef: FloatArray) -> BoolArray:
     sizes = np.abs(coef).max(axis=0)
-    kept: BoolArray = sizes > NEGLIGIBLE * max(float(sizes.max(initial=0.0)), np.finfo(float).tiny)
-    return kept
+    return sizes > NEGLIGIBLE * max(float(sizes.max(initial=0.0)), np.finfo(float).tiny)
 
 
 def _steepest(X: FloatArray, task: BinaryTask, weights: FloatArray, loss: Loss) -> float:

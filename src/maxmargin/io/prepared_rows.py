@@ -98,8 +98,7 @@ def check_vectors(points: VectorPoints) -> None:
 
 def _squared_norms(X: Any) -> FloatArray:
     if not sp.issparse(X):
-        norms: FloatArray = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-        return norms
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     return np.bincount(rows, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[0]).astype(np.float64)
 

@@ -121,6 +121,9 @@ class _Wrapper(Kernel):
 
     kernel: Kernel
 
+    def __post_init__(self) -> None:
+        _check_kernels(type(self).__name__, self.kernel)
+
     @property
     def psd(self) -> bool | None:
         return self.kernel.psd
@@ -166,7 +169,7 @@ class Scaled(_Wrapper):
 
     def __post_init__(self) -> None:
         number("the coefficient of a kernel", self.scale, owner=type(self).__name__)
-        _check_kernels("Scaled", self.kernel)
+        super().__post_init__()
 
     def change(self, values: FloatArray) -> None:
         values *= self.scale
@@ -189,7 +192,7 @@ class Power(_Wrapper):
     precedence = 3
 
     def __post_init__(self) -> None:
-        _check_kernels("Power", self.kernel)
+        super().__post_init__()
         check_degree("Power", self.degree)
 
     def change(self, values: FloatArray) -> None:
@@ -209,9 +212,6 @@ class Exp(_Wrapper):
     """
 
     kernel: Kernel
-
-    def __post_init__(self) -> None:
-        _check_kernels("Exp", self.kernel)
 
     def change(self, values: FloatArray) -> None:
         np.exp(values, out=values)
@@ -248,9 +248,6 @@ class Normalized(_Weighted):
 
     kernel: Kernel
 
-    def __post_init__(self) -> None:
-        _check_kernels("Normalized", self.kernel)
-
     def prepare(self, X: TableLike, like: Any = None) -> WeightedPoints:
         inner = self.kernel.prepare(X, None if like is None else like.inner)
         squares = self.kernel.diagonal(inner)
@@ -276,9 +273,6 @@ class Modulated(_Weighted):
     f: Callable[[Any], Any]
     kernel: Kernel
 
-    def __post_init__(self) -> None:
-        _check_kernels("Modulated", self.kernel)
-
     def prepare(self, X: TableLike, like: Any = None) -> WeightedPoints:
         inner = self.kernel.prepare(X, None if like is None else like.inner)
         return WeightedPoints(inner, values_of(self.f, validated_columns(X, None)).astype(inner.dtype))
@@ -295,9 +289,6 @@ class Mapped(_Wrapper):
 
     h: Callable[[Any], Any]
     kernel: Kernel
-
-    def __post_init__(self) -> None:
-        _check_kernels("Mapped", self.kernel)
 
     def _map(self, X: Any) -> Any:
         rows = validated_columns(X, None)

@@ -96,5 +96,4 @@ def distance(kernel: Any, X: TableLike, Z: TableLike | None = None) -> FloatArra
     A = bound.prepare(X)
     B = A if Z is None else bound.prepare(Z, like=A)
     squares = bound.diagonal(A)[:, None] + bound.diagonal(B) - 2 * bound.gram(A, None if Z is None else B)
-    result: FloatArray = np.sqrt(np.maximum(squares, 0.0))
-    return result
+    return np.sqrt(np.maximum(squares, 0.0))

@@ -63,8 +63,7 @@ class VectorPoints:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.X.dtype
-        return dtype
+        return self.X.dtype
 
     @cached_property
     def panels(self) -> FloatArray:
@@ -204,8 +203,7 @@ class CombinedPoints:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = np.result_type(*(points.dtype for points in self.distinct))
-        return dtype
+        return np.result_type(*(points.dtype for points in self.distinct))
 
     def take(self, rows: Rows) -> CombinedPoints:
         return CombinedPoints(tuple(points.take(rows) for points in self.distinct), self.which)
@@ -232,8 +230,7 @@ class WeightedPoints:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.inner.dtype
-        return dtype
+        return self.inner.dtype
 
     def take(self, rows: Rows) -> WeightedPoints:
         return WeightedPoints(self.inner.take(rows), self.factors[rows])

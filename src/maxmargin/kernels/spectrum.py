@@ -38,8 +38,7 @@ class CountPoints:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.X.dtype
-        return dtype
+        return self.X.dtype
 
     def take(self, rows: Rows) -> CountPoints:
         return replace(self, X=self.X[rows], squares=self.squares[rows])

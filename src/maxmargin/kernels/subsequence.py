@@ -179,10 +179,8 @@ class Subsequence(StringKernel):
 
     def diagonal(self, A: StringPoints) -> FloatArray:
         if self.normalize:
-            ones: FloatArray = (A.factors > 0).astype(A.dtype)
-            return ones
-        squares: FloatArray = self._combined(self._self_sums(A))[-1].astype(A.dtype)
-        return squares
+            return (A.factors > 0).astype(A.dtype)
+        return self._combined(self._self_sums(A))[-1].astype(A.dtype)
 
     def by_length(self, X: TableLike, Z: TableLike | None = None, *, n_jobs: int | None = None) -> FloatArray:
         """Matrices of all lengths 1, ..., m in one pass, of shape (length, n_samples_X, n_samples_Z).

@@ -55,8 +55,7 @@ class StringPoints:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = np.dtype(self.precision)
-        return dtype
+        return np.dtype(self.precision)
 
     @property
     def lengths(self) -> IntArray:

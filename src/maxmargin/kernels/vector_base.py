@@ -32,7 +32,8 @@ class VectorKernel(Kernel):
         return X
 
     def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
-        """Turn inner products into kernel values, in place."""
+        """Turn inner products into kernel values, in place; by default the same map as on the diagonal."""
+        self.map_norms(K)
 
     def prepare(self, X: TableLike, like: Any = None) -> VectorPoints:
         X = self.embed(validated_columns(X, self.features))
@@ -89,7 +90,7 @@ class ScaledByGamma(VectorKernel):
 
     gamma: Gamma
 
-    def _check_gamma(self) -> None:
+    def __post_init__(self) -> None:
         if isinstance(self.gamma, str):
             if self.gamma not in ("scale", "auto"):
                 raise ValueError(

@@ -87,7 +87,7 @@ class Polynomial(ScaledByGamma):
     features: Features = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        self._check_gamma()
+        super().__post_init__()
         number("coef0", self.coef0, positive=False, owner="Polynomial")
         check_degree("Polynomial", self.degree)
         if self.coef0 < 0:
@@ -100,9 +100,6 @@ class Polynomial(ScaledByGamma):
     @property
     def psd(self) -> bool:
         return self.coef0 >= 0
-
-    def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
-        self.map_norms(K)
 
     def map_norms(self, norms: FloatArray) -> None:
         norms *= self.number_gamma()
@@ -176,7 +173,7 @@ class Sigmoid(ScaledByGamma):
     features: Features = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        self._check_gamma()
+        super().__post_init__()
         number("coef0", self.coef0, positive=False, owner="Sigmoid")
         warnings.warn(
             "the sigmoid kernel is not positive semidefinite in general: "
@@ -187,9 +184,6 @@ class Sigmoid(ScaledByGamma):
     @property
     def psd(self) -> bool:
         return False
-
-    def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
-        self.map_norms(K)
 
     def map_norms(self, norms: FloatArray) -> None:
         norms *= self.number_gamma()
@@ -237,7 +231,7 @@ class RBF(ScaledByGamma):
     def __post_init__(self) -> None:
         number("variance", self.variance, owner="RBF")
         if self.length_scale is None:
-            self._check_gamma()
+            super().__post_init__()
             return
         number("length_scale", self.length_scale, owner="RBF")
         if self.gamma != "scale":
@@ -337,9 +331,6 @@ class Exponential(ScaledByGamma):
     features: Features = field(default=None, kw_only=True)
     centred = True
 
-    def __post_init__(self) -> None:
-        self._check_gamma()
-
     def map_products(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
         elementwise.squared_distances(K, A.norms, B.norms)
         np.sqrt(K, out=K)
@@ -362,9 +353,6 @@ class Laplacian(ScaledByGamma):
     gamma: Gamma = "scale"
     features: Features = field(default=None, kw_only=True)
     centred = True
-
-    def __post_init__(self) -> None:
-        self._check_gamma()
 
     def embed(self, X: Any) -> Any:
         return X.toarray() if sp.issparse(X) else X

@@ -238,8 +238,7 @@ def _cut(classes: AnyArray, k: int | None, score: FloatArray | None, threshold: 
         )
     if isnan(as_number(threshold)):
         raise ValueError(f"threshold={threshold!r} must be a number, or None to use predict.")
-    chosen: AnyArray = classes[np.where(score >= threshold, k, 1 - k)]
-    return chosen
+    return classes[np.where(score >= threshold, k, 1 - k)]
 
 
 def _rank(target: BinaryTarget, score: FloatArray, response: str, confidence: float) -> RankingEvaluation:

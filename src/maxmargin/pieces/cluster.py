@@ -156,8 +156,7 @@ class DaskPieces(Pieces):
         return replace(self, blocks=self.blocks[::step])
 
     def first(self) -> Piece:
-        piece: Piece = self._computed([_dask().delayed(_head)(self.blocks[0])])[0]
-        return piece
+        return self._computed([_dask().delayed(_head)(self.blocks[0])])[0]
 
 
 def _apply(function: Callable[..., Any], piece: Piece, args: tuple[Any, ...]) -> Any:

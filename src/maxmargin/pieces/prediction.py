@@ -108,8 +108,7 @@ def _write_map(path: str, n_rows: int, parts: Iterator[Any]) -> AnyArray:
                 }
                 np.lib.format.write_array_header_2_0(file, header)
             file.write(np.ascontiguousarray(values, dtype=dtype).tobytes())
-    written: AnyArray = np.load(path, mmap_mode="r")
-    return written
+    return np.load(path, mmap_mode="r")
 
 
 def _write_parquet(path: str, parts: Iterator[Any], model: Any, method: str) -> str:

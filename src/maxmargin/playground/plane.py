@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 import maxmargin as mm
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.explanation.conditions import Conditions, conditions_of
-from maxmargin.explanation.steps import sides
+from maxmargin.explanation.steps import sides, signs_of
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.kernels.parsing import KernelExpressionError, parse
 from maxmargin.machines.svm.base import KernelMachine
@@ -110,7 +110,8 @@ def fitted_reply(message: PlaneMessage) -> tuple[Any, Reply]:
         }
         arrays |= rows.arrays
     else:
-        signs = _signs(model, y, pair)
+        assert y is not None  # online learners are classifiers
+        signs = signs_of(model, pair, y)
         margins = signs * _decisions(model, X, pair)
         arrays |= {"row": np.flatnonzero(signs), "y_f": margins[signs != 0], "y": signs[signs != 0]}
         header |= {"b": model.intercept_[pair], "mistakes": getattr(model, "n_mistakes_", [None])[pair]}
@@ -119,11 +120,9 @@ def fitted_reply(message: PlaneMessage) -> tuple[Any, Reply]:
 
 def grid_of(settings: Settings, view: PlaneView) -> FloatArray:
     """Where f is wanted: the grid of the plane, or its x axis in regression."""
-    return (
-        np.linspace(view.x0, view.x1, view.nx)[:, None]
-        if settings.machine.endswith("SVR")
-        else view.corners()
-    )
+    if settings.machine.endswith("SVR"):
+        return np.linspace(view.x0, view.x1, view.nx)[:, None]
+    return view.corners()
 
 
 def _decisions(model: Any, at: FloatArray, pair: int) -> FloatArray:
@@ -155,12 +154,6 @@ def pairs_of(model: Any) -> list[list[Any]]:
     if not is_classifier(model) or len(model.classes_) == 2:
         return []
     return [list(sides(model, k)) for k in range(n_machines(model))]
-
-
-def _signs(model: Any, y: AnyArray | None, pair: int) -> FloatArray:
-    negative, positive = sides(model, pair)
-    other = (y != positive) if negative is None else (y == negative)
-    return np.where(y == positive, 1.0, np.where(other, -1.0, 0.0))
 
 
 def certificate_of(model: Any) -> dict[str, Any]:

@@ -149,10 +149,5 @@ def _described(wrong: BaseException) -> dict[str, Any]:
     sentence = str(wrong) or type(wrong).__name__
     if len(sentence) > 600:
         sentence = sentence[:599] + "…"
-    own = isinstance(wrong, MessageError)
-    return {
-        "sentence": sentence,
-        "key": wrong.key if own else None,  # type: ignore[attr-defined]  # a MessageError
-        "field": wrong.field if own else None,  # type: ignore[attr-defined]
-        "column": wrong.column if own else None,  # type: ignore[attr-defined]
-    }
+    own = wrong if isinstance(wrong, MessageError) else MessageError(sentence)
+    return {"sentence": sentence, "key": own.key, "field": own.field, "column": own.column}

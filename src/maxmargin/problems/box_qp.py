@@ -132,8 +132,7 @@ class BoxQP:
         """s_i (Qa + d a + p)_i from v = K weights, for all variables or for ``which``."""
         i = np.arange(len(a)) if which is None else which
         G = self.Q.sign[i] * v + self.d[i] * a[i] + self.p[i]
-        signed: FloatArray = self.s[i] * G
-        return signed
+        return self.s[i] * G
 
     def certify(
         self,

@@ -51,8 +51,7 @@ def _one_variable_each(kernel: Kernel, points: Any, sign: FloatArray) -> KernelM
 def _fill(total: float, capacity: FloatArray) -> FloatArray:
     """A feasible start: the first variables at their bounds until the sum is ``total``."""
     before = np.concatenate([[0.0], np.cumsum(capacity)[:-1]])
-    filled: FloatArray = np.clip(total - before, 0.0, capacity)
-    return filled
+    return np.clip(total - before, 0.0, capacity)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -208,8 +208,7 @@ class LossPenalty(RowsProblem):
         return self.X.shape
 
     def scores(self, theta: FloatArray) -> FloatArray:
-        scores: FloatArray = self.X.scores(theta[:-1]) + theta[-1]
-        return scores
+        return self.X.scores(theta[:-1]) + theta[-1]
 
     def value(self, theta: FloatArray, scores: FloatArray | None = None) -> float:
         """The primal value."""

@@ -149,17 +149,14 @@ class Logistic(Loss):
 
     def value(self, f: FloatArray, y: FloatArray) -> FloatArray:
         m = y * f
-        value: FloatArray = np.maximum(-m, 0.0) + np.log1p(np.exp(-np.abs(m)))
-        return value
+        return np.maximum(-m, 0.0) + np.log1p(np.exp(-np.abs(m)))
 
     def slope(self, f: FloatArray, y: FloatArray) -> FloatArray:
-        slope: FloatArray = -y * expit(-y * f)
-        return slope
+        return -y * expit(-y * f)
 
     def curvature(self, f: FloatArray, y: FloatArray) -> FloatArray:
         probability = expit(y * f)
-        curvature: FloatArray = probability * (1.0 - probability)
-        return curvature
+        return probability * (1.0 - probability)
 
     def conjugate(self, u: FloatArray, y: FloatArray) -> FloatArray:
         a = -y * u
@@ -312,5 +309,4 @@ _BY_NAME: dict[str, Any] = {
 def by_name(name: str, allowed: tuple[str, ...], *, epsilon: float | None = None) -> Loss:
     """The loss called ``name``; an error if it is not one of ``allowed``."""
     check_choice("loss", name, allowed)
-    loss: Loss = _BY_NAME[name]() if epsilon is None else _BY_NAME[name](epsilon)
-    return loss
+    return _BY_NAME[name]() if epsilon is None else _BY_NAME[name](epsilon)

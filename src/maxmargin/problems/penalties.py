@@ -20,8 +20,7 @@ from maxmargin.base.typing import FloatArray
 
 def soft(v: FloatArray, threshold: float | FloatArray) -> FloatArray:
     """The proximal map of a weighted absolute value: v moved towards zero by ``threshold``."""
-    shrunk: FloatArray = np.sign(v) * np.maximum(np.abs(v) - threshold, 0.0)
-    return shrunk
+    return np.sign(v) * np.maximum(np.abs(v) - threshold, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,13 +60,11 @@ class Penalty:
     def _counted(self, size: FloatArray) -> FloatArray:
         if isinf(self.alpha):
             return (size > 0).astype(np.float64)
-        counted: FloatArray = -np.expm1(-self.alpha * size)
-        return counted
+        return -np.expm1(-self.alpha * size)
 
     def linearised(self, w: FloatArray) -> FloatArray:
         """Weights of the l1 norm that majorises the l1 and l0 parts at w, of shape (n_features,)."""
-        weights: FloatArray = self.l1 + self.l0 * self.alpha * np.exp(-self.alpha * np.abs(w))
-        return weights
+        return self.l1 + self.l0 * self.alpha * np.exp(-self.alpha * np.abs(w))
 
     def tangent(self, w: FloatArray) -> Penalty:
         """The convex majorant of this penalty at w: its l0 part becomes a weighted l1."""

@@ -122,23 +122,19 @@ class LossPenaltyPieces(RowsProblem):
         return self.pieces.map_reduce(_on_piece, rows, function, *args, combine=combine)
 
     def sums(self, theta: FloatArray, *, hessian: bool = True) -> RowSums:
-        sums: RowSums = self._total(partial(LossPenalty.sums, hessian=hessian), theta)
-        return sums
+        return self._total(partial(LossPenalty.sums, hessian=hessian), theta)
 
     def slopes_along(self, theta: FloatArray, step: FloatArray, lengths: FloatArray) -> FloatArray:
         """As `LossPenalty.slopes_along`."""
-        along: FloatArray = self._total(LossPenalty.slopes_along, theta, step, lengths)
-        return along
+        return self._total(LossPenalty.slopes_along, theta, step, lengths)
 
     def hessian_product(self, theta: FloatArray, v: FloatArray) -> FloatArray:
         """As `LossPenalty.hessian_product`."""
-        product: FloatArray = self._total(LossPenalty.hessian_product, theta, v)
-        return product
+        return self._total(LossPenalty.hessian_product, theta, v)
 
     def extreme_margins(self, theta: FloatArray) -> tuple[float, float]:
         """The smallest and the largest y_i <(x_i, 1), theta> of the rows of positive weight."""
-        extremes: tuple[float, float] = self._total(_extremes, theta, combine=_wider)
-        return extremes
+        return self._total(_extremes, theta, combine=_wider)
 
     def dual_sums(
         self, theta: FloatArray, slopes: Slopes | None
@@ -210,8 +206,7 @@ class MultinomialPieces(MultinomialProblem):
         return MultinomialSums(value, sums.gradient + self.l2 * w, sums.hessian + np.diag(ridge), sums.least)
 
     def checks(self, theta: FloatArray, slopes: Slopes | None) -> RowChecks:
-        checks: RowChecks = self.pieces.map_reduce(_on_piece, self.rows, Multinomial.checks, theta, slopes)
-        return checks
+        return self.pieces.map_reduce(_on_piece, self.rows, Multinomial.checks, theta, slopes)
 
 
 def _multinomial_sums(rows: Multinomial, theta: FloatArray) -> MultinomialSums:

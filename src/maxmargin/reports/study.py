@@ -121,8 +121,7 @@ class StudyRows:
         if sp.issparse(X):
             return None
         if hasattr(X, "to_pandas"):
-            table: pd.DataFrame = X.to_pandas()
-            return table
+            return X.to_pandas()
         values = np.asarray(X)
         if values.ndim != 2:
             return None

@@ -151,14 +151,12 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         if as_pieces(X, y, sample_weight) is not None:
             return predict(self.fit(X, y, sample_weight), X, method="transform")
-        codes: IntArray = np.column_stack(self.fit_codes(X, y, sample_weight))
-        return codes
+        return np.column_stack(self.fit_codes(X, y, sample_weight))
 
     @of_one_fit
     def transform(self, X: TableLike) -> IntArray:
         """Bin numbers of shape (n_samples, n_features); -1 for a category not seen in fit."""
-        codes: IntArray = np.column_stack(self.codes(X))
-        return codes
+        return np.column_stack(self.codes(X))
 
     def codes(self, X: TableLike) -> list[IntArray]:
         """As `transform`, as a list of columns without a copy."""
@@ -351,8 +349,7 @@ def fresh_binning(given: Any) -> Binning:
         return Binning()
     if not isinstance(given, Binning):
         raise ValueError(f"binning={given!r} must be a Binning, or None for the default one.")
-    copy: Binning = clone(given)
-    return copy
+    return clone(given)
 
 
 def _bin_column(

@@ -93,8 +93,7 @@ class NumberBins(Bins):
                 f"Column {self.name!r} had numbers in fit and now has {example!r}: "
                 "convert it to numbers first."
             )
-        codes: IntArray = assign_numbers(column.values, self.edges, self.missing)
-        return codes
+        return assign_numbers(column.values, self.edges, self.missing)
 
 
 @dataclass(frozen=True, kw_only=True)

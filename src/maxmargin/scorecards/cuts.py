@@ -57,8 +57,7 @@ def _quantile_gaps(ordered: FloatArray, weight: FloatArray | None, n_bins: int) 
         return gaps
     cumulative = np.arange(1, len(ordered) + 1, dtype=np.float64) if weight is None else np.cumsum(weight)
     targets = cumulative[-1] * np.arange(1, n_bins) / n_bins
-    nearest: IntArray = gaps[nearest_places(cumulative[gaps], targets)]
-    return nearest
+    return gaps[nearest_places(cumulative[gaps], targets)]
 
 
 def nearest_places(places: FloatArray, targets: FloatArray) -> IntArray:

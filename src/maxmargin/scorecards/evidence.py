@@ -34,8 +34,7 @@ def weight_of_evidence(events: Any, nonevents: Any, *, smoothing: float = 0.5) -
     [1.3863, 0.0, -4.0943]
     """
     p, q = _checked(events, nonevents, smoothing)
-    woe: FloatArray = evidence_of_bins(p, q, p.sum(), q.sum(), float(smoothing))[0]
-    return woe
+    return evidence_of_bins(p, q, p.sum(), q.sum(), float(smoothing))[0]
 
 
 def iv_of_counts(events: Any, nonevents: Any, *, smoothing: float = 0.5) -> float:

@@ -132,8 +132,7 @@ class IVSelector(SelectorMixin, BaseEstimator):
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
-        mask: BoolArray = (self.iv_ >= self.min_iv) & (self.iv_ <= self.max_iv)
-        return mask
+        return (self.iv_ >= self.min_iv) & (self.iv_ <= self.max_iv)
 
     def __sklearn_tags__(self) -> Any:
         return binary_table_tags(super().__sklearn_tags__())

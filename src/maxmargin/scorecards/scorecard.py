@@ -150,8 +150,7 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
     def predict(self, X: TableLike) -> AnyArray:
         """The more probable class."""
         second = (self.decision_function(X) > 0).astype(np.int64)
-        labels: AnyArray = self.classes_[second]
-        return labels
+        return self.classes_[second]
 
     @of_one_fit
     def points(self, X: TableLike) -> FloatArray:
@@ -163,8 +162,7 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
         """Probability of the event at a total of points."""
         check_is_fitted(self)
         scaled = (np.asarray(points, dtype=np.float64) - self.offset_) / self.factor_
-        probability: FloatArray = expit(-scaled)
-        return probability
+        return expit(-scaled)
 
     def explain(self, row: Any) -> pd.DataFrame:
         """Points of one row by variable: value, bin, woe, points, and lost (the gap to the best bin).

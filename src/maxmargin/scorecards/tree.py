@@ -26,5 +26,4 @@ def tree_gaps(
     P = np.append(0.0, np.cumsum(np.where(event, w, 0.0))[ends])
     W = np.append(0.0, np.cumsum(w)[ends])
     splits = np.sort(grow(P, W, n_leaves, min_share * W[-1] * (1 - _SLACK)))
-    found: IntArray = ends[splits - 1]
-    return found
+    return ends[splits - 1]

@@ -29,5 +29,4 @@ def as_solver(solver: Any) -> DualSolver:
             "maxmargin.solvers."
         )
     check_choice("solver", solver, tuple(NAMES))
-    chosen: DualSolver = getattr(solvers, NAMES[solver])()
-    return chosen
+    return getattr(solvers, NAMES[solver])()

@@ -102,8 +102,7 @@ class DecisionRule:
     def predict(self, model: BaseEstimator, X: TableLike) -> AnyArray:
         classes = np.asarray(model.classes_)
         k = int(np.flatnonzero(classes == self.positive)[0])
-        chosen: AnyArray = classes[np.where(scores(model, X, k) >= self.threshold, k, 1 - k)]
-        return chosen
+        return classes[np.where(scores(model, X, k) >= self.threshold, k, 1 - k)]
 
 
 def scores(model: BaseEstimator, X: TableLike, k: int) -> FloatArray:

@@ -59,8 +59,7 @@ class _Value:
 
 def _of(package: str, language: str, part: str = "sentences") -> dict[str, str]:
     file = resources.files(package) / "languages" / f"{language}.toml"
-    found: dict[str, str] = tomllib.loads(file.read_text(encoding="utf-8"))[part]
-    return found
+    return tomllib.loads(file.read_text(encoding="utf-8"))[part]
 
 
 def _pattern(key: str) -> re.Pattern[str]:

@@ -177,8 +177,7 @@ def _state_classes(
         for f, test in enumerate(tests):
             rows, found = [p[f].rows for p in problems], [of_folds[f] for of_folds in links]
             votes.append(partial(_vote, gram, chain, targets, rows, found, test))
-        answers: Answers = run(votes, n_threads)
-        return answers
+        return run(votes, n_threads)
 
     return Statement(partial(solve_chain, gram, cells, problems, segments, tests, n_threads), read)
 
@@ -274,8 +273,7 @@ def _state_pairs(
             sure = None if targets.scores else solved.certain[f]
             found = (solved.expansions[f], test, seconds, solved.endings[f], sure)
             asked.append(partial(_ask_pairs, gram, chain, targets, *found))
-        answers: Answers = run(asked, n_threads)
-        return answers
+        return run(asked, n_threads)
 
     return Statement(partial(solve_pairs, gram, cells, targets.codes, tests, spread, n_threads), read)
 

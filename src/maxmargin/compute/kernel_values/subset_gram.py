@@ -11,7 +11,7 @@ import numpy as np
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.jit import jit_finite
 
-SQUARES, PRODUCTS, MODULI = 0, 1, 2
+SQUARES, PRODUCTS, MODULI = "squares", "products", "moduli"
 
 
 @jit_finite
@@ -78,7 +78,7 @@ _MOVED = {SQUARES: _squares, PRODUCTS: _products, MODULI: _moduli}
 
 
 def moved(
-    kind: int,
+    kind: str,
     total: FloatArray,
     rows: IntArray,
     xs: FloatArray,

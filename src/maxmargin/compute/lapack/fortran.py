@@ -87,8 +87,7 @@ def integer(value: int) -> Any:
 
 def start(A: AnyArray) -> int:
     """The address of the first number."""
-    address: int = A.ctypes.data
-    return address
+    return A.ctypes.data
 
 
 def leading(A: AnyArray) -> Any:

@@ -28,7 +28,6 @@ class Design(Protocol):
 
     X: Any
     shape: tuple[int, int]
-    density: float
     threads: int
 
     def scores(self, w: FloatArray) -> FloatArray:
@@ -77,8 +76,6 @@ def _each(work: Callable[[slice], Any], parts: list[slice], threads: int) -> lis
 
 class DenseDesign:
     """A C-contiguous array."""
-
-    density = 1.0
 
     def __init__(self, X: AnyArray, threads: int) -> None:
         self.X = X
@@ -194,7 +191,6 @@ class SparseDesign:
         self.X = X
         self.threads = threads if X.nnz > _THREADED_ENTRIES else 1
         self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
-        self.density = X.nnz / max(1, X.shape[0] * X.shape[1])
         self._csc: Any = None  # made when columns are first needed
         self._csr = rows_of(X)[:3]
 
@@ -220,8 +216,7 @@ class SparseDesign:
             return out
 
         results = _each(work, self._parts(), self.threads)
-        total: FloatArray = sum(results[1:], start=results[0])
-        return total
+        return sum(results[1:], start=results[0])
 
     def adjoint(self, u: FloatArray) -> FloatArray:
         if u.ndim == 2:
@@ -257,5 +252,4 @@ class SparseDesign:
         return squared_norms(self.X)
 
     def dense(self) -> FloatArray:
-        full: FloatArray = self.X.toarray().astype(np.float64, copy=False)
-        return full
+        return self.X.toarray().astype(np.float64, copy=False)

@@ -53,8 +53,7 @@ def _csr_squared_norms(data, indptr, out):
 def squared_norms(X: Any) -> FloatArray:
     """Squared row norms in float64, whatever the dtype of ``X``."""
     if not sp.issparse(X):
-        norms: FloatArray = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-        return norms
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
     X = X.tocsr()
     if not X.has_canonical_format:  # an entry may be the sum of several stored ones
         X = X.copy()

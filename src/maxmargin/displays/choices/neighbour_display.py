@@ -73,8 +73,7 @@ class NeighbourDisplay(Display):
                 ax.plot(*pair, color="black", linestyle=_STYLES[role], linewidth=1.0, label=text)
                 drawn.add(role)
             self._name(ax, row, list(ends.values()))
-        ax.set_xlabel(self.names[0])
-        ax.set_ylabel(self.names[1])
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
         legend_below(ax)
 
     def _name(self, ax: Any, row: int, others: list[int]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -14,10 +14,6 @@ from maxmargin.feature_selection.base import Selector
 from maxmargin.feature_selection.comparison import Comparison
 from maxmargin.feature_selection.rankers import Ranker
 from maxmargin.feature_selection.rfe import RFE
-
-if TYPE_CHECKING:
-    pass
-
 
 Kind = Literal["bars", "curve", "paths", "matrix"]
 MANY_LABELS = 40  # more names than this are illegible on a curve
@@ -172,8 +168,7 @@ class SelectionDisplay(Display):
                 ax.annotate(
                     shortened(label), (x, y), (3, 5), textcoords="offset points", fontsize=7, rotation=45
                 )
-        ax.set_xlabel(self.xlabel)
-        ax.set_ylabel(self.ylabel)
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
         if self.chosen.any():
             ax.legend()
 
@@ -183,9 +178,7 @@ class SelectionDisplay(Display):
             ax.plot(self.x, self.y[:, k], color=colour, linewidth=1.5 if self.chosen[k] else 0.5)
             if self.chosen[k] and self.chosen.sum() <= MANY_LABELS:
                 ax.annotate(shortened(self.labels[k]), (self.x[-1], self.y[-1, k]), fontsize=7)
-        ax.set_xscale("log")
-        ax.set_xlabel(self.xlabel)
-        ax.set_ylabel(self.ylabel)
+        ax.set(xscale="log", xlabel=self.xlabel, ylabel=self.ylabel)
 
     def _matrix(self, ax: Any) -> None:
         ax.imshow(self.y, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,10 +12,6 @@ from maxmargin.base.typing import FloatArray
 from maxmargin.displays.drawing.style import OKABE_ITO, Display
 from maxmargin.tuning import TuneResult
 from maxmargin.tuning.grid import is_logarithmic
-
-if TYPE_CHECKING:
-    pass
-
 
 _SHOWN_VALUES = 80  # cells up to which the errors are written into them
 
@@ -105,8 +101,7 @@ class TuneDisplay(Display):
             self.ax_.set_xscale("log")
         if not numeric:
             self.ax_.set_xticks(where, [_tick(value) for value in self.x_values])
-        self.ax_.set_xlabel(self.x.rpartition("__")[2])
-        self.ax_.set_ylabel(self.measure)
+        self.ax_.set(xlabel=self.x.rpartition("__")[2], ylabel=self.measure)
         self.ax_.legend(loc="best")
 
     def _map(self) -> None:

@@ -42,10 +42,8 @@ def draw_plane(ax: Any, d: Any) -> None:
     _segments(ax, d.slacks)
     _rows(ax, d, d.positions[:, 0], d.positions[:, 1])
     _rings(ax, d, d.positions[:, 0], d.positions[:, 1])
-    ax.set_xlabel(shortened(d.names[0], 48))
-    ax.set_ylabel(shortened(d.names[1], 48))
-    ax.set_xlim(d.lattice[0][[0, -1]])
-    ax.set_ylim(d.lattice[1][[0, -1]])
+    ax.set(xlabel=shortened(d.names[0], 48), ylabel=shortened(d.names[1], 48))
+    ax.set(xlim=d.lattice[0][[0, -1]], ylim=d.lattice[1][[0, -1]])
     legend_below(ax, handles=[*_handles(ax), *_line_handles(d)])
 
 
@@ -63,8 +61,7 @@ def draw_line(ax: Any, d: Any) -> None:
     _segments(ax, np.insert(d.slacks, 1, _segment_heights(d, heights)[:, None], axis=2))
     _rows(ax, d, d.positions[:, 0], heights)
     _rings(ax, d, d.positions[:, 0], heights)
-    ax.set_xlabel(shortened(d.names[0], 48))
-    ax.set_xlim(x[[0, -1]])
+    ax.set(xlabel=shortened(d.names[0], 48), xlim=x[[0, -1]])
     n = max(1, len(d.classes))
     ax.set_yticks(range(len(d.classes)), [shortened(name, 24) for name in d.classes])
     ax.set_ylim(-0.6, n - 0.4)
@@ -82,9 +79,7 @@ def draw_tube(ax: Any, d: Any) -> None:
     y = d.target
     ax.scatter(d.positions[:, 0], y, s=_POINT, color=GREY, linewidths=0, label="rows", zorder=3)
     _rings(ax, d, d.positions[:, 0], y)
-    ax.set_xlabel(shortened(d.names[0], 48))
-    ax.set_ylabel(shortened(d.target_name, 48))
-    ax.set_xlim(x[[0, -1]])
+    ax.set(xlabel=shortened(d.names[0], 48), ylabel=shortened(d.target_name, 48), xlim=x[[0, -1]])
     legend_below(ax)
 
 
@@ -98,8 +93,7 @@ def draw_surface(ax: Any, d: Any) -> None:
         linewidths=0.6, label="rows (true value)",
     )  # fmt: skip
     _rings(ax, d, d.positions[:, 0], d.positions[:, 1])
-    ax.set_xlabel(shortened(d.names[0], 48))
-    ax.set_ylabel(shortened(d.names[1], 48))
+    ax.set(xlabel=shortened(d.names[0], 48), ylabel=shortened(d.names[1], 48))
     legend_below(ax)
 
 
@@ -145,8 +139,7 @@ def _strips(ax: Any, d: Any, x: FloatArray, codes: FloatArray) -> None:
 def _heights(d: Any) -> FloatArray:
     """The class, plus a small offset (the same in every drawing) that separates equal values."""
     level = np.zeros(len(d.positions)) if d.target is None else d.target.astype(np.float64)
-    spread: FloatArray = level + np.random.default_rng(0).uniform(-0.25, 0.25, len(level))
-    return spread
+    return level + np.random.default_rng(0).uniform(-0.25, 0.25, len(level))
 
 
 def _segment_heights(d: Any, heights: FloatArray) -> FloatArray:
@@ -155,8 +148,7 @@ def _segment_heights(d: Any, heights: FloatArray) -> FloatArray:
         return np.empty(0)
     order = np.argsort(d.positions[:, 0], kind="stable")
     place = np.searchsorted(d.positions[order, 0], d.slacks[:, 0, 0])
-    found: FloatArray = heights[order[np.minimum(place, len(order) - 1)]]
-    return found
+    return heights[order[np.minimum(place, len(order) - 1)]]
 
 
 def _segments(ax: Any, segments: FloatArray) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -15,10 +15,6 @@ from sklearn.utils import column_or_1d
 from maxmargin.base.typing import FloatArray, TableLike, TargetLike
 from maxmargin.displays.drawing.style import GREY, OKABE_ITO, Display, shortened
 from maxmargin.metrics import ConfusionTable, Evaluation, evaluate
-
-if TYPE_CHECKING:
-    pass
-
 
 _WRITTEN = 15  # classes up to which the counts are written into the cells
 
@@ -67,8 +63,7 @@ class ConfusionDisplay(Display):
         shown = [shortened(name, 24) for name in self.names]
         ax.set_xticks(places, shown, **slanted)
         ax.set_yticks(places, shown)
-        ax.set_xlabel("truth")
-        ax.set_ylabel("predicted")
+        ax.set(xlabel="truth", ylabel="predicted")
         ax.spines[:].set_visible(False)
         if len(self.names) <= _WRITTEN:
             for (i, j), count in np.ndenumerate(self.counts):
@@ -107,8 +102,7 @@ class PredictionDisplay(Display):
         ends = [min(self.truth.min(), self.predicted.min()), max(self.truth.max(), self.predicted.max())]
         ax.plot(ends, ends, color=GREY, linestyle=":", linewidth=1)
         ax.scatter(self.truth, self.predicted, s=14, color=OKABE_ITO[0], alpha=0.6, linewidths=0)
-        ax.set_xlabel(f"{self.target}: truth")
-        ax.set_ylabel(f"{self.target}: predicted")
+        ax.set(xlabel=f"{self.target}: truth", ylabel=f"{self.target}: predicted")
         ax.set_aspect("equal", adjustable="datalim")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,6 @@ from maxmargin.metrics import AucResult, Evaluation, KsResult, RankingEvaluation
 from maxmargin.metrics.delong import auc_of
 from maxmargin.metrics.labels import BinaryTarget, scored_target
 from maxmargin.metrics.ranking import calibration_of, ks_of, roc_of
-
-if TYPE_CHECKING:
-    pass
 
 
 def ranking_of(result: Evaluation | RankingEvaluation) -> RankingEvaluation:
@@ -90,6 +87,17 @@ def _score_name(ranking: RankingEvaluation) -> str:
     return "decision value"
 
 
+def _by_class(target: BinaryTarget, score: FloatArray) -> dict[str, Any]:
+    """The scores and the weights of each class."""
+    inside, weight = target.is_positive, target.weight
+    return {
+        "positive_scores": score[inside],
+        "negative_scores": score[~inside],
+        "positive_weights": None if weight is None else weight[inside],
+        "negative_weights": None if weight is None else weight[~inside],
+    }
+
+
 def _draw_gap(ax: Any, at: float, ends: list[float], label: str) -> None:
     ax.plot([at, at], ends, color="black", linestyle="--", marker="o", markersize=4, label=label)
 
@@ -122,9 +130,8 @@ class RocDisplay(ScoredDisplay):
         ax.plot([0, 1], [0, 1], color=NEUTRAL, linestyle=":", linewidth=1)
         at = self.ks.fpr
         _draw_gap(ax, at, [at, self.ks.tpr], f"KS {self.ks.value:.3f} at {self.ks.threshold:.3g}")
-        ax.set_xlabel(f"share of {self.curve.negative} called {self.curve.positive}")
-        ax.set_ylabel(f"share of {self.curve.positive} found")
-        ax.set_aspect("equal")
+        called = f"share of {self.curve.negative} called {self.curve.positive}"
+        ax.set(xlabel=called, ylabel=f"share of {self.curve.positive} found", aspect="equal")
         ax.legend(loc="lower right")
 
 
@@ -148,18 +155,7 @@ class KsDisplay(ScoredDisplay):
 
     @classmethod
     def _of(cls, target: BinaryTarget, score: FloatArray, what: str) -> Self:
-        order = np.argsort(score, kind="stable")
-        inside = target.is_positive[order]
-        positives, negatives = order[inside], order[~inside]
-        weight = target.weight
-        return cls(
-            positive_scores=score[positives],
-            negative_scores=score[negatives],
-            ks=ks_of(target, score),
-            what=what,
-            positive_weights=None if weight is None else weight[positives],
-            negative_weights=None if weight is None else weight[negatives],
-        )
+        return cls(ks=ks_of(target, score), what=what, **_by_class(target, score))
 
     def _draw(self, ax: Any) -> None:
         ax.ecdf(self.negative_scores, self.negative_weights, color=NEGATIVE, label=self.ks.negative)
@@ -168,8 +164,7 @@ class KsDisplay(ScoredDisplay):
         at = self.ks.threshold
         if np.isfinite(at):
             _draw_gap(ax, at, [1 - self.ks.tpr, 1 - self.ks.fpr], f"KS {self.ks.value:.3f}")
-        ax.set_xlabel(self.what)
-        ax.set_ylabel("share of the class below")
+        ax.set(xlabel=self.what, ylabel="share of the class below")
         ax.legend(loc="best")
 
 
@@ -195,16 +190,8 @@ class ScoreDisplay(ScoredDisplay):
 
     @classmethod
     def _of(cls, target: BinaryTarget, score: FloatArray, what: str) -> Self:
-        inside, weight = target.is_positive, target.weight
-        return cls(
-            positive_scores=score[inside],
-            negative_scores=score[~inside],
-            positive=target.positive,
-            negative=target.negative,
-            what=what,
-            positive_weights=None if weight is None else weight[inside],
-            negative_weights=None if weight is None else weight[~inside],
-        )
+        classes = _by_class(target, score)
+        return cls(positive=target.positive, negative=target.negative, what=what, **classes)
 
     def _draw(self, ax: Any) -> None:
         every = np.concatenate([self.positive_scores, self.negative_scores])
@@ -216,8 +203,7 @@ class ScoreDisplay(ScoredDisplay):
         upper = {"weights": self.positive_weights, "color": POSITIVE, "histtype": "step", "linewidth": 2}
         ax.hist(self.negative_scores, **lower, **common)
         ax.hist(self.positive_scores, label=self.positive, **upper, **common)
-        ax.set_xlabel(self.what)
-        ax.set_ylabel("density")
+        ax.set(xlabel=self.what, ylabel="density")
         ax.legend(loc="best")
 
 
@@ -246,11 +232,9 @@ class CalibrationDisplay(ScoredDisplay):
         reach = [below.clip(lower=0), above.clip(lower=0)]
         ax.plot([0, 1], [0, 1], color=NEUTRAL, linestyle=":", linewidth=1)
         ax.errorbar(table["predicted"], table["observed"], yerr=reach, color=POSITIVE, marker="o", capsize=2)
-        ax.set_xlabel(f"predicted probability of {self.positive}")
-        ax.set_ylabel(f"observed share of {self.positive}")
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(-0.02, 1.02)
-        ax.set_aspect("equal")
+        predicted = f"predicted probability of {self.positive}"
+        ax.set(xlabel=predicted, ylabel=f"observed share of {self.positive}")
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
 
 
 @dataclass(repr=False)

@@ -118,8 +118,7 @@ class BoundaryDisplay(Display):
             ax.plot(*foot, "x", color="black", markersize=6)
         if self.arrow is not None:
             self._draw_arrow(ax)
-        ax.set_xlabel(self.names[0])
-        ax.set_ylabel(self.names[1])
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
         if self.arrow is not None or len(self.projections):
             ax.set_aspect("equal")  # else right angles do not look right
         legend_below(ax, handles=handles)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,6 @@ from maxmargin.base.typing import FloatArray, TableLike, TargetLike, WeightLike
 from maxmargin.displays.drawing.style import GREY, OKABE_ITO, Display, legend_below
 from maxmargin.displays.drawing.view import final_step
 from maxmargin.machines.svm.certify import solve_in_stages
-
-if TYPE_CHECKING:
-    pass
-
 
 _FLOOR = 1e-16
 
@@ -115,8 +111,7 @@ class ConvergenceDisplay(Display):
         ax.set_yscale("log")
         if self.steps[0] > 0 and self.steps[-1] > 50 * self.steps[0]:
             ax.set_xscale("log")
-        ax.set_xlabel("steps")
-        ax.set_ylabel("violation, gap")
+        ax.set(xlabel="steps", ylabel="violation, gap")
         ax.set_zorder(rows.get_zorder() + 1)  # the curves before the area of the rows
         ax.patch.set_visible(False)
         handles = [*ax.get_legend_handles_labels()[0], *rows.get_legend_handles_labels()[0]]

@@ -84,8 +84,7 @@ class DescentDisplay(Display):
             ax.contour(*self.lattice, self.values, levels=16, colors=GREY, linewidths=0.7)
             ax.plot(*self.iterates.T, "-o", color=OKABE_ITO[0], markersize=3, linewidth=0.9, label="iterates")
             ax.plot(*self.average, "*", color=OKABE_ITO[5], markersize=12, label="their average")
-            ax.set_xlabel("x0")
-            ax.set_ylabel("x1")
+            ax.set(xlabel="x0", ylabel="x1")
         legend_below(ax)
 
     def _graph(self, ax: Any) -> None:
@@ -96,26 +95,9 @@ class DescentDisplay(Display):
             line = np.interp(at, x, f) + slope * (x - at)
             label = "lines below f" if k == 0 else None
             ax.plot(x, line, color=OKABE_ITO[2], linestyle="--", linewidth=1.0, label=label)
-        heights = np.interp(self.iterates[:, 0], x, f)
-        ax.plot(
-            self.iterates[:, 0],
-            heights,
-            "-o",
-            color=OKABE_ITO[0],
-            markersize=4,
-            linewidth=0.8,
-            label="iterates",
-        )
-        ax.plot(
-            self.average,
-            np.interp(self.average, x, f),
-            "*",
-            color=OKABE_ITO[5],
-            markersize=12,
-            label="average",
-        )
+        path, heights = self.iterates[:, 0], np.interp(self.iterates[:, 0], x, f)
+        ax.plot(path, heights, "-o", color=OKABE_ITO[0], markersize=4, linewidth=0.8, label="iterates")
+        middle = np.interp(self.average, x, f)
+        ax.plot(self.average, middle, "*", color=OKABE_ITO[5], markersize=12, label="average")
         border = 0.1 * (high - low) or 1.0
-        ax.set_ylim(low - 3 * border, high + border)
-        ax.set_xlim(x[[0, -1]])
-        ax.set_xlabel("x")
-        ax.set_ylabel("f(x)")
+        ax.set(ylim=(low - 3 * border, high + border), xlim=x[[0, -1]], xlabel="x", ylabel="f(x)")

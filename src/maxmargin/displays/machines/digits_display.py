@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isqrt
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,9 +15,6 @@ from maxmargin.base.typing import FloatArray, TableLike, TargetLike
 from maxmargin.displays.drawing.style import GREY, OKABE_ITO, Display
 from maxmargin.displays.drawing.view import final_step
 from maxmargin.displays.machines.support_display import fitted_on
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(repr=False)
@@ -116,8 +113,7 @@ class DigitsDisplay(Display):
             if self.weights is not None:
                 weight = f"{self.weights[k]:.2g}"
                 ax.text(left + width, top + 0.85 * caption, weight, fontsize=7, color=GREY, ha="right")
-        ax.set_xlim(-0.1 * width, n_columns * 1.15 * width)
-        ax.set_ylim(n_lines * (height + caption) * 1.05, 0)
+        ax.set(xlim=(-0.1 * width, n_columns * 1.15 * width), ylim=(n_lines * (height + caption) * 1.05, 0))
         ax.set_axis_off()
         kind = (
             "rows: class (blue)" if self.weights is None else "support vectors: class (blue), weight (grey)"

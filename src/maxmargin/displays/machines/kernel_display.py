@@ -141,9 +141,7 @@ class KernelDisplay:
         if negative.any():
             ax.plot(places[negative], size[negative], "x", color=OKABE_ITO[5], label="negative (size)")
         ax.axhline(self.check.tolerance, color=GREY, linestyle=":", label="counts as zero")
-        ax.set_yscale("log")
-        ax.set_xlabel("number of the eigenvalue")
-        ax.set_ylabel("eigenvalue")
+        ax.set(yscale="log", xlabel="number of the eigenvalue", ylabel="eigenvalue")
         verdict = "positive semidefinite" if self.check.holds else "not positive semidefinite"
         ax.set_title(f"{verdict} on these {len(values)} rows", fontsize="small")
         legend_below(ax, ncols=3)
@@ -153,8 +151,7 @@ class KernelDisplay:
             image = ax.contourf(*self.section_axes, self.section, levels=14, cmap="cividis")
             ax.figure.colorbar(image, ax=ax, label="K(x, x0)")
             ax.plot(*np.ravel(self.x0), "o", mfc="none", mec="white", mew=1.5, ms=9)
-            ax.set_xlabel(self.names[0])
-            ax.set_ylabel(self.names[1])
+            ax.set(xlabel=self.names[0], ylabel=self.names[1])
             return
         if self.section_axes:
             ax.plot(self.section_axes[0], self.section, color=OKABE_ITO[0])

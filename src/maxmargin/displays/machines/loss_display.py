@@ -86,10 +86,7 @@ class LossDisplay(Display):
                 self.at, values, color=colour, linestyle=style, linewidth=width, label=name.replace("_", " ")
             )
         ax.axvline(0.0, color="black", linewidth=0.6)
-        ax.set_xlabel(self.axis)
-        ax.set_ylabel("loss")
-        ax.set_xlim(self.at[[0, -1]])
-        ax.set_ylim(-0.05, _HEIGHT)
+        ax.set(xlabel=self.axis, ylabel="loss", xlim=self.at[[0, -1]], ylim=(-0.05, _HEIGHT))
         legend_below(ax, ncols=3)
 
 

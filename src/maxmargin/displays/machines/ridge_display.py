@@ -87,8 +87,7 @@ class RidgeDisplay(Display):
         ax.axvline(
             self.chosen, color="black", linestyle=":", linewidth=0.8, label=f"alpha = {self.chosen:.3g}"
         )
-        ax.set_xlabel("alpha")
-        ax.set_ylabel("root mean squared error")
+        ax.set(xlabel="alpha", ylabel="root mean squared error")
         legend_below(ax, ncols=3)
 
 

@@ -75,7 +75,5 @@ class SigmoidDisplay(Display):
         scatter_classes(ax, rows, self.codes, self.classes, zorder=3)
         for x in self.half:
             ax.plot([x, x, self.at[0]], [0.0, 0.5, 0.5], color="black", linewidth=0.8, linestyle=":")
-        ax.set_xlabel(self.name)
-        ax.set_ylabel(f"probability of {self.classes[1]}")
-        ax.set_xlim(self.at[[0, -1]])
+        ax.set(xlabel=self.name, ylabel=f"probability of {self.classes[1]}", xlim=self.at[[0, -1]])
         legend_below(ax, ncols=3)

@@ -16,7 +16,7 @@ from maxmargin.base.typing import AnyArray, FloatArray, IntArray, TableLike, Tar
 from maxmargin.base.whole_files import whole_file
 from maxmargin.displays.drawing.style import NEGATIVE, OKABE_ITO, POSITIVE, axes, pyplot
 from maxmargin.displays.drawing.view import range_around
-from maxmargin.explanation.steps import Step, sides, steps
+from maxmargin.explanation.steps import Step, sides, signs_of, steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +101,7 @@ class StepDisplay:
         return cls(
             X=rows,
             labels=labels,
-            signs=_signs(labels, classes, len(rows)),
+            signs=signs_of(last, machine, labels) if is_classifier(last) else np.ones(len(rows)),
             columns=columns,
             classes=[str(name) for name in classes],
             grid=grid,  # type: ignore[arg-type]  # two axes
@@ -173,8 +173,7 @@ class StepDisplay:
                 name = {-1.0: self.classes[0], 1.0: self.classes[-1], 0.0: "other classes"}[sign]
                 ax.scatter(*self.X[mine].T, s=22, c=colour, marker=marker, label=name)
         self._rings(ax, k)
-        ax.set_xlabel(self.columns[0])
-        ax.set_ylabel(self.columns[1])
+        ax.set(xlabel=self.columns[0], ylabel=self.columns[1])
         ax.set_title(self.captions[k], fontsize="small")
         ax.legend(loc="best", fontsize="small")
 
@@ -218,14 +217,6 @@ def _classes_of(model: Any, machine: int) -> list[Any]:
         return ["row"]
     negative, positive = sides(model, machine)
     return ["the rest" if negative is None else negative, positive]
-
-
-def _signs(labels: AnyArray, classes: list[Any], n: int) -> FloatArray:
-    if len(classes) == 1:
-        return np.ones(n)
-    positive = labels == classes[1]
-    negative = ~positive if classes[0] == "the rest" else labels == classes[0]
-    return np.where(positive, 1.0, np.where(negative, -1.0, 0.0))
 
 
 def _caption(step: Step) -> str:

@@ -270,8 +270,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     def predict(self, X: TableLike) -> AnyArray:
         """Class labels of shape (n_samples,)."""
         codes = predict_codes(self.decision_function(X), len(self.classes_), self.multiclass)
-        labels: AnyArray = self.classes_[codes]
-        return labels
+        return self.classes_[codes]
 
 
 @dataclass(frozen=True)

@@ -189,8 +189,6 @@ def _largest(fits: Any, most: int) -> int:
 class MappedDesign:
     """phi(X) of n rows as a `Design`; only the current blocks are in memory."""
 
-    density = 1.0
-
     def __init__(self, map_: FeatureMap, X: TableLike, n: int, threads: int) -> None:
         self.map = map_
         self.X = X

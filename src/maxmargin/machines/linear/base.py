@@ -151,8 +151,7 @@ class LinearClassifier(LinearDecision, SparseCoefMixin, ClassifierMixin, SparseI
     def predict(self, X: TableLike) -> AnyArray:
         """Class labels of shape (n_samples,)."""
         scores = self.decision_function(X)
-        labels: AnyArray = self.classes_[predict_codes(scores, len(self.classes_), self._strategy())]
-        return labels
+        return self.classes_[predict_codes(scores, len(self.classes_), self._strategy())]
 
 
 class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator):

@@ -267,8 +267,7 @@ class FisherDiscriminant(
         """The class of the nearest centroid, of shape (n_samples,)."""
         decision = self.decision_function(X)
         codes = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        labels: AnyArray = self.classes_[codes]
-        return labels
+        return self.classes_[codes]
 
 
 def _ledoit_wolf(within: FloatArray, fourth: float, n: float) -> float:

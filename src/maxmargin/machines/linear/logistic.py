@@ -439,8 +439,7 @@ class LogisticRegression(LinearClassifier):
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
         if self.multiclass == "multinomial":
-            probabilities: FloatArray = softmax(scores, axis=1)
-            return probabilities
+            return softmax(scores, axis=1)
         single = np.maximum(expit(scores), 1e-300)
         return np.asarray(single / single.sum(axis=1, keepdims=True))
 

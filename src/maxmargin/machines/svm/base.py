@@ -145,8 +145,7 @@ class KernelMachine(TakesKernel):
     def dense_dual_coef(self) -> FloatArray:
         """`dual_coef_` as an array, whatever the rows were."""
         check_is_fitted(self)
-        dense: FloatArray = self.__dict__["dual_coef_"]
-        return dense
+        return self.__dict__["dual_coef_"]
 
     @property
     def dual_coef_(self) -> Any:

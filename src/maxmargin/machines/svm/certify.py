@@ -61,8 +61,7 @@ def certify(
         )
     if alpha is not None:
         return _certify_given(model, X, y, sample_weight, alpha)
-    certificate: Certificate = model.full_certificate(X, y, sample_weight)
-    return certificate
+    return model.full_certificate(X, y, sample_weight)
 
 
 def _certify_given(model: Any, X: Any, y: Any, sample_weight: Any, alpha: npt.ArrayLike) -> Certificate:

@@ -146,5 +146,4 @@ def settled(
     ``low`` and ``high`` are, for each variable, the smallest g of its group that can rise and the
     largest that can fall.
     """
-    at_bound: BoolArray = ((t <= lo) & (g > high)) | ((t >= hi) & (g < low))
-    return at_bound
+    return ((t <= lo) & (g > high)) | ((t >= hi) & (g < low))

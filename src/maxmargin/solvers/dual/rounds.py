@@ -117,7 +117,4 @@ def solve_in_rounds(state: DualState, choose: Choice) -> Solution:
 
 def worst_violators(state: DualState, low: FloatArray, high: FloatArray, n: int) -> IntArray:
     """Up to ``n`` variables: the worst that can rise and the worst that can fall, half of each."""
-    chosen: IntArray = block_solver.choose(
-        state.g, state.t, state.lo, state.hi, state.group, low, high, _NONE_KEPT, n
-    )
-    return chosen
+    return block_solver.choose(state.g, state.t, state.lo, state.hi, state.group, low, high, _NONE_KEPT, n)

@@ -46,9 +46,7 @@ def _factor(piece: Piece, centre: FloatArray) -> FloatArray:
 def _merge(above: FloatArray, below: FloatArray) -> FloatArray:
     if not len(below):  # an empty piece
         return above
-    R: FloatArray = linalg.qr(np.concatenate([above, below]), mode="r", overwrite_a=True, check_finite=False)[
-        0
-    ]
+    (R,) = linalg.qr(np.concatenate([above, below]), mode="r", overwrite_a=True, check_finite=False)
     return R[: R.shape[1]]
 
 

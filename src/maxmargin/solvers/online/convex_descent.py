@@ -67,8 +67,7 @@ class DescentPath:
     @property
     def best(self) -> FloatArray:
         """The iterate with the smallest value."""
-        best: FloatArray = self.iterates[int(np.argmin(self.values))]
-        return best
+        return self.iterates[int(np.argmin(self.values))]
 
     def averages(self) -> FloatArray:
         """The averages of the first t iterates for t = 1 ... T, of shape (T, n)."""

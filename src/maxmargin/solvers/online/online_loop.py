@@ -75,8 +75,7 @@ def _order(shuffle: bool | Literal["replacement"], weights: FloatArray, rng: Any
     n = len(weights)
     if shuffle == "replacement":
         used = np.flatnonzero(weights).astype(np.uint32)
-        order: IntArray = used[rng.randint(0, len(used), size=len(used))]
-        return order
+        return used[rng.randint(0, len(used), size=len(used))]
     return random_order(n, rng) if shuffle else np.arange(n, dtype=np.uint32)
 
 

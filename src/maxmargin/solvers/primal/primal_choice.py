@@ -55,8 +55,7 @@ def _convex(problem: LossPenalty, start: FloatArray | None, tol: float, steps: i
     solver = _MAKERS[choose(problem)](tol, steps, 0)
     if isinstance(solver, ProximalCoordinateDescent):
         solver = replace(solver, settled=1e4 * tol)  # a descent only needs to lower the objective
-    solution: Solution = solver.solve(problem, start=start)
-    return solution
+    return solver.solve(problem, start=start)
 
 
 def primal_penalty(name: str, sparsity: float, alpha: float) -> Penalty:

@@ -69,8 +69,7 @@ def since_a_power_of_two(t: int) -> int:
 
 def times(A: Any, b: FloatArray) -> FloatArray:
     """A b as an array, A dense or sparse."""
-    product: FloatArray = np.asarray(A @ b).ravel()
-    return product
+    return np.asarray(A @ b).ravel()
 
 
 def gradient(problem: BoxQP, v: FloatArray) -> FloatArray:

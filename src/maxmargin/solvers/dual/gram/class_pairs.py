@@ -177,8 +177,7 @@ class ClassBlocks:
             sizes = sorted(stop - start for start, stop in self._ranges)
             self._local.space = np.empty((sizes[-1] + sizes[-2],) * 2, dtype=self.gram.dtype)
             self._local.first = -1
-        space: AnyArray = self._local.space
-        return space
+        return self._local.space
 
 
 @dataclass(frozen=True)

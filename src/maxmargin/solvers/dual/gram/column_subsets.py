@@ -176,8 +176,7 @@ class SubsetFolds:
         room = self._room.__dict__
         if name not in room:
             room[name] = np.empty(self.problems.n_rows**2, dtype=self._dtype)
-        square: FloatArray = room[name][: size * size].reshape(size, size)
-        return square
+        return room[name][: size * size].reshape(size, size)
 
     def _route(self, subset: Subset, view: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """A statistic, and the columns with factors that lead from it to that of the subset."""
@@ -349,8 +348,7 @@ class _Gammas:
         if self._kind == "auto":
             return np.full(self._n_folds, 1.0 / len(columns))
         variance = self._second[:, columns].mean(axis=1) - self._first[:, columns].mean(axis=1) ** 2
-        scaled: FloatArray = 1.0 / np.where(variance > 0, len(columns) * variance, 1.0)
-        return scaled
+        return 1.0 / np.where(variance > 0, len(columns) * variance, 1.0)
 
     def _moments(self, views: list[FloatArray], splits: Splits) -> tuple[FloatArray, FloatArray]:
         """First and second moments of every column in every training set.

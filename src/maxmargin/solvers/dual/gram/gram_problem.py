@@ -222,8 +222,7 @@ class GramProblem:
 
     def gradient(self, t: FloatArray, v: FloatArray) -> FloatArray:
         s = self.signed
-        g: FloatArray = s.tau * v[s.point] + s.d * t + s.c
-        return g
+        return s.tau * v[s.point] + s.d * t + s.c
 
     def extremes(self, g: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Smallest g that can go up and largest g that can go down, for every group."""

@@ -39,8 +39,7 @@ class MergedRows:
         """Sums over the groups along the last axis."""
         if self._is_nothing():
             return values
-        summed: AnyArray = np.add.reduceat(np.take(values, self.order, axis=-1), self.starts, axis=-1)
-        return summed
+        return np.add.reduceat(np.take(values, self.order, axis=-1), self.starts, axis=-1)
 
     def _is_nothing(self) -> bool:
         return len(self.rows) == len(self.order)
@@ -73,5 +72,4 @@ class RepeatedRows:
 
 def _numbers(values: AnyArray, rng: np.random.Generator) -> AnyArray:
     distinct, place = np.unique(values, return_inverse=True)
-    numbers: AnyArray = rng.integers(0, 2**64, len(distinct), dtype=np.uint64)[place]
-    return numbers
+    return rng.integers(0, 2**64, len(distinct), dtype=np.uint64)[place]

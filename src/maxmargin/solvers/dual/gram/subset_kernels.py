@@ -12,7 +12,7 @@ from maxmargin.compute.kernel_values import elementwise
 from maxmargin.compute.kernel_values.subset_gram import MODULI, PRODUCTS, SQUARES, moved
 from maxmargin.kernels import RBF, Exponential, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 
-_KINDS: dict[type[Kernel], int] = {
+_KINDS: dict[type[Kernel], str] = {
     RBF: SQUARES,
     Exponential: SQUARES,
     Laplacian: MODULI,
@@ -32,7 +32,7 @@ class SubsetKernel:
     """
 
     kernel: Any
-    kind: int
+    kind: str
 
     @classmethod
     def of(cls, kernel: Kernel) -> SubsetKernel | None:
@@ -63,8 +63,7 @@ class SubsetKernel:
     def statistic(self, columns: FloatArray) -> FloatArray:
         """Sums over all ``columns``; O(n^2) for each."""
         if self.kind == PRODUCTS:
-            products: FloatArray = columns.T @ columns
-            return products
+            return columns.T @ columns
         total = np.zeros((columns.shape[1], columns.shape[1]))
         self.change(total, columns, np.ones(len(columns)))
         return total

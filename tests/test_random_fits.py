@@ -43,3 +43,9 @@ def test_the_driver_sees_defects(defect):
 def test_a_fit_can_be_repeated():
     one, other = (try_fit(SUBJECTS[0], 5, 3) for _ in range(2))
     assert (one.kind, one.detail) == (other.kind, other.detail)
+
+
+def test_columns_whose_variance_overflows():
+    """gamma="scale" is then 0, and the RBF kernel divided by it."""
+    svc = next(subject for subject in SUBJECTS if subject.name == "SVC")
+    assert try_fit(svc, 703, 135).passed

@@ -305,6 +305,8 @@ class RBF(ScaledByGamma):
     def _correct_neighbours(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
         """Values of close rows far from the centre, where differences of squares would lose their digits."""
         gamma = self.number_gamma()
+        if not gamma:  # of columns whose variance overflows: all values are alike
+            return
         columns = np.flatnonzero(B.norms > _LONG / gamma)
         rows = np.flatnonzero(A.norms > _LONG / gamma) if len(columns) else columns
         near = K[np.ix_(rows, columns)] > _NEGLIGIBLE * self.variance

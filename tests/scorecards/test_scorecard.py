@@ -239,9 +239,9 @@ def test_pickle_and_cross_validation(table, card):
 
 def test_the_error_without_variables_is_one_sentence_with_the_reasons():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"noise": rng.normal(size=400), "city": [f"c{k % 90}" for k in range(400)]})
+    X = pd.DataFrame({"noise": rng.normal(size=3000), "city": [f"c{k % 300}" for k in range(3000)]})
     with pytest.raises(ValueError, match="No variable is left") as refused:
-        Scorecard(min_iv=0.5).fit(X, rng.random(400) < 0.5)
+        Scorecard(min_iv=0.5).fit(X, rng.random(3000) < 0.5)
     said = str(refused.value)
     assert "noise (IV " in said
     assert "below min_iv=0.5" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isnan
 from typing import Any, NamedTuple
 
@@ -122,8 +123,12 @@ def _few_rows(study: Study) -> Caution | None:
 
 def _leaks(study: Study) -> Caution | None:
     found = leaks(study)
-    what = study.say(f"caution.leak.{'value' if study.subject.task == 'regression' else 'class'}")
-    return _caution(study, True, "leak", what=what, names=_listed(found)) if found else None
+    if not found:
+        return None
+    caution = _caution(study, True, "leak", names=_listed(found))
+    if study.subject.task == "regression":
+        return replace(caution, what=study.say("caution.leak.value", names=_listed(found)))
+    return caution
 
 
 def leaks(study: Study) -> list[str]:

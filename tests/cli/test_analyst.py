@@ -247,6 +247,14 @@ def test_estimates_grow_with_rows_and_folds(monkeypatch: pytest.MonkeyPatch) -> 
     assert twice > 3.0  # 20 fits to nine tenths of the rows
 
 
+@pytest.mark.usefixtures("interrupted_search")
+def test_ctrl_c_during_the_estimate_ends_the_command() -> None:
+    """The search that is timed returns its finished cells, and the command went on."""
+    table = pd.DataFrame({"x": np.arange(60.0)})
+    with pytest.raises(KeyboardInterrupt):
+        SampleSearch(mm.SVC(), table, table["x"] > 30, {"C": [1.0, 2.0], "gamma": [0.1, 1.0]}).timed()
+
+
 def test_what_a_call_costs_is_not_taken_for_work_on_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls take half a second before their first fit, and a fold 0.1 s for a thousand rows squared."""
     monkeypatch.setattr(SampleSearch, "_time", lambda self, size, grid: (0.5, 0.1 * (size / 1000) ** 2))

@@ -25,6 +25,7 @@ from maxmargin.solvers.dual.gram import leave_one_out
 from maxmargin.solvers.dual.gram.warm_starts import PlacedProblem
 from maxmargin.tuning import search as search_module
 from maxmargin.tuning.grid import C_VALUES, EPSILON_VALUES, GAMMA_VALUES, default_grid
+from maxmargin.tuning.search import GridRun
 
 
 @pytest.fixture(scope="module")
@@ -437,6 +438,19 @@ def test_an_interrupted_refit_keeps_the_table(monkeypatch, shared, scoring):
         whole = mm.GridSearch(mm.SVC(), {"C": [0.1, 1.0]}, **options).fit(ROWS, y)
         np.testing.assert_array_equal(search.result_.folds, whole.result_.folds)
         assert search.fit(ROWS, y).predict([[0.0]]) == whole.predict([[0.0]])
+
+
+def test_ctrl_c_ends_a_nested_validation(data, monkeypatch):
+    """The search inside returns its finished cells; they were used, or there was no model to use."""
+    plain = GridRun._take
+
+    def interrupted_after_a_cell(self, batch):
+        plain(self, batch)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GridRun, "_take", interrupted_after_a_cell)
+    with pytest.raises(KeyboardInterrupt):
+        mm.nested_error(mm.SVC(), *data, {"C": [0.1, 1.0], "gamma": [0.1, 1.0]}, outer_cv=3, inner_cv=3)
 
 
 def test_an_interrupted_search_keeps_its_finished_cells(monkeypatch):

@@ -153,7 +153,8 @@ class SampleSearch:
                 else:
                     options: dict[str, Any] = {"scoring": self.scoring, "n_jobs": self.n_jobs}
                     options["callback"] = lambda progress: fits.append(progress.seconds)
-                    tune(model, X, y, grid, cv=split, refit=False, verbose=-1, **options)
+                    if tune(model, X, y, grid, cv=split, refit=False, verbose=-1, **options).interrupted:
+                        raise KeyboardInterrupt
             except ValueError:  # such as a category that a sample lacks: its time counts all the same
                 pass
             total = work_clock.now() - began

@@ -393,6 +393,8 @@ def nested_error(
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        if found.interrupted:  # a mean over some of the folds would be another figure
+            raise KeyboardInterrupt
         errors.append(
             measure.of_model(found.best_estimator, _safe_indexing(X, test), _safe_indexing(y, test))
         )

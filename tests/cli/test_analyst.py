@@ -153,7 +153,8 @@ def test_every_selector_finds_the_column_that_matters(method: Method, tmp_path: 
     X = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
     y = pd.Series(np.where(X["c"] + 0.1 * rng.normal(size=60) > 0, "yes", "no"), name="y")
     data = _data(X.assign(y=y))
-    found = selected(data, SelectionWish(method, 1, FoldOptions(folds=3)), Screen(as_json=True))
+    found, interrupted = selected(data, SelectionWish(method, 1, FoldOptions(folds=3)), Screen(as_json=True))
+    assert not interrupted
     assert bool(found.loc["c", "chosen"])
 
 

@@ -95,7 +95,8 @@ def heard(callback: Callback | None) -> Iterator[None]:
     def listener(progress: SolverProgress) -> bool:  # who asked to stop once has asked for good
         nonlocal stopped
         assert callback is not None
-        return callback(progress) is True or stopped
+        stopped = callback(progress) is True or stopped
+        return stopped
 
     token = _heard.set(_heard.get() if callback is None else (listener, work_clock.now()))
     try:

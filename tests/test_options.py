@@ -122,7 +122,10 @@ def test_time_limit(path: Callable[..., Any], budgets: Any, monkeypatch: pytest.
 
 
 def test_full_certificates(path: Callable[..., Any]) -> None:
+    """Every path ends as converged with a full check, and still warns where it does not converge."""
     path(certify="full")
+    with pytest.warns(ConvergenceWarning, match=r"max_iter"):
+        path(certify="full", max_iter=1)
 
 
 def test_a_full_check_works_in_float64_while_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,8 +162,25 @@ def test_a_wrapper_without_memory_fits_fold_by_fold() -> None:
     assert type(scorer).__name__ == "EstimatorErrors"
 
 
+def _answer(result: Any) -> Any:
+    """The numbers of a path: errors of folds, a nested error, ranks, scores of subsets, or weights of rows."""
+    if hasattr(result, "result_"):
+        result = result.result_
+    for name in ("folds", "errors", "error", "ranking_"):
+        if hasattr(result, name):
+            return getattr(result, name)
+    return (
+        result.decision_function(X if result.n_features_in_ == 6 else IRIS[0])
+        if hasattr(result, "decision_function")
+        else result
+    )
+
+
 def test_shrinking_changes_nothing_but_the_way(path: Callable[..., Any]) -> None:
-    path(shrinking=False)
+    with_it, without = (_answer(path(shrinking=on, tol=1e-6)) for on in (True, False))
+    np.testing.assert_allclose(
+        np.asarray(with_it, dtype=np.float64), np.asarray(without, dtype=np.float64), rtol=1e-4, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -181,7 +201,7 @@ def test_the_threads_of_the_estimator_are_those_of_its_search(
     assert effective_threads(n_jobs) == n_jobs
 
 
-@pytest.mark.parametrize("name", ["fit", "tune binary", "tune pairs", "tune with a scaler", "RFE"])
+@pytest.mark.parametrize("name", [name for name in PATHS if not name.startswith("wrapper")])
 def test_verbose_is_heard_on_standard_error(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     PATHS[name](verbose=1)
     shown = capsys.readouterr()

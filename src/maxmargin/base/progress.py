@@ -92,7 +92,7 @@ def heard(callback: Callback | None) -> Iterator[None]:
     """During this block `tell` calls ``callback``; without one, that of the block around it."""
     stopped = False
 
-    def listener(progress: SolverProgress) -> bool:  # who asked to stop once has asked for good
+    def listener(progress: SolverProgress) -> bool:  # a request to stop is final
         nonlocal stopped
         assert callback is not None
         stopped = callback(progress) is True or stopped

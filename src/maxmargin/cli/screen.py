@@ -150,7 +150,7 @@ class Screen:
 
     def _write_json(self) -> None:
         sys.stdout.write(json.dumps(plain(self.answer), indent=1, allow_nan=False) + "\n")
-        sys.stdout.flush()  # at the end of the program nobody would catch an error
+        sys.stdout.flush()  # an error at the end of the program could not be caught
 
     # -- while something runs ------------------------------------------------------------------------
 

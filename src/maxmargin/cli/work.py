@@ -1,4 +1,4 @@
-"""Steps that several commands share before the end of a run: split, folds, what is said about a model."""
+"""Steps that several commands share before the end of a run: split, folds, sentences about a model."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def _examine(
 
 
 def _refit(method: Selector, X: Any, y: AnyArray, rows: AnyArray | None = None) -> Any:
-    """The method on some rows, to the end: a search that Ctrl-C cut short is no finished one."""
+    """Run the method on some rows; a search that Ctrl-C stopped early does not count as finished."""
     refitted: Any = clone(method)
     refitted.fit(X, y) if rows is None else refitted.fit(_safe_indexing(X, rows), y[rows])
     if getattr(refitted, "interrupted_", False):

@@ -118,7 +118,7 @@ def kernel_worths(machine: Any, X: Matrix) -> FloatArray:
     ]
     if named or machine.kernel == "precomputed":
         raise ValueError(
-            f"{kernel!r} has columns of its own, which elimination cannot take away: use a kernel on "
+            f"{kernel!r} chooses its own columns, which elimination cannot remove: use a kernel on "
             "all columns."
         )
     betas = np.zeros((len(machine.machines_), X.shape[0]))

@@ -367,7 +367,7 @@ class TuRF(_GappyRanker):
     ranker : `Relief`, `ReliefF`, `SURF` or `MultiSURF` (the default), which keeps its other options.
     step : columns dropped in each round: a number, or a share of those that are left.
     n_features : number of columns to end with, or a share in (0, 1); half of them by default.
-    threshold : instead of a number, go on until all columns that are left score above it.
+    threshold : instead of a number, remove columns until all that remain score above it.
 
     Attributes
     ----------

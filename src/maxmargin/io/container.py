@@ -131,7 +131,7 @@ def read_container(path: str | os.PathLike[str], *, arrays: bool = True) -> tupl
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:
-    """Refuse what is no file: a pipe without a writer would never answer, and a device never end."""
+    """Refuse what is not a file: reading a pipe without a writer, or a device, may never end."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ModelFileError(f"{printable(path)} is a folder, pipe or device: give the path of a model file.")
 

@@ -1,4 +1,4 @@
-"""What the page offers to take away. Everything comes down as bytes: the server writes no file of its own."""
+"""Downloads of the page. The server sends bytes and writes no files."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def parsed(text: str | bytes) -> Message:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _too_deep(message: Any) -> bool:

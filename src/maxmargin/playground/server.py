@@ -68,7 +68,7 @@ class Worker:
                 continue
             try:
                 future.set_result(job(*arguments))
-            except BaseException as wrong:  # belongs to whoever waits for the future
+            except BaseException as wrong:  # raised where the future is awaited
                 future.set_exception(wrong)
 
 
@@ -230,7 +230,7 @@ def warm_up() -> None:
 
 
 def warm_up_tuning() -> None:
-    """Load the compiled code of a search before somebody presses Tune."""
+    """Load the compiled code of a search before the user presses Tune."""
     session = Session()
     rows = [f"{k % 7},{k % 5},{'ab'[k % 2]}" for k in range(40)]
     table = {"do": "table", "name": "warm.csv", "content": "\n".join(["x,z,y", *rows]), "target": "y"}

@@ -62,7 +62,7 @@ class Session:
             reply = action(message, say)
         except (ValueError, TypeError, OverflowError, KeyboardInterrupt) as wrong:
             reply = Reply({"do": "error", **_described(wrong)})
-        except Exception:  # what nobody expected: the traceback belongs in the terminal, a number on the page
+        except Exception:  # unexpected: the traceback goes to the terminal, a number to the page
             ticket = next(_count)
             print(f"[play] error {ticket}\n{traceback.format_exc()}", flush=True)
             reply = Reply(
@@ -72,7 +72,7 @@ class Session:
         return reply
 
     def forget_idle(self) -> None:
-        """Drop traces that nobody has looked at for ten minutes."""
+        """Drop traces that were not looked at for ten minutes."""
         limit = time.monotonic() - IDLE_SECONDS
         self._watched = {slot: one for slot, one in self._watched.items() if one.used > limit}
 

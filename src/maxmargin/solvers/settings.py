@@ -81,7 +81,7 @@ class DualSolver:
         return replace(self, **params)
 
     def with_limits(self, **limits: Any) -> Self:
-        """A copy with the limits of a machine; an error if the solver has limits of its own."""
+        """A copy with the limits of a machine; an error if the solver already has its own limits."""
         for field in fields(self):
             if field.name in LIMITS and getattr(self, field.name) != field.default:
                 where = "n_jobs" if field.name == "n_threads" else field.name

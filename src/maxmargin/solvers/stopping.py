@@ -76,7 +76,7 @@ class Referee:
     def judge(
         self, violation: float, *, n_iter: int, n_pairs: int, n_active: int, stuck: bool = False
     ) -> Status | None:
-        """Report progress; the reason to stop, or None to go on.
+        """Report progress; the reason to stop, or None to continue.
 
         Very many pair steps without a smaller violation mean that only rounding errors are left.
         """

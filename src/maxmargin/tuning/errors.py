@@ -21,11 +21,11 @@ class ErrorMeasure:
     def __init__(self, estimator: BaseEstimator, scoring: Any) -> None:
         if scoring is None and is_outlier_detector(estimator):
             raise ValueError(
-                f"{type(estimator).__name__} has no error of its own: give scoring=, a function of "
+                f"{type(estimator).__name__} has no default error: give scoring=, a function of "
                 "(estimator, X, y) or a name, and labels y of +1 and -1 where it needs them."
             )
         if scoring is None and not (is_classifier(estimator) or is_regressor(estimator)):
-            raise ValueError(f"{type(estimator).__name__} is no classifier and no regressor: give scoring=.")
+            raise ValueError(f"{type(estimator).__name__} is neither a classifier nor a regressor: give scoring=.")
         self.scoring = scoring
         self.scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
         self.classifies = is_classifier(estimator)

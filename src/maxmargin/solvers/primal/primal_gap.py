@@ -51,7 +51,7 @@ class PrimalSolver(DualSolver):
     def judge(
         self, problem: BoxQP, a: FloatArray, v: FloatArray, t: int, budget: Budget, callback: Callback | None
     ) -> Status | None:
-        """Report progress; the reason to stop, or None to go on."""
+        """Report progress; the reason to stop, or None to continue."""
         gap, dual = gap_of(problem, a, v)
         if callback is not None:
             stop = callback(SolverProgress(t, gap, len(v), budget.seconds, "gap"))

@@ -163,7 +163,7 @@ def test_a_wrapper_without_memory_fits_fold_by_fold() -> None:
 
 
 def _answer(result: Any) -> Any:
-    """The numbers of a path: errors of folds, a nested error, ranks, scores of subsets, or weights of rows."""
+    """The numbers of a path: errors of folds, a nested error, ranks, scores of subsets, or decisions."""
     if hasattr(result, "result_"):
         result = result.result_
     for name in ("folds", "errors", "error", "ranking_"):

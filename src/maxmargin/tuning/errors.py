@@ -25,9 +25,7 @@ class ErrorMeasure:
                 "(estimator, X, y) or a name, and labels y of +1 and -1 where it needs them."
             )
         if scoring is None and not (is_classifier(estimator) or is_regressor(estimator)):
-            raise ValueError(
-                f"{type(estimator).__name__} is neither classifier nor regressor: give scoring=."
-            )
+            raise ValueError(f"{type(estimator).__name__} neither classifies nor regresses: give scoring=.")
         self.scoring = scoring
         self.scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
         self.classifies = is_classifier(estimator)

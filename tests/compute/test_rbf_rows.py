@@ -10,6 +10,7 @@ import pytest
 from maxmargin.base.typing import AnyArray
 from maxmargin.compute.intrinsics.panel_tile import ROWS, WIDTH
 from maxmargin.kernels import RBF
+from maxmargin.kernels.kernel_products import kernel_times
 
 
 def _rows(n: int, p: int, seed: int) -> AnyArray:
@@ -82,6 +83,34 @@ def test_added_rows_are_the_sum_of_the_rows(n_rows: int, n_columns: int, p: int)
     kernel.add_products(v, columns, rows, weights, 2)
     expected = np.arange(float(n_columns)) + weights @ kernel.gram(rows, columns).astype(np.float64)
     np.testing.assert_allclose(v, expected, rtol=0, atol=1e-12 * n_columns)
+
+
+@pytest.mark.parametrize("p", [1, 16, 57])
+def test_sums_of_float64_rows_have_the_digits_of_float64(p: int) -> None:
+    """Narrow rows go through tiles of float64 where that pays, and through BLAS otherwise."""
+    rng = np.random.default_rng(p)
+    kernel = RBF(gamma=0.5 / p, variance=3.0)
+    A = kernel.prepare(rng.normal(size=(1501, p)))
+    B = kernel.prepare(rng.normal(size=(1403, p)), like=A)
+    weights = rng.normal(size=len(B))
+    assert kernel.adds(A, B)
+    assert not kernel.adds(A.take(slice(0, 9)), B)
+    found = kernel_times(kernel, A, B, weights, n_threads=2)
+    expected = kernel.gram(A, B) @ weights
+    np.testing.assert_allclose(found, expected, rtol=0, atol=3.0 * 1e-15 * np.abs(weights).sum() * 8)
+
+
+def test_rows_far_from_the_centre_keep_their_digits() -> None:
+    """Differences of squares would lose them, so such rows do not go through tiles."""
+    X = 1e6 + np.random.default_rng(0).normal(size=(1500, 2))
+    X[::2] *= -1.0
+    kernel = RBF(gamma=1.0)
+    points = kernel.prepare(X)
+    assert not kernel.adds(points, points)
+    found = kernel_times(kernel, points, points, np.ones(len(X)))
+    some = np.arange(0, 1500, 100)
+    squares = ((X[some, None] - X) ** 2).sum(axis=2)
+    np.testing.assert_allclose(found[some], np.exp(-squares).sum(axis=1), rtol=1e-9)
 
 
 def test_the_power_of_two_is_exact_at_zero_and_close_elsewhere() -> None:

@@ -14,6 +14,7 @@ import pytest
 from maxmargin.compute import jit
 from maxmargin.compute.intrinsics import bits, choice, lanes, panel_tile, prefetch
 from maxmargin.compute.lapack import cholesky, fortran, tridiagonal_form
+from maxmargin.compute.kernel_values.rbf_rows import width_of
 
 # -- bits -----------------------------------------------------------------------------------------------
 
@@ -86,41 +87,36 @@ def test_tiles_agree_within_rounding(dtype: Any, clever: Any, width: int) -> Non
 
 def gaussians_of(function: Any, A: Any, panel: Any, norms: Any, scale: float) -> Any:
     """Kernel values of ROWS points with one panel, in the middle of an array of -1."""
-    width, length = panel_tile.WIDTH, A.shape[1]
+    number, (length, width) = A.dtype.type, (A.shape[1], panel.shape[1])
 
     @numba.njit
     def run(flat: Any, panel: Any, norms: Any, factors: Any, out: Any) -> None:
         function(flat, 1, length, panel, 2, norms, 1, factors, out, 3, width + 5)
 
-    out = np.full(3 + panel_tile.ROWS * (width + 5), -1, np.float32)
-    flat, beside = np.append(np.float32(9), A.ravel()), np.zeros(2, np.float32)
-    run(
-        flat,
-        np.append(beside, panel),
-        np.append(np.float32(9), norms),
-        (np.float32(scale), np.float32(2)),
-        out,
-    )
+    out = np.full(3 + panel_tile.ROWS * (width + 5), -1, A.dtype)
+    flat, beside = np.append(number(9), A.ravel()), np.zeros(2, A.dtype)
+    run(flat, np.append(beside, panel), np.append(number(9), norms), (number(scale), number(2)), out)
     return out
 
 
 @pytest.mark.parametrize("length", [1, 33])
-def test_gaussian_tiles_have_the_values_of_the_formula_and_of_their_twin(length: int) -> None:
-    rng = np.random.default_rng(length)
-    A = rng.normal(size=(panel_tile.ROWS, length)).astype(np.float32)
-    B = rng.normal(size=(panel_tile.WIDTH, length)).astype(np.float32)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gaussian_tiles_have_the_values_of_the_formula_and_of_their_twin(length: int, dtype: Any) -> None:
+    rng, width = np.random.default_rng(length), width_of(dtype)
+    A = rng.normal(size=(panel_tile.ROWS, length)).astype(dtype)
+    B = rng.normal(size=(width, length)).astype(dtype)
     B[0], B[1] = A[0], 1e3  # a distance of zero, and a value that vanishes
     panel = np.vstack([B.T, (B**2).sum(axis=1)])
     squares = ((A[:, None].astype(float) - B.astype(float)) ** 2).sum(axis=2)
-    expected = np.full((panel_tile.ROWS, panel_tile.WIDTH + 5), -1.0)
-    expected[:, : panel_tile.WIDTH] = 2.0 * np.exp2(-0.2 * squares)
+    expected = np.full((panel_tile.ROWS, width + 5), -1.0)
+    expected[:, :width] = 2.0 * np.exp2(-0.2 * squares)
     found = gaussians_of(panel_tile.gaussians, A, panel, (A**2).sum(axis=1), -0.2)
-    plain = numba.njit(panel_tile.plain_gaussians(panel_tile.WIDTH))
+    plain = numba.njit(panel_tile.gaussians_plain)
     for values in (found, gaussians_of(plain, A, panel, (A**2).sum(axis=1), -0.2)):
         # rounding of the squared distance, some 200 at most, times 0.2 log 2, and of the power
         error = np.abs(values - np.append([-1] * 3, expected))
-        assert error.max() <= 2.0 * (0.2 * 200 + 2) * 2.0**-23
-        assert (values[3 + panel_tile.WIDTH : 3 + panel_tile.WIDTH + 5] == -1).all()
+        assert error.max() <= 2.0 * (0.2 * 200 + 2) * np.finfo(dtype).eps
+        assert (values[3 + width : 3 + width + 5] == -1).all()
 
 
 def swept(function: Any, n_levels: int, first: int, last: int) -> Any:

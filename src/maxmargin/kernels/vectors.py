@@ -19,7 +19,7 @@ from maxmargin.base.threads import run, run_short, split
 from maxmargin.base.typing import AnyArray, FloatArray, TableLike
 from maxmargin.compute.intrinsics.panel_tile import ROWS, WIDTH
 from maxmargin.compute.kernel_values import elementwise
-from maxmargin.compute.kernel_values.rbf_rows import add_rbf_rows, rbf_rows
+from maxmargin.compute.kernel_values.rbf_rows import add_rbf_rows, rbf_rows, width_of
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import VectorPoints
 from maxmargin.kernels.vector_base import (
@@ -196,6 +196,8 @@ _SHORT = 1 << 31  # multiplications that take far below a second
 _LONG = 1e4  # gamma ||x||^2 from which on neighbours of x get their distance from x - z
 _LOST = 1e14  # ... and all other rows too: not even the first digit of their distance is right
 _NEGLIGIBLE = 1e-30
+_NARROW = 128  # columns up to which our tiles of float64 are faster than BLAS and a pass over its products
+_MANY_VALUES = 1 << 21  # kernel values from which on that is worth the time to compile them
 _PAIRS = 1 << 14  # of rows whose differences are in memory together
 _VALUES_AT_ONCE = 1 << 26  # kernel values in one compiled call: about 50 ms, so that Ctrl-C is not delayed
 
@@ -280,14 +282,26 @@ class RBF(ScaledByGamma):
             super().evaluate(A, B, out)
 
     def adds(self, A: Any, B: Any) -> bool:
-        return _fit_for_panels(A, B, A.norms)
+        return _fit_for_panels(A, B, A.norms) or self._adds_doubles(A, B)
+
+    def _adds_doubles(self, A: Any, B: Any) -> bool:
+        """Are products in float64 so narrow that BLAS is slow, and worth the time to compile?"""
+        dense = not sp.issparse(A.X) and not sp.issparse(B.X)
+        narrow = dense and A.X.shape[1] <= _NARROW and bool(A.dtype == B.dtype == np.float64)
+        return narrow and len(A) * len(B) >= _MANY_VALUES and not self._has_long_rows(A, B)
+
+    def _has_long_rows(self, A: VectorPoints, B: VectorPoints) -> bool:
+        """Must some distances come from differences of rows, see `_correct_neighbours`?"""
+        shorter = min(float(A.norms.max()), float(B.norms.max()))
+        return float(self.number_gamma()) * shorter > _LONG
 
     def add_products(
         self, v: FloatArray, A: VectorPoints, B: VectorPoints, weights: FloatArray, n_threads: int
     ) -> None:
         A.pack(n_threads)
-        at_once = max(WIDTH, _VALUES_AT_ONCE // max(len(B), 1))
-        parts = split(len(A), max(n_threads, -(-len(A) // at_once)), multiple=WIDTH)
+        width = width_of(A.dtype)
+        at_once = max(width, _VALUES_AT_ONCE // max(len(B), 1))
+        parts = split(len(A), max(n_threads, -(-len(A) // at_once)), multiple=width)
         add = partial(add_rbf_rows, **self._tiles_of(B, A), weights=weights, v=v)
         _run_for(A, B)([partial(add, columns=part) for part in parts], n_threads)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from maxmargin import solvers
 from maxmargin.base.parameters import check_choice
+from maxmargin.solvers.dual.working_set import WorkingSet  # the default: imported with the machines, not in fit
 from maxmargin.solvers.settings import DualSolver
 
 NAMES = {
@@ -29,4 +30,4 @@ def as_solver(solver: Any) -> DualSolver:
             "maxmargin.solvers."
         )
     check_choice("solver", solver, tuple(NAMES))
-    return getattr(solvers, NAMES[solver])()
+    return WorkingSet() if solver == "working_set" else getattr(solvers, NAMES[solver])()

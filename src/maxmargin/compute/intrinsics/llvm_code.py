@@ -1,7 +1,7 @@
 """Vector instructions, written for LLVM as operations on vectors.
 
 LLVM maps a vector of any length to the registers of the processor it finds. What an instruction computes is
-written in its plain twin: `panel_tile.plain_tile` and `plain_gaussians`, `lanes.sweep_plain`,
+written in its plain twin: `panel_tile.plain_tile` and `gaussians_plain`, `lanes.sweep_plain`,
 `prefetch.prefetch_plain`.
 Numba calls these functions with its own typing context, so most of their types are Any.
 """
@@ -36,9 +36,9 @@ class _Tile:
     """Writes the sums of products of ``n_rows`` points with a panel, in vectors of ``n_lanes``."""
 
     def __init__(self, shape: tuple[int, int, int, int], context: Any, builder: Any, types_: Any) -> None:
-        n_bits, self.n_rows, self.n_lanes, self.n_vectors = shape
+        self.n_bits, self.n_rows, self.n_lanes, self.n_vectors = shape
         self.context, self.builder, self.types = context, builder, types_
-        number: Any = ir.FloatType() if n_bits == 32 else ir.DoubleType()
+        number: Any = ir.FloatType() if self.n_bits == 32 else ir.DoubleType()
         self.numbers, self.codes = ir.VectorType(number, self.n_lanes), ir.VectorType(_INT, self.n_lanes)
         self.align = number.get_abi_size(context.target_data)
         self.offsets = [cgutils.intp_t(k * self.n_lanes) for k in range(self.n_vectors)]
@@ -88,18 +88,22 @@ class _Tile:
                 self.builder.store(value, self.vector(target, offset), align=self.align)
 
     def powers(self, x: Any, coefficients: Any) -> Any:
-        """2 ** x for x <= 0; smaller values become 2 ** -126. See `elementwise`."""
-        builder = self.builder
+        """2 ** x for x <= 0; what would not be a normal number becomes the smallest one. See `elementwise`."""
+        builder, bits = self.builder, ir.IntType(self.n_bits)
+        bias, n_digits = (127, 23) if self.n_bits == 32 else (1023, 52)
+        lowest = self.same(1.0 - bias)
         x = builder.select(builder.fcmp_ordered("<", x, self.same(0.0)), x, self.same(0.0))
-        x = builder.select(builder.fcmp_ordered(">", x, self.same(-126.0)), x, self.same(-126.0))
+        x = builder.select(builder.fcmp_ordered(">", x, lowest), x, lowest)
         whole = builder.fptosi(builder.fsub(x, self.same(0.5)), self.codes)
         rest = builder.fsub(x, builder.sitofp(whole, self.numbers))
         value = self.same(float(coefficients[-1]))
         for coefficient in (*coefficients[-2::-1], 1.0):
             value = self.times_plus(rest, value, self.same(float(coefficient)))
-        exponent = builder.add(whole, ir.Constant(self.codes, [127] * self.n_lanes))
-        bits = builder.shl(exponent, ir.Constant(self.codes, [23] * self.n_lanes))
-        return builder.fmul(value, builder.bitcast(bits, self.numbers))
+        exponent = builder.add(whole, ir.Constant(self.codes, [bias] * self.n_lanes))
+        places = ir.VectorType(bits, self.n_lanes)
+        exponent = exponent if self.n_bits == 32 else builder.zext(exponent, places)
+        power = builder.shl(exponent, ir.Constant(places, [n_digits] * self.n_lanes))
+        return builder.fmul(value, builder.bitcast(power, self.numbers))
 
 
 def tile(n_rows: int, n_lanes: int, n_vectors: int) -> Any:
@@ -124,8 +128,12 @@ def tile(n_rows: int, n_lanes: int, n_vectors: int) -> Any:
     return intrinsic(products)
 
 
-def gaussian_tile(n_rows: int, n_lanes: int, n_vectors: int, coefficients: Any) -> Any:
-    """Gaussian kernel values of ``n_rows`` points and a panel in float32; ``coefficients`` of 2 ** x."""
+def gaussian_tile(n_rows: int, n_lanes: int, n_vectors: int, narrow: Any, wide: Any) -> Any:
+    """Gaussian kernel values of ``n_rows`` points and a panel.
+
+    Vectors have ``n_lanes`` numbers of float32, or half as many of float64; ``narrow`` and ``wide`` are the
+    coefficients of 2 ** x in the two precisions.
+    """
 
     def gaussians(
         typing_context: Any, A: Any, a_at: Any, length: Any, panel: Any, at: Any, norms: Any, norm_at: Any,
@@ -134,8 +142,10 @@ def gaussian_tile(n_rows: int, n_lanes: int, n_vectors: int, coefficients: Any) 
         signature = types.void(A, a_at, length, panel, at, norms, norm_at, factors, out, out_at, out_row)
 
         def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            write = _Tile((32, n_rows, n_lanes, n_vectors), context, builder, signature.args)
-            one, width, length = cgutils.intp_t(1), cgutils.intp_t(n_lanes * n_vectors), values[2]
+            n_bits = signature.args[0].dtype.bitwidth
+            lanes, coefficients = (n_lanes, narrow) if n_bits == 32 else (n_lanes // 2, wide)
+            write = _Tile((n_bits, n_rows, lanes, n_vectors), context, builder, signature.args)
+            one, width, length = cgutils.intp_t(1), cgutils.intp_t(lanes * n_vectors), values[2]
             rows = write.places(write.place(0, values, values[1]), length)
             columns = write.place(3, values, values[4])
             norms = write.places(write.place(5, values, values[6]), one)

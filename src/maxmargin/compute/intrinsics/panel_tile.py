@@ -11,12 +11,12 @@ import numpy as np
 
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.intrinsics.choice import code_for, vector_bits
-from maxmargin.compute.jit import COMPILES, jit_row
-from maxmargin.compute.kernel_values.elementwise import LOG2E_32, POWERS_32, rbf_values_32
+from maxmargin.compute.kernel_values.elementwise import LOG2E, POWERS_32, POWERS_64, rbf_values
 
 ROWS = 6
 _WIDE = vector_bits() == 512
 WIDTH = 64 if _WIDE else 16  # of a panel of float32
+HALF_WIDTH = WIDTH // 2  # of a panel of float64, which takes the same registers
 DOUBLE_WIDTH = 16 if _WIDE else 8
 
 
@@ -43,26 +43,26 @@ def plain_tile(width: int) -> Any:
     return products_plain
 
 
-def plain_gaussians(width: int) -> Any:
-    """The plain twin of kernel values with a panel of ``width`` points."""
-    products: Any = jit_row(plain_tile(width)) if COMPILES else plain_tile(width)
+def gaussians_plain(
+    A: FloatArray, a_at: int, length: int, panel: FloatArray, at: int, norms: FloatArray, norm_at: int,
+    factors: Any, out: FloatArray, out_at: int, out_row: int,
+) -> None:  # fmt: skip
+    """out[r, c] = variance 2^(scale (norms[r] + panel[length, c] - 2 sum_k A[r, k] panel[k, c])).
 
-    def gaussians_plain(
-        A: FloatArray, a_at: int, length: int, panel: FloatArray, at: int, norms: FloatArray, norm_at: int,
-        factors: Any, out: FloatArray, out_at: int, out_row: int,
-    ) -> None:  # fmt: skip
-        """out[r, c] = variance 2^(scale (norms[r] + panel[length, c] - 2 sum_k A[r, k] panel[k, c])).
-
-        As `plain_tile`, with rows of ``length`` numbers; the last row of a panel holds the squared norms.
-        ``factors`` are scale and variance.
-        """
-        scale, variance = factors
-        products(A, a_at, length, 1, length, panel, at, width, out, out_at, out_row)
-        theirs = panel[at + length * width : at + (length + 1) * width]
-        gamma = -scale / LOG2E_32
-        rbf_values_32(out[out_at:], out_row, norms[norm_at : norm_at + ROWS], theirs, gamma, variance)
-
-    return gaussians_plain
+    As `plain_tile`, with rows of ``length`` numbers; the last row of a panel holds the squared norms.
+    ``factors`` are scale and variance. A panel has WIDTH points of float32 or HALF_WIDTH of float64.
+    """
+    scale, variance = factors
+    width = WIDTH if A.itemsize == 4 else HALF_WIDTH
+    for r in range(ROWS):
+        sums = out[out_at + r * out_row : out_at + r * out_row + width]
+        sums[:] = 0.0
+        for k in range(length):
+            a, columns = A[a_at + r * length + k], panel[at + k * width :]
+            for c in range(width):
+                sums[c] += a * columns[c]
+    theirs = panel[at + length * width : at + (length + 1) * width]
+    rbf_values(out[out_at:], out_row, norms[norm_at : norm_at + ROWS], theirs, -scale / LOG2E, variance)
 
 
 def _trial(function: Any) -> Any:
@@ -92,14 +92,13 @@ def _tile(n_lanes: int, n_vectors: int) -> Any:
     )
 
 
-def _gaussian_tile(n_lanes: int, n_vectors: int) -> Any:
-    width = n_lanes * n_vectors
-    A, panel = np.arange(2 * ROWS, dtype=np.float32), np.arange(3 * width, dtype=np.float32)
+def _gaussian_tile(n_vectors: int) -> Any:
+    A, panel = np.arange(2 * ROWS, dtype=np.float32), np.arange(3 * WIDTH, dtype=np.float32)
     return code_for(
-        lambda llvm_code: llvm_code.gaussian_tile(ROWS, n_lanes, n_vectors, POWERS_32),
-        plain_gaussians(width), _gaussian_trial, A, panel,
+        lambda llvm_code: llvm_code.gaussian_tile(ROWS, WIDTH // n_vectors, n_vectors, POWERS_32, POWERS_64),
+        gaussians_plain, _gaussian_trial, A, panel,
     )  # fmt: skip
 
 
-gaussians = _gaussian_tile(16, 4) if _WIDE else _gaussian_tile(8, 2)
+gaussians = _gaussian_tile(4 if _WIDE else 2)
 double_products = _tile(DOUBLE_WIDTH // 2, 2)

@@ -23,17 +23,23 @@ POWERS_32 = tuple(
 _A1, _A2, _A3, _A4, _A5 = POWERS_32
 _ONE_32, _HALF_32, _TWO_32, _ZERO_32 = (np.float32(x) for x in (1.0, 0.5, 2.0, 0.0))
 
-_LOG2E = 1.4426950408889634
+LOG2E = 1.4426950408889634
 _LOWEST = -1022.0
 # the same in degree 11, through the Chebyshev points: 8e-18
-_B1, _B2, _B3, _B4 = 0.6931471805599453, 0.24022650695910097, 0.0555041086648216, 0.009618129107606888
-_B5, _B6, _B7, _B8 = (
+POWERS_64 = (
+    0.6931471805599453,
+    0.24022650695910097,
+    0.0555041086648216,
+    0.009618129107606888,
     0.0013333558146416936,
     0.0001540353044173605,
     1.525273382983612e-05,
     1.321544258792169e-06,
+    1.0178062445845774e-07,
+    7.072585949269223e-09,
+    4.4549605981865186e-10,
 )
-_B9, _B10, _B11 = 1.0178062445845774e-07, 7.072585949269223e-09, 4.4549605981865186e-10
+_B1, _B2, _B3, _B4, _B5, _B6, _B7, _B8, _B9, _B10, _B11 = POWERS_64
 
 
 def flat(K: FloatArray) -> tuple[FloatArray, int]:
@@ -62,7 +68,7 @@ def rbf_values_32(K, step, row_norms, column_norms, gamma, variance):
 
 @jit_finite
 def _rbf_64(K, step, row_norms, column_norms, gamma, variance):
-    scale = -gamma * _LOG2E
+    scale = -gamma * LOG2E
     for i in range(len(row_norms)):
         norm = row_norms[i]
         row = K[i * step :]
@@ -75,6 +81,15 @@ def _rbf_64(K, step, row_norms, column_norms, gamma, variance):
             t = _B6 + r * (_B7 + r * (_B8 + r * (_B9 + r * (_B10 + r * _B11))))
             s = _B1 + r * (_B2 + r * (_B3 + r * (_B4 + r * (_B5 + r * t))))
             row[j] = variance * (1.0 + r * s) * power_of_two_f64(k)
+
+
+@jit_finite
+def rbf_values(K, step, row_norms, column_norms, gamma, variance):
+    """As `rbf_values_32`, in the precision of ``K``."""
+    if K.itemsize == 4:
+        rbf_values_32(K, step, row_norms, column_norms, np.float32(gamma), np.float32(variance))
+    else:
+        _rbf_64(K, step, row_norms, column_norms, np.float64(gamma), np.float64(variance))
 
 
 @jit_finite

@@ -13,8 +13,8 @@ import pytest
 
 from maxmargin.compute import jit
 from maxmargin.compute.intrinsics import bits, choice, lanes, panel_tile, prefetch
-from maxmargin.compute.lapack import cholesky, fortran, tridiagonal_form
 from maxmargin.compute.kernel_values.rbf_rows import width_of
+from maxmargin.compute.lapack import cholesky, fortran, tridiagonal_form
 
 # -- bits -----------------------------------------------------------------------------------------------
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from maxmargin import solvers
 from maxmargin.base.parameters import check_choice
-from maxmargin.solvers.dual.working_set import WorkingSet  # the default: imported with the machines, not in fit
+from maxmargin.solvers.dual.working_set import (
+    WorkingSet,  # the default: imported with the machines, not in fit
+)
 from maxmargin.solvers.settings import DualSolver
 
 NAMES = {

@@ -88,7 +88,7 @@ class _Tile:
                 self.builder.store(value, self.vector(target, offset), align=self.align)
 
     def powers(self, x: Any, coefficients: Any) -> Any:
-        """2 ** x for x <= 0; what would not be a normal number becomes the smallest one. See `elementwise`."""
+        """2 ** x for x <= 0, at least the smallest normal number. See `elementwise`."""
         builder, bits = self.builder, ir.IntType(self.n_bits)
         bias, n_digits = (127, 23) if self.n_bits == 32 else (1023, 52)
         lowest = self.same(1.0 - bias)

@@ -1,8 +1,8 @@
 """Rows of Gaussian kernel values: inner products and exponentials while they lie in the cache.
 
 BLAS packs both sides at every call and writes products that have to be read again. Here the columns are
-packed once, in panels of `width_of` points side by side, and the exponentials of a tile are taken at once. A value
-is one sum in the order of the features, so it does not depend on threads or on its place in a matrix.
+packed once, in panels of `width_of` points side by side, and the exponentials of a tile are taken at once. A
+value is one sum in the order of the features, so it does not depend on threads or on its place in a matrix.
 """
 
 from __future__ import annotations

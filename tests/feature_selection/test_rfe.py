@@ -204,7 +204,7 @@ def test_what_cannot_be_eliminated_is_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="neither coef_ nor"):
         RFE(KNeighborsClassifier(), 2).fit(X, y)
-    with pytest.raises(ValueError, match="columns of its own"):
+    with pytest.raises(ValueError, match="chooses its own columns"):
         RFE(SVC(kernel=kernels.RBF(features=[0, 1])), 2).fit(X, y)
     with pytest.raises(ValueError, match="step="):
         RFE(SVC(), 2, step=0).fit(X, y)

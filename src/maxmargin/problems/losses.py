@@ -21,7 +21,7 @@ Every function works element by element on arrays of shape (n_samples,).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -100,15 +100,18 @@ class ShiftedHinge(Loss):
         return np.where((m > self.edge - t) & (m < self.edge), 0.0, 1.0)
 
 
+@dataclass(frozen=True)
 class Hinge(ShiftedHinge):
     """max(0, 1 - y f)."""
+
+    edge: float = field(default=1.0, init=False)
 
 
 @dataclass(frozen=True)
 class PerceptronLoss(ShiftedHinge):
     """max(0, -y f)."""
 
-    edge: float = 0.0
+    edge: float = field(default=0.0, init=False)
 
 
 @dataclass(frozen=True)

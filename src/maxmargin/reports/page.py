@@ -43,7 +43,7 @@ def report(
     overwrite: bool = True,
     **options: Unpack[ReportOptions],
 ) -> Path:
-    """Write a report on a fitted model as one self-contained HTML file, for screens, phones and paper.
+    """Write one HTML file about a fitted model; it needs no other file and suits screens, phones and paper.
 
     Parameters
     ----------

@@ -55,6 +55,7 @@ from maxmargin.problems.rows_in_pieces import LossPenaltyPieces
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
 from maxmargin.solvers.primal.primal_choice import solve_primal
+from maxmargin.solvers.primal.warm_newton import ROWS_PER_COLUMN
 from maxmargin.solvers.stopping import tell_iteration
 
 _PREDICTED_ROWS = 8192  # rows prepared at a time
@@ -166,7 +167,9 @@ class LargeMachine(TakesKernel):
         features = replace(seen, n_features=map_.n_components)
         return MappedPieces(pieces.mapped(piece_design, map_), features, map_, error)
 
-    def _solve(self, problem: LossPenalty) -> tuple[Solution, Certificate]:
+    def _solve(
+        self, problem: LossPenalty, rows_per_column: int = ROWS_PER_COLUMN
+    ) -> tuple[Solution, Certificate]:
         return solve_primal(
             problem,
             "auto",
@@ -174,6 +177,7 @@ class LargeMachine(TakesKernel):
             max_iter=self.max_iter,
             random_state=self.random_state,
             callback=partial(tell_iteration, self),
+            rows_per_column=rows_per_column,
         )
 
     def _solve_pieces(self, problem: LossPenaltyPieces) -> tuple[Solution, Certificate]:

@@ -64,7 +64,7 @@ coverage: $(VENV)/.with-test
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html
 	@echo "The coverage report is in htmlcov/index.html"
 
-# Runs ruff and mypy before every commit.
+# Runs ruff and mypy before every commit, and checks the length of its subject.
 hooks: $(VENV)/.with-lint
 	$(BIN)/pre-commit install
 

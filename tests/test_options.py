@@ -14,9 +14,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
+from maxmargin.base import progress, threads, work_clock
 from maxmargin.base.memory import cache_bytes
 from maxmargin.base.threads import effective_threads
-from maxmargin.feature_selection import RFE, CrossValidatedError, LeaveOneOutError
+from maxmargin.feature_selection import (
+    RFE,
+    SFS,
+    CrossValidatedError,
+    Forward,
+    LeaveOneOutError,
+    SubsetSelector,
+)
 from maxmargin.solvers.dual.gram import gram_problem, shared_gram
 from maxmargin.solvers.stopping import Budget
 
@@ -63,9 +71,18 @@ PATHS: dict[str, Callable[..., Any]] = {
     "wrapper leave-one-out": lambda **options: LeaveOneOutError(_svc(**options)).prepare(X[:60], Y[:60])(
         [(0, 1)]
     ),
+    "SFS": lambda **options: SFS(_svc(**options), 2, cv=3).fit(X[:, :4], Y),
+    "SFS behind a scaler": lambda **options: SFS(
+        make_pipeline(StandardScaler(), _svc(**options)), 2, cv=3
+    ).fit(X[:, :3], Y),
+    "SFS leave-one-out": lambda **options: SubsetSelector(Forward(2), LeaveOneOutError(_svc(**options))).fit(
+        X[:60, :3], Y[:60]
+    ),
     "RFE": lambda **options: RFE(_svc(**options), 4).fit(X, Y),
     "RFE linear": lambda **options: RFE(_svc(kernel="linear", **options), 4).fit(X, Y),
 }
+# a criterion alone neither prints nor looks at the clock: the selectors that search with it do
+WITHOUT_CRITERIA = [name for name in PATHS if not name.startswith("wrapper")]
 
 
 @pytest.fixture(params=PATHS)
@@ -166,7 +183,7 @@ def _answer(result: Any) -> Any:
     """The numbers of a path: errors of folds, a nested error, ranks, scores of subsets, or decisions."""
     if hasattr(result, "result_"):
         result = result.result_
-    for name in ("folds", "errors", "error", "ranking_"):
+    for name in ("folds", "errors", "error", "score_", "ranking_"):
         if hasattr(result, name):
             return getattr(result, name)
     return (
@@ -181,6 +198,46 @@ def test_shrinking_changes_nothing_but_the_way(path: Callable[..., Any]) -> None
     np.testing.assert_allclose(
         np.asarray(with_it, dtype=np.float64), np.asarray(without, dtype=np.float64), rtol=1e-4, atol=1e-4
     )
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_n_jobs(path: Callable[..., Any], n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every path reads n_jobs of the estimator and starts no more threads than that."""
+    widths: list[int] = []
+    plain = threads._pool
+    noted: Any = lambda n, pid: widths.append(n) or plain(n, pid)  # noqa: E731  # it needs an attribute
+    noted.cache_clear = plain.cache_clear
+    monkeypatch.setattr(threads, "_pool", noted)
+    path(n_jobs=n_jobs)
+    assert set(widths) <= {n_jobs} - {1}
+    with pytest.raises(ValueError, match="n_jobs=0 has no meaning"):
+        path(n_jobs=0)
+
+
+@pytest.mark.parametrize("name", WITHOUT_CRITERIA)
+def test_ctrl_c(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupt half-way ends every path: with KeyboardInterrupt, or with what was finished, marked so."""
+    path = PATHS[name]
+    looks, last, plain = [], [0], work_clock.now
+
+    def now() -> float:
+        looks.append(1)
+        if len(looks) == last[0]:
+            raise KeyboardInterrupt
+        return plain()
+
+    monkeypatch.setattr(work_clock, "now", now)
+    path()
+    assert len(looks) > 1
+    last[0] = len(looks) // 2
+    looks.clear()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a search tells that it was interrupted
+            found = path()
+    except KeyboardInterrupt:
+        return
+    assert getattr(found, "interrupted", False) or getattr(found, "interrupted_", False)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -201,8 +258,11 @@ def test_the_threads_of_the_estimator_are_those_of_its_search(
     assert effective_threads(n_jobs) == n_jobs
 
 
-@pytest.mark.parametrize("name", [name for name in PATHS if not name.startswith("wrapper")])
-def test_verbose_is_heard_on_standard_error(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", WITHOUT_CRITERIA)
+def test_verbose_is_heard_on_standard_error(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_BETWEEN", 0.0)  # a line for every piece of work, however short
     PATHS[name](verbose=1)
     shown = capsys.readouterr()
     assert shown.out == ""

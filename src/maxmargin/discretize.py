@@ -155,7 +155,7 @@ def mdl_discretize(
     Returns
     -------
     cuts : ascending, of shape (n_bins - 1,); a value belongs to bin ``np.searchsorted(cuts, value)``, that
-        is, to the first interval (cuts[i - 1], cuts[i]] that holds it. Empty when no cut is worth its bits.
+        is, to the first interval (cuts[i - 1], cuts[i]] that holds it. Empty when no cut is accepted.
 
     Notes
     -----
@@ -198,7 +198,7 @@ def discretize_column(
 class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Replace numeric columns by bin numbers; the bins are those of `mdl_discretize` for the classes in y.
 
-    A column with no acceptable cut becomes constant (one bin): the rule found nothing in it about y.
+    A column with no acceptable cut becomes constant (one bin): the rule found no information about y in it.
 
     Parameters
     ----------

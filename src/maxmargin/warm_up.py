@@ -133,10 +133,10 @@ ENTRIES: dict[str, Callable[[], None]] = {
 
 
 def warmup(entries: Iterable[str] | None = None, *, verbose: int = 0) -> dict[str, float]:
-    """Compile in advance, so that later calls on this machine do not: for images, classrooms and lectures.
+    """Compile in advance, so that later calls on this machine do not: for container images and classrooms.
 
     Compiled code is kept on disk (`NUMBA_CACHE_DIR`, else next to the package, else in a folder of the user
-    or of the temporary directory), so later processes read it. What is compiled already costs no time again.
+    or of the temporary directory), so later processes read it. What is already compiled costs no time.
 
     Parameters
     ----------

@@ -602,7 +602,7 @@ def test_after_ctrl_c_a_long_fit_is_stopped_and_its_command_is_told(
     assert 0 < len(steps) < 3000  # not by the clock: to compile the search takes a minute on a busy machine
     said = "interrupted: the best of the finished cells is not fitted to all rows; --model svm --grid C="
     assert said in done.stderr
-    assert "--grid gamma=0.125 does it." in done.stderr
+    assert "--grid gamma=0.125 fits it." in done.stderr
     assert not Path("iris.svm.mm").exists()
 
 

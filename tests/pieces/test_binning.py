@@ -68,7 +68,7 @@ def test_bins_are_those_of_the_whole_table(settings, weighted):
 @pytest.fixture
 def few_values_kept(monkeypatch):
     """So few that columns of thousands of values take the road of columns of millions."""
-    monkeypatch.setitem(module.compress.__kwdefaults__, "limit", 64)
+    monkeypatch.setattr(module, "DISTINCT", 64)
 
 
 @pytest.mark.usefixtures("few_values_kept")

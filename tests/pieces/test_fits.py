@@ -165,7 +165,7 @@ def test_sparse_and_float32(make):
 
 
 def test_many_columns_by_conjugate_gradients(monkeypatch):
-    monkeypatch.setattr(primal_pieces, "_EXPLICIT_COLUMNS", 2)
+    monkeypatch.setattr(primal_pieces, "EXPLICIT", 2)
     X, _, codes, _ = data()
     for model in (mm.LinearSVC(tol=1e-10), mm.LinearSVC(tol=1e-10, loss="logistic", fit_intercept=False)):
         whole = clone(model).fit(X, codes > 0)

@@ -24,12 +24,11 @@ from maxmargin.scorecards import (
     weight_of_evidence,
 )
 from maxmargin.scorecards.bins import special_rows
-from maxmargin.scorecards.cuts import METHODS, cut_points, nearest_places, width_cuts
+from maxmargin.scorecards.cuts import METHODS, cut_points, nearest_places, tree_gaps, width_cuts
 from maxmargin.scorecards.grouping import EventRows, _even_prebins
 from maxmargin.scorecards.iv import iv_table
 from maxmargin.scorecards.partition import PartitionProblem, optimal_partition
 from maxmargin.scorecards.sketch import CategorySketch, NumberSketch, merge_sketches, sketch_column, thinned
-from maxmargin.scorecards.tree import tree_gaps
 
 
 def column_of(*cells: tuple[object, int, int]) -> tuple[pd.DataFrame, np.ndarray]:

@@ -24,9 +24,9 @@ def all_or_nothing(fit: Method[Estimator, Options, Result]) -> Method[Estimator,
     """A ``fit`` that works on a copy and then replaces all attributes of the estimator in one assignment.
 
     If it raises or is interrupted, the estimator does not change. Threads that predict during the fit see the
-    old model, because their methods are marked with `of_one_fit`. A ``callback`` of the fit hears what
-    `maxmargin.base.progress.tell` is told meanwhile. scikit-learn's callbacks must see the estimator itself:
-    with them the fit works in place, and its failure brings the old attributes back.
+    old model, because their methods are marked with `of_one_fit`. Meanwhile
+    `maxmargin.base.progress.tell` reports to the ``callback`` of the fit. scikit-learn's callbacks must see
+    the estimator itself: with them the fit works in place, and restores the old attributes if it fails.
     """
 
     @wraps(fit)

@@ -66,7 +66,7 @@ def hushed(verbose: object) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class SolverProgress:
-    """One line of a solver's story, for the ``callback`` of a fit.
+    """The progress of a solver, as the ``callback`` of a fit receives it.
 
     ``measure`` says what ``violation`` is: "violation" or "gap" of a dual problem, "objective" of a primal
     one, "loss" of a pass. ``n_active`` counts the rows that take part; None where all do.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 import textwrap
 from dataclasses import fields
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,3 +68,18 @@ def _short(value: Any) -> str:
         return f"<{type(value).__name__} {' x '.join(map(str, value.shape))}>"
     known = getattr(type(value), "__repr__", None) is short_repr
     return f"<{type(value).__name__}>" if known else reprlib.repr(value)
+
+
+def json_value(value: Any) -> Any:
+    """A value that JSON can hold; NaN and infinity become null."""
+    if isinstance(value, dict):
+        return {str(key): json_value(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_value(item) for item in value]
+    if hasattr(value, "tolist"):
+        return json_value(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return str(value) if isinstance(value, Path) else repr(value)

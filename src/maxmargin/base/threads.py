@@ -47,7 +47,7 @@ def _pool(n_threads: int, pid: int) -> ThreadPoolExecutor:
 
 
 def start_workers(n_jobs: int | None) -> None:
-    """Start joblib's worker processes deaf to Ctrl-C: this process ends them, and they print no tracebacks.
+    """Start joblib's worker processes so that they ignore Ctrl-C: this process ends them, without tracebacks.
 
     They inherit the signals that are blocked while they start; a Ctrl-C in that time is not lost.
     """

@@ -28,7 +28,7 @@ def _end(number: int, frame: Any) -> None:
 
 
 def expect_interrupts() -> None:
-    """From here on Ctrl-C raises KeyboardInterrupt, for which a command has its own words."""
+    """From here on Ctrl-C raises KeyboardInterrupt, which a command reports in one line."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -11,7 +11,7 @@ from time import monotonic
 from maxmargin.base.progress import bar_is_shown, show_line
 
 _SILENCE = 1.2  # seconds
-_SOME = 0.03  # share of the work from which the time left is told
+_SOME = 0.03  # share of the work after which the time left is shown
 _LOOK = 0.1  # seconds between two looks at the clock
 
 

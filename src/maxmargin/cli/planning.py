@@ -88,7 +88,7 @@ class Planner:
         return found.plan
 
     def repeated(self, X: pd.DataFrame, y: pd.Series, times: int) -> TimedPlan:
-        """The small grid, searched so many times for a comparison, and the seconds of all of them.
+        """The small grid, searched ``times`` times for a comparison, and the seconds of all of them.
 
         Where a model takes more than about a minute, its search becomes smaller.
         """
@@ -104,8 +104,8 @@ class Planner:
 
     def _say_too_long(self, seconds: float) -> None:
         self.screen.note(
-            f"the whole grid of {self.model.model} would take about {duration(seconds)}: less is tried "
-            "(--exact insists on it)."
+            f"the whole grid of {self.model.model} would take about {duration(seconds)}: a smaller "
+            "search is run (--exact keeps the whole grid)."
         )
 
     def _of(self, name: str, y: pd.Series, *, small: bool = False) -> SearchPlan:

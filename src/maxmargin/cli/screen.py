@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from enum import IntEnum
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -22,6 +21,7 @@ from rich.table import Table
 from maxmargin.base import work_clock
 from maxmargin.base.interruption import interrupts_kept
 from maxmargin.base.progress import ProgressReport, on_terminal
+from maxmargin.base.shown import json_value
 from maxmargin.base.visible_text import visible
 from maxmargin.cli.heartbeat import Heartbeat
 from maxmargin.tables.refusals import Refusal, UsageRefusal
@@ -149,7 +149,7 @@ class Screen:
             self._write_json()
 
     def _write_json(self) -> None:
-        sys.stdout.write(json.dumps(plain(self.answer), indent=1, allow_nan=False) + "\n")
+        sys.stdout.write(json.dumps(json_value(self.answer), indent=1, allow_nan=False) + "\n")
         sys.stdout.flush()  # an error at the end of the program could not be caught
 
     # -- while something runs ------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class Screen:
     def working(self, what: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
         """Progress on a terminal, else a line every other second.
 
-        Call what is given with a note after every one of ``total`` steps.
+        Call the function that it yields, with a note, after each of the ``total`` steps.
         """
         what, live = self.say(what), on_terminal()
         with self.heart.during(what, total, live=live):
@@ -256,20 +256,3 @@ def shown(value: Any, digits: int = 4) -> str:
     if 0 < abs(value - 1.0) < 10.0 ** (1 - digits):  # an odds ratio or an AUC near one is not one
         digits = 2 + math.ceil(-math.log10(max(abs(value - 1.0), 1e-9)))
     return f"{value:.0f}" if 10**digits <= abs(value) < 1e9 else f"{value:.{digits}g}"
-
-
-def plain(value: Any) -> Any:
-    """A value that JSON can hold; NaN and infinity become null."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, Path):
-        return str(value)
-    return repr(value)

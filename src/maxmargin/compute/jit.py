@@ -117,7 +117,7 @@ def _compiled(function: Function, **options: Any) -> Any:
 
 
 def _guarded(function: Any) -> Any:
-    """A compiled function that compiles again where its files cannot be read, and goes on if they cannot be
+    """A compiled function that compiles again where its files cannot be read, and continues if they cannot be
     written.
 
     Two processes that save at the same moment can take the same file for two signatures (the index of the

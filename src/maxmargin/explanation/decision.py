@@ -42,7 +42,7 @@ class Explanation:
     to_margin : distance to the margin on its side, negative inside the margin; nan except for classifiers.
     decisions : f(x) of all machines, by name.
     changes : for linear kernels: the value and weight of every column, the value that alone would move the
-    row to the boundary, and the value at the nearest point of the boundary.
+        row to the boundary, and the value at the nearest point of the boundary.
 
     >>> import maxmargin as mm
     >>> model = mm.SVC(kernel="linear", C=10.0).fit([[0.0], [2.0]], ["left", "right"])
@@ -96,7 +96,7 @@ def explain(
     row : one row: an array or list of numbers, a pandas Series, a table with one row, or a string.
     y : its true label or target, for its slack.
     machine : with several classes, the number of the binary machine to explain. By default the decisive one:
-    that of the predicted class ("ovr"), or the closest contest that the predicted class won ("ovo").
+        that of the predicted class ("ovr"), or the closest contest that the predicted class won ("ovo").
 
     Examples
     --------

@@ -59,6 +59,13 @@ def takes_missing(estimator: Any) -> bool:
     return not hasattr(estimator, "fit") or bool(get_tags(estimator).input_tags.allow_nan)
 
 
+def told_by(selector: Any, estimator: Any) -> int:
+    """``verbose`` of a selector, or of the machine that it fits if that is larger; -1 means silence."""
+    machine = estimator.steps[-1][1] if getattr(estimator, "steps", None) else estimator
+    inner = int(getattr(machine, "verbose", 0) or 0)
+    return int(selector.verbose if selector.verbose < 0 else max(selector.verbose, inner))
+
+
 def rank(scores: FloatArray) -> IntArray:
     """Ranks 1 (largest score) ... n; equal scores rank by the lowest column."""
     ranking = np.empty(len(scores), dtype=np.int64)

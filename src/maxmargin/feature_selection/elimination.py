@@ -86,7 +86,7 @@ def model_worths(model: Any, X: Any) -> FloatArray:
     """What the columns of the training rows ``X`` are worth to a fitted model.
 
     Squared weights of a linear model (summed over its machines), |W^2 - W^2_(-j)| of a kernel machine of
-    ours, else ``feature_importances_``. Of a pipeline the last step is asked.
+    ours, else ``feature_importances_``. For a pipeline, those of the last step.
     """
     n_columns = X.shape[1]
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model

@@ -21,6 +21,7 @@ from maxmargin.base.typing import FloatArray, IntArray, TableLike, TargetLike, W
 from maxmargin.compute.columns.column_entropy import information_with_classes
 from maxmargin.discretize import discretize_column
 from maxmargin.feature_selection.base import Selector, how_many, rank
+from maxmargin.machines.linear.base import SparseInput
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.moments import variances_of_pieces
@@ -31,7 +32,7 @@ FisherKind = Literal["generalized", "difference_over_variance", "signal_to_noise
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Ranker(Selector):
+class Ranker(SparseInput, Selector):
     """Base class of the selectors that score one column at a time and keep the best.
 
     Parameters shared by all rankers
@@ -103,11 +104,6 @@ class WeightedRanker(Ranker):
             table = coded_table(part, X[:, start : start + _BLOCK].toarray(), categorical)
             scores.append(part._scores(table, classes, weights))
         return np.concatenate(scores)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _scores(self, table: CodedTable, classes: Classes, weights: FloatArray) -> FloatArray:
         raise NotImplementedError  # each ranker has its own score
@@ -279,12 +275,10 @@ def _check_masses(masses: FloatArray) -> None:
         raise ValueError("a class has no weight: give every class a row of positive sample_weight.")
 
 
-def discrete_codes(table: CodedTable, classes: Classes, weights: FloatArray | None = None) -> IntArray:
+def discrete_codes(table: CodedTable, classes: Classes) -> IntArray:
     """Every column as bin or category numbers, of shape (n_samples, n_features)."""
     columns = [
-        values.astype(np.int64)
-        if is_category
-        else discretize_column(values, classes.codes, sample_weight=weights)
+        values.astype(np.int64) if is_category else discretize_column(values, classes.codes)
         for values, is_category in zip(table.values.T, table.categorical, strict=True)
     ]
     return np.column_stack(columns)

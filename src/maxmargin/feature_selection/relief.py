@@ -41,12 +41,11 @@ class _Rows:
 
 
 class _GappyRanker(Ranker):
-    """A ranker that takes missing values and sparse rows."""
+    """A ranker that takes missing values."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
         return tags
 
 
@@ -257,7 +256,7 @@ class ReliefF(_NumbersToo):
     n_neighbors : k; or a share in (0, 1) of the rows, half of them hits and half misses of every class, all
         of them for numbers.
     target : "classes", "numbers", or "auto": numbers where y holds fractions.
-    n_instances, distance, n_features, threshold, categorical, random_state, n_jobs : as `Relief`.
+    n_instances, distance, n_features, threshold, categorical, random_state, n_jobs : as in `Relief`.
 
     Notes
     -----
@@ -300,7 +299,7 @@ class SURF(_NumbersToo):
     Parameters
     ----------
     target : as in `ReliefF`.
-    n_instances, distance, n_features, threshold, categorical, random_state, n_jobs : as `Relief`.
+    n_instances, distance, n_features, threshold, categorical, random_state, n_jobs : as in `Relief`.
 
     Notes
     -----
@@ -337,7 +336,7 @@ class MultiSURF(SURF):
     Parameters
     ----------
     target : as in `ReliefF`.
-    n_instances, distance, n_features, threshold, categorical, random_state, n_jobs : as `Relief`.
+    n_instances, distance, n_features, threshold, categorical, random_state, n_jobs : as in `Relief`.
 
     Notes
     -----

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
@@ -30,7 +30,7 @@ from maxmargin.base.tables import n_rows, read_classes
 from maxmargin.base.threads import effective_threads, run
 from maxmargin.base.typing import FloatArray, FoldsLike, IntArray, TableLike, TargetLike
 from maxmargin.base.user_line import warnings_once
-from maxmargin.feature_selection.base import Selector, how_many, takes_missing
+from maxmargin.feature_selection.base import Selector, how_many, takes_missing, told_by
 from maxmargin.feature_selection.column_svc import ColumnSVC, numbers_of
 from maxmargin.feature_selection.elimination import AnyElimination, Elimination, Fits, SVCElimination
 from maxmargin.feature_selection.subset import validated
@@ -56,12 +56,13 @@ class Round:
     error: float
 
 
+@dataclass(eq=False, repr=False)
 class RFE(Selector, ScikitRFE):
     """Recursive feature elimination: fit, remove the columns that are worth least, and fit again.
 
     The worth of a column is w_j^2 for linear models (summed over the machines of several classes) and
     |W^2 - W^2_(-j)| with the dual solution held fixed for `SVC` with a kernel, where W^2 = ||w||^2 in
-    feature space; tree models are asked for their ``feature_importances_``. Ties remove the lowest column.
+    feature space; for tree models it is ``feature_importances_``. Ties remove the lowest column.
 
     Parameters
     ----------
@@ -109,28 +110,16 @@ class RFE(Selector, ScikitRFE):
     array([1, 3])
     """
 
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        n_features_to_select: int | float | None = None,
-        *,
-        step: Step = 1,
-        cv: FoldsLike | None = None,
-        scoring: str | Callable[..., float] | None = None,
-        min_features_to_select: int = 1,
-        importance_getter: str | Callable[[Any], FloatArray] = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_features_to_select = n_features_to_select
-        self.step = step
-        self.cv = cv
-        self.scoring = scoring
-        self.min_features_to_select = min_features_to_select
-        self.importance_getter = importance_getter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: BaseEstimator
+    n_features_to_select: int | float | None = None
+    _: KW_ONLY
+    step: Step = 1
+    cv: FoldsLike | None = None
+    scoring: str | Callable[..., float] | None = None
+    min_features_to_select: int = 1
+    importance_getter: str | Callable[[Any], FloatArray] = "auto"
+    n_jobs: int | None = None
+    verbose: int = 0
 
     predict = _of_one_fit("predict")
     decision_function = _of_one_fit("decision_function")
@@ -155,10 +144,9 @@ class RFE(Selector, ScikitRFE):
         make = self._make_elimination(X, y, fit_params, routed.scorer.score)
         everything = np.arange(n_rows(X))
         self._cross_validate(X, y, make, routed.splitter.split)
-        verbose = max(self.verbose, int(getattr(self.estimator, "verbose", 0)))
         start = make(everything, everything)
         size = Sizes.of(self.step, self.n_features_in_)
-        rounds = eliminate(start, self._n_final(), size, verbose=verbose)
+        rounds = eliminate(start, self._n_final(), size, verbose=told_by(self, self.estimator))
         self._store(rounds)
         self.estimator_ = clone(self.estimator).fit(self._kept(X), y, **fit_params)
 
@@ -288,6 +276,7 @@ class RFE(Selector, ScikitRFE):
             self.history_ = self.history_.join(self.errors_, on="size")
 
 
+@dataclass(eq=False, repr=False)
 class RFECV(RFE, ScikitRFECV):
     """`RFE` with scikit-learn's RFECV's parameters: ``cv=None`` takes five folds, and they choose the size.
 
@@ -305,27 +294,6 @@ class RFECV(RFE, ScikitRFECV):
     """
 
     n_features_to_select: ClassVar[None] = None  # type: ignore[misc]  # the folds choose it
-
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        *,
-        step: Step = 1,
-        min_features_to_select: int = 1,
-        cv: FoldsLike | None = None,
-        scoring: str | Callable[..., float] | None = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-        importance_getter: str | Callable[[Any], FloatArray] = "auto",
-    ) -> None:
-        self.estimator = estimator
-        self.step = step
-        self.min_features_to_select = min_features_to_select
-        self.cv = cv
-        self.scoring = scoring
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.importance_getter = importance_getter
 
     score = of_one_fit(ScikitRFECV.score)
 

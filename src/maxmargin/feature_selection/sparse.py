@@ -58,7 +58,7 @@ class SparseSVMSelector(SparseInput, Selector):
     ----------
     penalty : "l1", "l0", "l1l2" or "l0l2".
     n_features : keep this number (or share) of columns: those of largest weight at the largest lambda of the
-        path that has so many. None chooses lambda by cross-validation.
+        path that has at least as many. None chooses lambda by cross-validation.
     loss : "hinge", "squared_hinge" or "logistic".
     lambdas : the path, or None for ``n_lambdas`` values from the smallest lambda that keeps nothing (an upper
         bound of it for the hinge) down to ``ratio`` times it, evenly spaced in the logarithm.

@@ -19,7 +19,7 @@ from maxmargin.base.table_columns import feature_names
 from maxmargin.base.tables import checked_target, checked_targets, fitted_table, known_columns, n_rows
 from maxmargin.base.typing import FoldsLike, RandomStateLike, TableLike, TargetLike
 from maxmargin.base.user_line import warnings_once
-from maxmargin.feature_selection.base import Selector, takes_missing
+from maxmargin.feature_selection.base import Selector, takes_missing, told_by
 from maxmargin.feature_selection.criteria import Criterion, Subset
 from maxmargin.feature_selection.evaluations import Evaluations
 from maxmargin.feature_selection.searches import Search
@@ -61,7 +61,7 @@ class _SearchSelector(Selector):
                 scorer,
                 feature_names(self),
                 maximize=criterion.maximize,
-                verbose=self.verbose,
+                verbose=told_by(self, getattr(criterion, "estimator", None)),
                 groups=self._groups(),
             )
             start = work_clock.now()
@@ -74,7 +74,7 @@ class _SearchSelector(Selector):
         raise NotImplementedError
 
     def _groups(self) -> list[Subset] | None:
-        """Columns that are kept or left out together; None if each is on its own."""
+        """Columns that are kept or left out together; None if there are no such groups."""
         return None
 
     def _wraps(self) -> bool:
@@ -173,9 +173,9 @@ class SFS(_SearchSelector):
 
     Parameters
     ----------
-    estimator, cv, scoring, n_jobs : as `CrossValidatedError`.
-    size, target : as `Forward`; with neither the best subset of the whole path is kept.
-    verbose : as `SubsetSelector`, whose attributes it has too.
+    estimator, cv, scoring, n_jobs : as in `CrossValidatedError`.
+    size, target : as in `Forward`; with neither the best subset of the whole path is kept.
+    verbose : as in `SubsetSelector`, whose attributes it has too.
 
     Examples
     --------
@@ -242,7 +242,7 @@ class SequentialFeatureSelector(_SearchSelector):
     floating : follow every step by steps back while they beat the best subset of their size (`Floating`).
     fixed : names or numbers of columns that are always kept.
     feature_groups : lists of columns, by name or number, that are kept or left out together, for example the
-        columns that encode one category. A column that no list names is a group of its own. With groups,
+        columns that encode one category. A column that no list names forms a group by itself. With groups,
         ``n_features_to_select`` and the sizes in ``path_`` and ``history_`` count groups.
     parsimonious : keep the smallest subset whose score is within one standard error of the best one (with
         "best" or a range).
@@ -350,7 +350,7 @@ def validated(
 ) -> tuple[Any, Any]:
     """Rows and targets. A dataframe stays as it is, since the estimator may need its columns.
 
-    Anything else becomes numbers; where they are ``for_estimator``, it decides about missing values, sparse
+    Anything else becomes numbers. With ``for_estimator`` the estimator decides about missing values, sparse
     rows and targets with columns.
     """
     if not for_estimator:

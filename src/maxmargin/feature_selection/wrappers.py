@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from multiprocessing import current_process
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -27,6 +28,7 @@ from maxmargin.solvers.dual.gram.repeated_rows import RepeatedRows
 from maxmargin.tuning.folds import make_folds
 
 
+@dataclass(eq=False, repr=False)
 class CrossValidatedError(Criterion):
     """Mean over the folds of an estimator's error on the columns of the subset.
 
@@ -61,13 +63,11 @@ class CrossValidatedError(Criterion):
     array([0, 1, 2, 3])
     """
 
-    def __init__(
-        self, estimator: BaseEstimator, cv: FoldsLike = 10, *, scoring: Any = None, n_jobs: int | None = None
-    ) -> None:
-        self.estimator = estimator
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
+    estimator: BaseEstimator
+    cv: FoldsLike = 10
+    _: KW_ONLY
+    scoring: Any = None
+    n_jobs: int | None = None
 
     @property
     def maximize(self) -> bool:  # type: ignore[override]  # here the direction follows from `scoring`
@@ -90,6 +90,7 @@ class CrossValidatedError(Criterion):
         return make_folds(self.cv, self.estimator, X, y, None, groups)
 
 
+@dataclass(eq=False, repr=False)
 class LeaveOneOutError(CrossValidatedError):
     """Share of rows that a classifier gets wrong when each is left out in turn.
 
@@ -97,7 +98,7 @@ class LeaveOneOutError(CrossValidatedError):
 
     Parameters
     ----------
-    estimator, n_jobs : as `CrossValidatedError`.
+    estimator, n_jobs : as in `CrossValidatedError`.
 
     Examples
     --------
@@ -111,11 +112,8 @@ class LeaveOneOutError(CrossValidatedError):
 
     maximize = False
 
-    def __init__(self, estimator: BaseEstimator, *, n_jobs: int | None = None) -> None:
-        self.estimator = estimator
-        self.n_jobs = n_jobs
-
-    scoring = None
+    cv: ClassVar[Any] = None  # type: ignore[misc]  # these two are not parameters here
+    scoring: ClassVar[None] = None  # type: ignore[misc]
 
     def prepare(
         self, X: TableLike, y: TargetLike, *, groups: AnyArray | None = None, **fit_params: Any
@@ -200,8 +198,8 @@ def _can_be_repaired(model: ColumnSVC) -> bool:
 def mean_error(accuracies: FloatArray) -> float:
     """One minus the mean accuracy over folds.
 
-    Not the mean of the errors, which rounds differently: subsets whose errors are equal up to rounding are
-    then taken in the same order as by everything that compares mean accuracies.
+    The mean of the errors would round differently, and ties between subsets must be broken as in code that
+    compares mean accuracies.
     """
     return float(1.0 - np.mean(accuracies))
 

@@ -154,7 +154,7 @@ def _checked_size(path: str, file: IO[bytes], line: bytes) -> int:
     size = os.fstat(file.fileno()).st_size - len(line)
     if length != str(size):
         raise ModelFileError(
-            f"{path} is truncated or was added to: it has {size} bytes after its first line, and {length} "
+            f"{path} is truncated or has extra bytes: it has {size} bytes after its first line, and {length} "
             "were written. Copy or save it again."
         )
     digest = hashlib.sha256()

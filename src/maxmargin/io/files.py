@@ -141,7 +141,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a model file says about its model: versions, names of columns, classes, certificate, notes.
 
-    Length and checksum of the file are checked as in `load`, but the model is not made. Text in the file may
+    Length and checksum of the file are checked as in `load`, but the model is not built. Text in the file may
     hold control characters: show it with `printable`.
 
     >>> import maxmargin as mm

@@ -61,7 +61,7 @@ class Spectrum(StringKernel):
     ----------
     length, mismatches, up_to : as above.
     normalize, tokens, features : as in `Subsequence`; a string shorter than ``length`` has the value 0 with
-    every string.
+        every string.
 
     Examples
     --------

@@ -35,6 +35,7 @@ class TakesKernel(PlainState, BaseEstimator):
     coef0: float = 0.0
     degree: int = 3
     n_jobs: int | None = None
+    takes_matrix = True  # kernel="precomputed" is possible
 
     @classmethod
     @cache  # a grid search reads them thousands of times, and scikit-learn inspects the signature each time
@@ -85,7 +86,7 @@ class TakesKernel(PlainState, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self.takes_matrix and self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
 

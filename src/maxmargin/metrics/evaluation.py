@@ -149,7 +149,7 @@ def evaluate(
     response_method : "predict_proba", "decision_function", or "auto" for the first that the model has.
     confidence : level of the intervals.
     sample_weight : of shape (n_samples,), optional. All counts become sums of weights, and there are no
-    intervals or p values, since both count rows.
+        intervals or p values, since both count rows.
 
     Examples
     --------

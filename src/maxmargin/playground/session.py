@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+import tomllib
 import traceback
 from collections.abc import Callable
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import maxmargin
 from maxmargin.playground import lessons, messages
 from maxmargin.playground.exports import plane_file
 from maxmargin.playground.messages import Message, MessageError
-from maxmargin.playground.page_words import all_words
 from maxmargin.playground.plane import fitted_reply
 from maxmargin.playground.tuning_tab import TableTab, opened
 from maxmargin.playground.watching import Watched
@@ -87,7 +89,7 @@ class Session:
             "solvers": messages.SOLVERS,
             "kernels": messages.KERNELS,
             "limits": {"points": messages.MAX_POINTS, "classes": messages.MAX_CLASSES},
-            "words": all_words(),
+            "words": _all_words(),
             "lessons": lessons.listed(),
             "lesson": self.lesson,
             "language": self.language,
@@ -151,3 +153,13 @@ def _described(wrong: BaseException) -> dict[str, Any]:
         sentence = sentence[:599] + "…"
     own = wrong if isinstance(wrong, MessageError) else MessageError(sentence)
     return {"sentence": sentence, "key": own.key, "field": own.field, "column": own.column}
+
+
+@cache
+def _all_words() -> dict[str, dict[str, str]]:
+    """Sentences by language and key; every language has the same keys."""
+    folder = resources.files("maxmargin.playground") / "languages"
+    return {
+        language: tomllib.loads((folder / f"{language}.toml").read_text(encoding="utf-8"))
+        for language in ("en", "es")
+    }

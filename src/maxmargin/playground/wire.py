@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import struct
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from maxmargin.base.shown import json_value
 from maxmargin.base.typing import AnyArray
 
 
@@ -30,20 +30,7 @@ def packed(reply: Reply) -> bytes:
         places.append([name, offset, data.size])
         parts.append(data.tobytes())
         offset += 4 * data.size
-    header = _plain({**reply.header, "arrays": places, "body": [offset, len(reply.body)]})
+    header = json_value({**reply.header, "arrays": places, "body": [offset, len(reply.body)]})
     told = json.dumps(header, ensure_ascii=False, allow_nan=False).encode()
     told += b" " * (-len(told) % 4)
     return struct.pack("<I", len(told)) + told + b"".join(parts) + reply.body
-
-
-def _plain(value: Any) -> Any:
-    """JSON values; a number that is not finite becomes null."""
-    if isinstance(value, dict):
-        return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not isfinite(value):
-        return None
-    return value

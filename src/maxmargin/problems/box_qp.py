@@ -97,10 +97,10 @@ class BoxQP:
         return np.array([multiplier_of(signed_gradient[k], t[k], lo[k], hi[k]) for k in groups])
 
     def with_sums(self, start: FloatArray | None = None) -> BoxQP:
-        """A problem without equality as one with it, for solvers that move pairs: two more variables.
+        """A problem without equality, written with one and two extra variables, for solvers that move pairs.
 
-        They have no kernel values, no cost and no upper bound, and one rises where the other falls: together
-        they take up any sum, and a variable that is paired with one of them moves alone.
+        They have no kernel values, no cost and no upper bound, and one rises where the other falls. Together
+        they absorb any sum, so a variable that is paired with one of them moves alone.
         """
         a = np.asarray(self.start if start is None else start, dtype=np.float64)
         total = float(self.s @ a)

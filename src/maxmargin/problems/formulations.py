@@ -309,7 +309,7 @@ class OneClass(Region):
     def finer(self, problem: BoxQP, multipliers: FloatArray, kkt: float, **margin: float) -> float | None:
         """The tolerance to continue with where multipliers sum to less than 1; None if it is small enough.
 
-        Decisions shrink with this sum. Beside the user's tolerance a tiny nu would put every row outside.
+        Decisions shrink with this sum. With the user's tolerance alone a tiny nu could put every row outside.
         """
         total = float(problem.delta.max())
         return None if total >= 1 or kkt <= _FINE * total else max(_FINE * total, 1e-300)

@@ -103,15 +103,12 @@ class ShiftedHinge(Loss):
 class Hinge(ShiftedHinge):
     """max(0, 1 - y f)."""
 
-    def __init__(self) -> None:
-        super().__init__(1.0)
 
-
+@dataclass(frozen=True)
 class PerceptronLoss(ShiftedHinge):
     """max(0, -y f)."""
 
-    def __init__(self) -> None:
-        super().__init__(0.0)
+    edge: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from maxmargin.problems.newton_system import EXPLICIT, solve_symmetric
 class MultinomialPoint(Protocol):
     """The objective at a point theta: its value, gradient and Hessian, the penalty included.
 
-    ``gradient`` has the shape of theta, ``hessian`` that of all its entries in a row; ``least`` is the
+    ``gradient`` has the shape of theta, ``hessian`` covers its entries in row-major order; ``least`` is the
     smallest lead of a row's own class over the others.
     """
 

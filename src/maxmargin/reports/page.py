@@ -43,14 +43,14 @@ def report(
     overwrite: bool = True,
     **options: Unpack[ReportOptions],
 ) -> Path:
-    """Write one HTML file about a fitted model; it needs no other file, and reads on a phone and on paper.
+    """Write a report on a fitted model as one self-contained HTML file, for screens, phones and paper.
 
     Parameters
     ----------
     model : fitted estimator, Pipeline, ``TuneResult``, ``GridSearch`` or selector.
     X, y : the rows on which the model is evaluated, and their targets. ``y`` may be None for outlier
         detectors.
-    path : file to write, whole or not at all; missing folders are created.
+    path : file to write; an error leaves no partial file. Missing folders are created.
     training : (X_train, y_train), the rows the model learned from. The report then describes them, and
         treats ``X`` and ``y`` as held out. Without it ``X`` and ``y`` are taken as the training rows, and
         the report warns that its figures are optimistic.

@@ -75,7 +75,7 @@ def _translate(figure: Any, words: Words) -> None:
         for axis in (ax.xaxis, ax.yaxis):
             if type(axis.get_major_formatter()) is ScalarFormatter:
                 axis.set_major_formatter(Marked())
-            elif isinstance(axis.get_major_locator(), FixedLocator):  # labels of its own, such as values of C
+            elif isinstance(axis.get_major_locator(), FixedLocator):  # fixed labels, such as values of C
                 labels = [label.get_text() for label in axis.get_ticklabels()]
                 axis.set_ticklabels([_FIGURE.sub(words.decimal, label) for label in labels])
     for artist in figure.findobj(Text):

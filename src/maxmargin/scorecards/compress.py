@@ -77,18 +77,16 @@ class PieceReader:
         return columns, event, weight
 
 
-def compress(
-    pieces: Pieces, reader: PieceReader, settings: Sequence[BinSettings], *, limit: int = DISTINCT
-) -> list[Compressed]:
+def compress(pieces: Pieces, reader: PieceReader, settings: Sequence[BinSettings]) -> list[Compressed]:
     """Every column as weighted rows that have the bins of the whole table.
 
-    A column of at most ``limit`` distinct values is kept as its values with their weights: one pass, exact
+    A column of few distinct values (65536 or fewer) is kept as its values with their weights: one pass, exact
     for every method. For more values the exact quantiles are found by narrowing (see `_quantile_cuts`), and
     the pre-bins are counted in one more pass; "width" only needs the extremes; the other methods need all
     values and are refused.
     """
     # room for the cells of all quantiles, many times over
-    limit = max(limit, 8 * max(max(s.n_prebins, s.max_bins) for s in settings))
+    limit = max(DISTINCT, 8 * max(max(s.n_prebins, s.max_bins) for s in settings))
     everywhere: dict[int, Any] = dict.fromkeys(range(len(settings)))
     sketches = _sketch(pieces, reader, settings, everywhere, limit)
     large = {j: s for j, s in sketches.items() if isinstance(s, NumberSketch) and not s.exact}

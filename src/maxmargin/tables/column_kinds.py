@@ -17,7 +17,7 @@ from maxmargin.tables.refusals import Refusal
 _WHOLE = 2**53  # beyond it a float64 skips whole numbers
 _MANY = 50  # distinct values from which a column of text can be an identifier or free text
 _WORDS = 3.0  # words per value, on average, from which text is free text
-_SYMBOLS, _LENGTH = 30, 15  # text without spaces is a sequence: at most so many symbols, at least so long
+_SYMBOLS, _LENGTH = 30, 15  # most symbols and least length of text without spaces that is a sequence
 _CODED = 0.12  # share of digits from which text without spaces is a code, not a sequence
 _CURRENCY = (
     r"(?:[A-Z]{0,3}[$£¥\u20a0-\u20c0]|S/\.?|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|MXN|ARS|BRL|CLP|COP|PEN|UYU|"

@@ -23,8 +23,8 @@ from maxmargin.tables.column_kinds import (
 from maxmargin.tables.refusals import Refusal, UsageRefusal, listed
 from maxmargin.tables.wishes import ColumnWishes, Note, Task
 
-_RARE = 5.0  # a class so many times as large as another makes the plain error misleading
-_FEW = 20  # whole numbers with at most so many distinct values are classes
+_RARE = 5.0  # times as large as another: such a class makes the plain error misleading
+_FEW = 20  # most distinct values of whole numbers that are classes
 
 
 @dataclass(frozen=True)

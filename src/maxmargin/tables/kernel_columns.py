@@ -40,8 +40,8 @@ def on_columns(text: str, data: Prepared) -> Kernel:
         return kernel
     if data.texts:
         raise UsageRefusal(
-            f"words cannot stand beside a string kernel: name {listed(data.texts)} in the kernel, or leave "
-            "it out with --drop."
+            f"words cannot be combined with a string kernel: name {listed(data.texts)} in the kernel, or "
+            "leave it out with --drop."
         )
     others = [*data.numbers, *encoded_categories(data)]
     chosen: dict[str, Any] = {}

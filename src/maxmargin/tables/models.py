@@ -145,7 +145,7 @@ def chosen_family(data: Prepared, name: str) -> Family:
 
 
 def with_kernel(family: Family, text: str | None, data: Prepared) -> Family:
-    """The model with a kernel from text instead of its own."""
+    """The model with the kernel that the text names."""
     if text is None:
         return family
     if "kernel" not in family.parameters:
@@ -221,7 +221,7 @@ def _encoder(data: Prepared, encoding: Encoding, positive: Any) -> Any:
 
 
 def grid_of(
-    family: Family, wishes: Sequence[str] = (), *, small: bool = False, prefix: str = "model__"
+    family: Family, wishes: Sequence[str] = (), *, small: bool = False
 ) -> dict[str, list[Any]] | None:
     """The grid of a model, with the values of ``--grid``; None where there is nothing to try."""
     grid = dict(family.values(small=small))
@@ -236,7 +236,7 @@ def grid_of(
                 f"{', '.join(sorted(family.parameters))}."
             )
         grid[name] = [_value(text) for text in values.split(",")]
-    return {prefix + name: values for name, values in grid.items()} or None
+    return {f"model__{name}": values for name, values in grid.items()} or None
 
 
 def _value(text: str) -> Any:

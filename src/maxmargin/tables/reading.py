@@ -282,7 +282,7 @@ def _read_parquet(path: Path, raw: bytes) -> pd.DataFrame:
         table = pd.read_parquet(BytesIO(raw))
     except ImportError:
         raise ImportError("Parquet files need pyarrow: pip install 'maxmargin[cli]'.") from None
-    except Exception as wrong:  # pyarrow has many errors of its own
+    except Exception as wrong:  # pyarrow raises many errors that are not Python's
         said = str(wrong).splitlines()[0]
         raise Refusal(f"{path} is not a Parquet file: {said}") from None
     table.columns = pd.Index([str(name) for name in table.columns])

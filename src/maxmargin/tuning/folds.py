@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, check_cv
 
+from maxmargin.base.tables import n_rows
 from maxmargin.base.typing import AnyArray, IntArray, Matrix
 
 Fold = tuple[IntArray, IntArray]
@@ -55,10 +56,6 @@ def _makes_folds(cv: Any) -> bool:
     if isinstance(cv, Sequence):
         return len(cv) > 0 and all(isinstance(pair, Sized) and len(pair) == 2 for pair in cv)
     return cv is None or isinstance(cv, (Integral, Iterator)) or hasattr(cv, "split")
-
-
-def n_rows(X: Matrix) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def is_leave_one_out(folds: list[Fold]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -26,10 +26,10 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 from maxmargin.base import work_clock
 from maxmargin.base.interruption import all_or_nothing
-from maxmargin.base.tables import as_rows, as_targets
+from maxmargin.base.tables import as_rows, as_targets, n_rows
 from maxmargin.base.typing import AnyArray, FloatArray, FoldsLike, IntArray, Matrix, TableLike, TargetLike
 from maxmargin.tuning.errors import ErrorMeasure, needs_probabilities, stand_in
-from maxmargin.tuning.folds import make_folds, n_rows
+from maxmargin.tuning.folds import make_folds
 from maxmargin.tuning.grid import Grid, default_grid
 from maxmargin.tuning.result import TuneResult, make_table
 from maxmargin.tuning.search import GridRun, read_data, tune
@@ -218,13 +218,14 @@ class SharedSearch(BaseSearchCV):
         )
 
 
+@dataclass(eq=False, repr=False)
 class GridSearch(SharedSearch, GridSearchCV):
     """scikit-learn's GridSearchCV, with cells and folds that share kernel matrices.
 
     Parameters, attributes and methods are those of GridSearchCV. SVC, NuSVC, SVR, NuSVR, OneClassSVM,
     KernelRidge and KernelPerceptron (also behind scalers, imputers and encoders in a Pipeline) are solved as
     `tune` does. Training scores, scorers that are plain functions or need probabilities, and fit parameters
-    other than weights take scikit-learn's way, one fit per cell and fold; ``result_.path`` says which.
+    other than weights need scikit-learn's search, one fit per cell and fold; ``result_.path`` says which ran.
 
     Parameters
     ----------
@@ -254,32 +255,17 @@ class GridSearch(SharedSearch, GridSearchCV):
         "param_grid": [*GridSearchCV._parameter_constraints["param_grid"], None],
     }
 
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        param_grid: Grid | None = None,
-        *,
-        scoring: str | Callable[..., Any] | Sequence[str] | dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        refit: bool | str | Callable[..., int] = True,
-        cv: FoldsLike | None = None,
-        verbose: int = 0,
-        pre_dispatch: int | str = "2*n_jobs",
-        error_score: float | str = np.nan,
-        return_train_score: bool = False,
-    ) -> None:
-        super().__init__(
-            estimator,
-            param_grid,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            refit=refit,
-            cv=cv,
-            verbose=verbose,
-            pre_dispatch=pre_dispatch,
-            error_score=error_score,
-            return_train_score=return_train_score,
-        )
+    estimator: BaseEstimator
+    param_grid: Grid | None = None
+    _: KW_ONLY
+    scoring: str | Callable[..., Any] | Sequence[str] | dict[str, Any] | None = None
+    n_jobs: int | None = None
+    refit: bool | str | Callable[..., int] = True
+    cv: FoldsLike | None = None
+    verbose: int = 0
+    pre_dispatch: int | str = "2*n_jobs"
+    error_score: float | str = np.nan
+    return_train_score: bool = False
 
     def _cells(self) -> Cells:
         return list(
@@ -306,11 +292,11 @@ class RandomSearch(SharedSearch, RandomizedSearchCV):
     param_distributions : dict of lists or distributions (objects with a method rvs), or list of such dicts.
     n_iter : number of combinations that are drawn.
     random_state : seed of the draws.
-    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score : as `GridSearch`.
+    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score : as in `GridSearch`.
 
     Attributes
     ----------
-    result_ and those of RandomizedSearchCV : as `GridSearch`.
+    result_ and those of RandomizedSearchCV : as in `GridSearch`.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from maxmargin.base import work_clock
 from maxmargin.base.memory import cache_bytes
 from maxmargin.base.parameters import check_flag
 from maxmargin.base.progress import ProgressReport, hushed
-from maxmargin.base.tables import as_rows, as_targets, class_codes, row_weights
+from maxmargin.base.tables import as_rows, as_targets, class_codes, n_rows, row_weights
 from maxmargin.base.threads import blas_threads_for, effective_threads, start_workers
 from maxmargin.base.typing import (
     AnyArray,
@@ -39,7 +39,7 @@ from maxmargin.kernels.vectors import about_their_mean
 from maxmargin.machines.svm import OneClassSVM
 from maxmargin.solvers.dual.gram.shared_gram import Layout, SharedGram
 from maxmargin.tuning.errors import ErrorMeasure
-from maxmargin.tuning.folds import Fold, is_leave_one_out, make_folds, n_rows
+from maxmargin.tuning.folds import Fold, is_leave_one_out, make_folds
 from maxmargin.tuning.given_matrix import answer_plainly
 from maxmargin.tuning.grid import Grid, cells_of, default_grid
 from maxmargin.tuning.result import FITTED, CellStatus, TuneProgress, TuneResult, make_table

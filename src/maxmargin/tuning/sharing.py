@@ -68,8 +68,8 @@ def shared_parts(model: BaseEstimator) -> SharedParts:
 def column_parts(model: BaseEstimator) -> SharedParts:
     """As `shared_parts`, for subsets of columns: a hinge classifier whose kernel is a sum over columns.
 
-    What comes first must treat every column alone. One call solves all folds of a subset, so there is no time
-    for a limit of time or steps, or for a full check, in between.
+    The step in front must treat each column separately. One call solves all folds of a subset, so limits of
+    time or steps and full checks cannot be applied in between.
     """
     parts = shared_parts(model)
     svc, front = parts.model, parts.front
@@ -185,6 +185,6 @@ def _may_come_first(step: Any) -> bool:
 def matrix_bytes(n: int) -> int:
     """Inner products in float64, and kernel values in float32 and, where that is too coarse, in float64.
 
-    Two threads with parts of the matrix of their own take 4.5 n^2 more in float32 or 2 n^2 more in float64.
+    Two threads, each with a part of the matrix, take 4.5 n^2 more in float32 or 2 n^2 more in float64.
     """
     return n * n * (8 + 4 + 8 + 2)

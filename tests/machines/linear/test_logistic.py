@@ -452,7 +452,7 @@ def test_quasi_complete_separation_of_three_classes():
 def test_many_unknowns_use_products(C, monkeypatch):
     X, y = _data(classes=3)
     plain = mm.LogisticRegression(C).fit(X, y)
-    monkeypatch.setattr(primal_multinomial, "EXPLICIT_UNKNOWNS", 3)
+    monkeypatch.setattr(primal_multinomial, "EXPLICIT", 3)
     model = mm.LogisticRegression(C).fit(X, y)
     assert solved(model.certificate_, model.tol)
     assert model.n_iter_[0] <= 2 * plain.n_iter_[0]

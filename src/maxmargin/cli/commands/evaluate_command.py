@@ -66,15 +66,15 @@ def _is_training_file(data: Path, saved: SavedModel) -> bool:
 def _weights(options: EvaluateOptions, saved: SavedModel, table: pd.DataFrame) -> AnyArray:
     """The weights of the rows, from their column."""
     if not saved.classes or options.report is not None:
-        raise UsageRefusal("--weights is for classes, and not for --report, which counts rows.")
+        raise UsageRefusal("--weights needs classes and cannot be combined with --report, which counts rows.")
     assert options.weights is not None
     known_column(options.weights, table, options.data)
     column = pd.to_numeric(table[options.weights], errors="coerce").to_numpy(dtype=float)
     if not (np.isfinite(column) & (column >= 0)).all():
         row = int(np.argmin(np.isfinite(column) & (column >= 0))) + 1
         raise Refusal(
-            f"{options.data}: the weight in row {row} of {options.weights!r} is missing, negative or no "
-            "number: weights must be numbers from 0 on."
+            f"{options.data}: the weight in row {row} of {options.weights!r} is missing, negative or not "
+            "a number: weights must be numbers >= 0."
         )
     return column
 

@@ -88,7 +88,7 @@ def fitted_model(plan: SearchPlan, parts: Split, measure: TuningMeasure, screen:
         cell = " ".join(f"--grid {name}={value}" for name, value in plain_names(found.best_params).items())
         raise KeyboardInterrupt(
             f"interrupted: the best of the finished cells is not fitted to all rows; --model "
-            f"{plan.family.name} {cell} does it."
+            f"{plan.family.name} {cell} fits it."
         ) from None
     return replace(found, best_estimator=best)
 

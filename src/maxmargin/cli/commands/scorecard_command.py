@@ -42,7 +42,7 @@ def run(options: ScorecardOptions, screen: Screen) -> None:
         handle_unknown="neutral",
     )
     with screen.working("computing bins and points"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ScorecardWarning)  # its parts are told one by one
+        warnings.simplefilter("ignore", ScorecardWarning)  # its parts are printed one by one
         try:
             card.fit(parts.X, parts.y)
         except ValueError as wrong:

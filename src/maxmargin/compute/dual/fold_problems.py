@@ -100,7 +100,7 @@ def _sum_powers(matrix, x, sums):
 
 @part
 def _solve_fold(matrix, stretch, sums, y, bound, x, tol, max_steps, t, decisions, goes_on):
-    """One fold, from the variables ``x`` of the common problem or, where it goes on, from its own ``t``."""
+    """One fold, from the variables ``x`` of the common problem or, where it continues, from its own ``t``."""
     n = len(y)
     numbers, places = np.empty((4, n)), np.empty((2, n), np.int64)
     low, high, g, weights = numbers[0], numbers[1], numbers[2], numbers[3]

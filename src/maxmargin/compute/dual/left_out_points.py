@@ -80,7 +80,7 @@ def _fix(signed, point, lo, hi):
 def leave_each_out(K, signed, points, cursor, t, v, now, q, tol, max_steps, out, ends):
     """out[point] = f(point) of the problem solved without it, for every point of ``points`` (one group).
 
-    Returns True when all points are done. A call that takes long returns False, and the next one goes on:
+    Returns True when all points are done. A call that takes long returns False, and the next one continues:
     ``cursor`` holds the place in ``points`` and the steps made there (-1: not begun), ``now`` the variables
     and sums that belong to it. ``ends`` collects the steps and the largest violation left. A point that is
     not solved after ``max_steps`` steps has NaN.

@@ -60,7 +60,7 @@ def solve_pair(K, y, bounds, ridges, origin, tol, max_steps, answers, first):
     """Solve the problem of every row of ``bounds`` and ``ridges`` (n_problems, n) on the first n rows of K.
 
     Problem p starts from the answer to problem ``origin[p]`` < p, or from zero where that is -1. Begins with
-    the problem ``first`` and returns the one to go on with: a call that takes long ends before the last.
+    the problem ``first`` and returns the one to continue with: a call that takes long ends before the last.
     """
     n_problems, n = bounds.shape
     numbers, places = np.empty((6, n)), np.empty((6, n + BINS), np.int64)

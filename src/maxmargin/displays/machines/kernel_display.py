@@ -32,9 +32,9 @@ class KernelDisplay:
     kernel : as written. gram : K among the rows, ordered by class.
     classes, sizes : names of the classes and their numbers of rows.
     check : the verdict and the spectrum (ascending).
-    x0 : the row through which the section is taken. section_axes : values along one or two variables (none
-    for
-        rows that are not numbers); section : K(x, x0) there, or K(row, x0) in descending order.
+    x0 : the row through which the section is taken. section_axes : values along one
+        or two variables (none for rows that are not numbers); section : K(x, x0) there, or K(row, x0) in
+        descending order.
     names : names of the variables of the section.
 
     Examples

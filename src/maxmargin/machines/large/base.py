@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -51,12 +50,6 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved
 from maxmargin.problems.losses import Loss
 from maxmargin.problems.penalties import Penalty
-from maxmargin.problems.rows_in_pieces import LossPenaltyPieces
-from maxmargin.problems.solution import Solution
-from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
-from maxmargin.solvers.primal.primal_choice import solve_primal
-from maxmargin.solvers.primal.warm_newton import ROWS_PER_COLUMN
-from maxmargin.solvers.stopping import tell_iteration
 
 _PREDICTED_ROWS = 8192  # rows prepared at a time
 
@@ -94,6 +87,8 @@ class LargeMachine(TakesKernel):
     max_iter: int = 200
     random_state: Any = None
     verbose: int = 0
+
+    takes_matrix = False
 
     # the linear problem after the map
     fit_intercept = True
@@ -167,23 +162,6 @@ class LargeMachine(TakesKernel):
         features = replace(seen, n_features=map_.n_components)
         return MappedPieces(pieces.mapped(piece_design, map_), features, map_, error)
 
-    def _solve(
-        self, problem: LossPenalty, rows_per_column: int = ROWS_PER_COLUMN
-    ) -> tuple[Solution, Certificate]:
-        return solve_primal(
-            problem,
-            "auto",
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-            callback=partial(tell_iteration, self),
-            rows_per_column=rows_per_column,
-        )
-
-    def _solve_pieces(self, problem: LossPenaltyPieces) -> tuple[Solution, Certificate]:
-        solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
-        return solve_pieces(problem, solver, callback=partial(tell_iteration, self))[:2]
-
     def _near(self, mapped: MappedRows, found: list[DualPoint]) -> Approximation:
         """The distance of the solutions from those of the exact kernel."""
         threads = effective_threads(self.n_jobs)
@@ -235,11 +213,6 @@ class LargeMachine(TakesKernel):
                 out[part] = map_.of_points(points) @ expansion
         out += self.intercept_
         return out
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = False
-        return tags
 
 
 def _width(X: Any) -> int:

@@ -98,6 +98,7 @@ class CellSVC(ClassifierMixin, TakesKernel):
     tol: float = field(default=1e-3, kw_only=True)
     random_state: Any = field(default=None, kw_only=True)
     verbose: int = field(default=0, kw_only=True)
+    takes_matrix = False
 
     @all_or_nothing
     def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None = None) -> CellSVC:
@@ -168,11 +169,6 @@ class CellSVC(ClassifierMixin, TakesKernel):
         scores = self.decision_function(X)
         codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = False
-        return tags
 
 
 def _nearest(table: Any, centres: FloatArray, k: int) -> tuple[FloatArray, IntArray]:

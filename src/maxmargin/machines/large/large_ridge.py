@@ -21,7 +21,7 @@ from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.machines.large.approximation import Approximation, DualPoint, warn_if_long
 from maxmargin.machines.large.base import LargeMachine, MappedRows
 from maxmargin.machines.large.mapped_rows import opened
-from maxmargin.machines.linear.linear_pieces import number_problem, survey_numbers
+from maxmargin.machines.linear.linear_pieces import number_problem, solve_in_pieces, survey_numbers
 from maxmargin.pieces.collection import Pieces
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.kernel_system import KernelRidgeProblem
@@ -100,7 +100,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         mapped = self._mapped_pieces(pieces, survey_numbers(self, pieces))
         penalty = Penalty(l2=2.0 * self.alpha)
         problem = number_problem(self, mapped.pieces, mapped.seen, C=1.0, loss=Squared(), penalty=penalty)
-        solution, certificate = self._solve_pieces(problem)
+        solution, certificate = solve_in_pieces(self, problem)
         near = Approximation(map=mapped.error)
         self._store(mapped.map, solution.x[:-1], certificate, near, solution.n_iter)
 

@@ -17,10 +17,12 @@ from maxmargin.compute.tables.design import Design
 from maxmargin.machines.large.approximation import Approximation, DualPoint, snapped
 from maxmargin.machines.large.base import LargeMachine, MappedRows
 from maxmargin.machines.large.mapped_rows import opened
+from maxmargin.machines.linear.base import design_of_task, solve_as_asked
 from maxmargin.machines.linear.linear_pieces import (
     binary_problems,
     check_newton,
     number_problem,
+    solve_in_pieces,
     survey_classes,
     survey_numbers,
 )
@@ -140,11 +142,11 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         self, table: Design, c: FloatArray, task: BinaryTask
     ) -> tuple[Solution, Certificate, FloatArray]:
         """The solution, its certificate, and coefficients of all rows that are feasible in the exact dual."""
-        whole = len(task.rows) == table.shape[0]
-        design = table if whole else table.take(task.rows)
+        design = design_of_task(table, task)
         problem = self._problem(design, task.signs, c[task.rows], losses.by_name(self.loss, _CLASS_LOSSES))
         several = len(self.classes_) > 2
-        solution, certificate = self._solve(problem, _FEW_ROWS if several else ROWS_PER_COLUMN)
+        rows_per_column = _FEW_ROWS if several else ROWS_PER_COLUMN
+        solution, certificate = solve_as_asked(self, problem, rows_per_column=rows_per_column)
         beta = np.zeros(table.shape[0])
         beta[task.rows] = -problem.dual_point(solution.multipliers)
         return solution, certificate, beta
@@ -174,7 +176,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         problems = binary_problems(
             self, mapped.pieces, mapped.seen, C=self.C, loss=loss, penalty=penalty, balance_sums=False
         )
-        fits = [self._solve_pieces(problem) for problem in problems]
+        fits = [solve_in_pieces(self, problem) for problem in problems]
         self._store(mapped.map, fits, Approximation(map=mapped.error))
 
     def _store(self, map_: Any, fits: list[tuple[Solution, Certificate]], near: Approximation) -> None:
@@ -255,7 +257,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         mapped = self._mapped(rows)
         c = self.C * row_weights(sample_weight, rows.n)
         problem = self._problem(mapped.design, target, c, self._loss())
-        solution, certificate = self._solve(problem)
+        solution, certificate = solve_as_asked(self, problem)
         beta = -problem.dual_point(solution.multipliers)
         found = DualPoint(-beta, mapped.design.adjoint(-beta), certificate)
         self._store(mapped.map, solution, certificate, self._near(mapped, [found]))
@@ -271,7 +273,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         check_newton(self, loss, penalty, "loss='squared_epsilon_insensitive'")
         mapped = self._mapped_pieces(pieces, survey_numbers(self, pieces))
         problem = number_problem(self, mapped.pieces, mapped.seen, C=self.C, loss=loss, penalty=penalty)
-        solution, certificate = self._solve_pieces(problem)
+        solution, certificate = solve_in_pieces(self, problem)
         self._store(mapped.map, solution, certificate, Approximation(map=mapped.error))
 
     def _store(self, map_: Any, solution: Solution, certificate: Certificate, near: Approximation) -> None:

@@ -73,7 +73,7 @@ class LowRank(_MapTransformer):
 
     over landmarks z_1 ... z_m. The approximation is the projection onto the span of the landmarks in feature
     space: K(x, x) - |phi(x)|^2 is the squared distance that it ignores, and a linear model on phi is the
-    kernel model restricted to that span. Components are sorted by falling eigenvalue.
+    kernel model restricted to that span. Components are sorted by decreasing eigenvalue.
 
     Parameters
     ----------

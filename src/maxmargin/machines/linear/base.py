@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -25,15 +26,19 @@ from maxmargin.base.tables import (
     row_weights,
 )
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray, Matrix, TableLike, TargetLike, WeightLike
+from maxmargin.compute.tables.design import Design
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.loss_penalty import warn_unsolved, worst_gap
-from maxmargin.problems.multiclass import check_strategy, predict_codes
+from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved, worst_gap
+from maxmargin.problems.multiclass import BinaryTask, check_strategy, predict_codes
 from maxmargin.problems.solution import Solution
+from maxmargin.solvers.primal.primal_choice import solve_primal
+from maxmargin.solvers.primal.warm_newton import ROWS_PER_COLUMN
+from maxmargin.solvers.stopping import tell_iteration
 
 
 @contextmanager
 def finite_or_refused(model: BaseEstimator) -> Iterator[None]:
-    """Let a fit overflow without NumPy's warnings, and refuse a result that is not finite."""
+    """Silence NumPy's overflow warnings during a fit, and refuse a result that is not finite."""
     with np.errstate(all="ignore"):
         yield
     if not (np.isfinite(model.coef_).all() and np.isfinite(model.intercept_).all()):
@@ -80,6 +85,30 @@ def without_constant(thetas: list[FloatArray], model: Any) -> FloatArray:
     if scale is None or not model.fit_intercept:
         return found
     return np.column_stack([found[:, :-2], scale * found[:, -2]])
+
+
+def design_of_task(table: Design, task: BinaryTask) -> Design:
+    """The rows of one binary problem, without a copy when they are all rows."""
+    return table if len(task.rows) == table.shape[0] else table.take(task.rows)
+
+
+def solve_as_asked(
+    model: Any,
+    problem: LossPenalty,
+    start: FloatArray | None = None,
+    rows_per_column: int = ROWS_PER_COLUMN,
+) -> tuple[Solution, Certificate]:
+    """Solve and certify a problem with the solver, tolerance, limit and seed of an estimator."""
+    return solve_primal(
+        problem,
+        model.solver,
+        tol=model.tol,
+        max_iter=model.max_iter,
+        random_state=model.random_state,
+        callback=partial(tell_iteration, model),
+        start=start,
+        rows_per_column=rows_per_column,
+    )
 
 
 def keep_solutions(model: Any, fits: list[tuple[Solution, Certificate]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,17 @@ from maxmargin.base.tables import check_two_classes, class_weights
 from maxmargin.base.typing import FloatArray
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.survey import Survey, learn_columns, survey
+from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import RowSums, with_penalty
 from maxmargin.problems.losses import Loss, SquaredHinge
 from maxmargin.problems.multiclass import check_strategy, class_pairs
 from maxmargin.problems.newton_system import solve_symmetric
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.rows_in_pieces import BinaryTargets, LossPenaltyPieces, NumberTargets
-from maxmargin.solvers.primal.newton_pieces import PiecesNewton
+from maxmargin.problems.solution import Solution
+from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
 from maxmargin.solvers.primal.separation import Separation
+from maxmargin.solvers.stopping import tell_iteration
 
 
 def survey_classes(model: BaseEstimator, pieces: Pieces) -> Survey:
@@ -95,6 +99,12 @@ def _problem(
         penalty=penalty,
         fit_intercept=model.fit_intercept,
     )
+
+
+def solve_in_pieces(model: Any, problem: LossPenaltyPieces) -> tuple[Solution, Certificate]:
+    """Solve and certify a problem with the tolerance and limit of an estimator."""
+    solver = PiecesNewton(tol=model.tol, max_iter=model.max_iter)
+    return solve_pieces(problem, solver, callback=partial(tell_iteration, model))[:2]
 
 
 def check_newton(model: BaseEstimator, loss: Loss, penalty: Penalty, remedy: str) -> None:

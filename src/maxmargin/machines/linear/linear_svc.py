@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -24,12 +23,19 @@ from maxmargin.compute.tables.design import Design, design
 from maxmargin.machines.linear.base import (
     LinearClassifier,
     check_linear_svm,
+    design_of_task,
     finite_or_refused,
     keep_solutions,
+    solve_as_asked,
     with_constant,
     without_constant,
 )
-from maxmargin.machines.linear.linear_pieces import binary_problems, check_newton, survey_classes
+from maxmargin.machines.linear.linear_pieces import (
+    binary_problems,
+    check_newton,
+    solve_in_pieces,
+    survey_classes,
+)
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems import losses
@@ -37,9 +43,7 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.multiclass import BinaryTask, binary_tasks
 from maxmargin.problems.solution import Solution
-from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
-from maxmargin.solvers.primal.primal_choice import primal_penalty, solve_primal
-from maxmargin.solvers.stopping import tell_iteration
+from maxmargin.solvers.primal.primal_choice import primal_penalty
 
 _LOSSES = ("hinge", "squared_hinge", "logistic")
 
@@ -142,8 +146,8 @@ class LinearSVC(LinearClassifier):
 
         ``callback`` is called with a `SolverProgress` after steps of the solver; the fit stops if it
         returns True, with the status INTERRUPTED and the certificate of the current solution.
-        ``coef_init``, of the shape of ``coef_``, is a start for an l0 penalty, beside zero and instead of
-        many others: a path of fits takes the weights of the fit before.
+        ``coef_init``, of the shape of ``coef_``, is a start for an l0 penalty; the fit then only tries this
+        start and zero. A path of fits passes the weights of the previous fit.
         """
         check_linear_svm(self)
         reason = "classes are separated one against the rest, or in pairs with multiclass='ovo'."
@@ -189,29 +193,18 @@ class LinearSVC(LinearClassifier):
         penalty = primal_penalty(self.penalty, self.sparsity, self.l0_alpha)
         check_newton(self, loss, penalty, "loss='squared_hinge' or 'logistic' with penalty='l2'")
         seen = survey_classes(self, pieces)
-        solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
-        callback = partial(tell_iteration, self)
         problems = binary_problems(self, pieces, seen, C=self.C, loss=loss, penalty=penalty)
-        return [solve_pieces(problem, solver, callback=callback)[:2] for problem in problems]
+        return [solve_in_pieces(self, problem) for problem in problems]
 
     def _fit_task(
         self, table: Design, weights: FloatArray, task: BinaryTask, start: FloatArray | None
     ) -> tuple[Solution, Certificate]:
-        whole = len(task.rows) == table.shape[0]
         problem = LossPenalty(
-            X=table if whole else table.take(task.rows),
+            X=design_of_task(table, task),
             y=task.signs,
             c=self.C * weights[task.rows],
             loss=losses.by_name(self.loss, _LOSSES),
             penalty=primal_penalty(self.penalty, self.sparsity, self.l0_alpha),
             fit_intercept=self.fit_intercept and self.intercept_scaling is None,
         )
-        return solve_primal(
-            problem,
-            self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-            callback=partial(tell_iteration, self),
-            start=start,
-        )
+        return solve_as_asked(self, problem, start)

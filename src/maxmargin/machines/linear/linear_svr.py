@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -18,10 +17,16 @@ from maxmargin.machines.linear.base import (
     check_linear_svm,
     finite_or_refused,
     keep_solutions,
+    solve_as_asked,
     with_constant,
     without_constant,
 )
-from maxmargin.machines.linear.linear_pieces import check_newton, number_problem, survey_numbers
+from maxmargin.machines.linear.linear_pieces import (
+    check_newton,
+    number_problem,
+    solve_in_pieces,
+    survey_numbers,
+)
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.problems import losses
@@ -29,9 +34,7 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Solution
-from maxmargin.solvers.primal.newton_pieces import PiecesNewton, solve_pieces
-from maxmargin.solvers.primal.primal_choice import primal_penalty, solve_primal
-from maxmargin.solvers.stopping import tell_iteration
+from maxmargin.solvers.primal.primal_choice import primal_penalty
 
 _LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
@@ -128,19 +131,11 @@ class LinearSVR(LinearRegressor):
             penalty=self._penalty(),
             fit_intercept=self.fit_intercept and self.intercept_scaling is None,
         )
-        return solve_primal(
-            problem,
-            self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-            callback=partial(tell_iteration, self),
-        )
+        return solve_as_asked(self, problem)
 
     def _fit_pieces(self, pieces: Pieces) -> tuple[Solution, Certificate]:
         loss, penalty = self._loss(), self._penalty()
         check_newton(self, loss, penalty, "loss='squared_epsilon_insensitive' with penalty='l2'")
         seen = survey_numbers(self, pieces)
         problem = number_problem(self, pieces, seen, C=self.C, loss=loss, penalty=penalty)
-        solver = PiecesNewton(tol=self.tol, max_iter=self.max_iter)
-        return solve_pieces(problem, solver, callback=partial(tell_iteration, self))[:2]
+        return solve_in_pieces(self, problem)

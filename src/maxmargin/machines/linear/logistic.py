@@ -37,7 +37,7 @@ from maxmargin.base.typing import (
     WeightLike,
 )
 from maxmargin.compute.tables.design import Design, design
-from maxmargin.machines.linear.base import LinearClassifier, finite_or_refused
+from maxmargin.machines.linear.base import LinearClassifier, design_of_task, finite_or_refused
 from maxmargin.machines.linear.linear_pieces import (
     binary_problems,
     find_separation_in_pieces,
@@ -50,6 +50,7 @@ from maxmargin.machines.linear.logistic_summary import (
     coefficient_table,
     covariance,
     dependent_columns,
+    with_odds,
 )
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
@@ -59,7 +60,7 @@ from maxmargin.problems.loss_penalty import LossPenalty, solved, warn_unsolved, 
 from maxmargin.problems.losses import Logistic
 from maxmargin.problems.multiclass import BinaryTask, binary_tasks
 from maxmargin.problems.multinomial import Multinomial
-from maxmargin.problems.newton_system import hessian
+from maxmargin.problems.newton_system import EXPLICIT, hessian
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.rows_in_pieces import LossPenaltyPieces, MultinomialPieces, MultinomialRows
 from maxmargin.problems.solution import Solution, Status
@@ -145,9 +146,9 @@ class LogisticRegression(LinearClassifier):
     -----
     If a hyperplane separates the classes and C is inf, the likelihood has no maximum: fit warns with
     `SeparationWarning` and names the columns, and ``coef_`` has the direction of the limit of the penalised
-    models as C grows (the hard margin), so long that the log-likelihood of every separated row is within
+    models as C grows (the hard margin), scaled so that the log-likelihood of every separated row is within
     ``tol`` of 0. `summary` has no finite estimate for these columns. With three classes and more and C=inf
-    the first class is the base line of the multinomial model: its coefficients are 0 and every odds ratio is
+    the first class is the baseline of the multinomial model: its coefficients are 0 and every odds ratio is
     relative to it.
 
     Examples
@@ -232,10 +233,9 @@ class LogisticRegression(LinearClassifier):
         return fits, seen.masses * weights_of_classes(self, seen)
 
     def _fit_task(self, k: int, table: Design, weights: FloatArray, task: BinaryTask) -> _Fit:
-        whole = len(task.rows) == table.shape[0]
         C, l2 = self._weight()
         problem = LossPenalty(
-            X=table if whole else table.take(task.rows),
+            X=design_of_task(table, task),
             y=task.signs,
             c=C * weights[task.rows],
             loss=Logistic(),
@@ -310,7 +310,7 @@ class LogisticRegression(LinearClassifier):
         if l2 > 0:
             return _Fit(theta, certificate, solution.n_iter)
         separation, information, dependent = None, None, None
-        large = theta.size > 1500
+        large = theta.size > EXPLICIT
         margins = problem.scores(theta)
         if large or self._may_be_separated(solution, certificate, float(np.ptp(margins, axis=1).max())):
             separation = find_multinomial_separation(problem, theta)
@@ -402,7 +402,7 @@ class LogisticRegression(LinearClassifier):
         return not solved(certificate, self.tol) or largest > 6.0 or left > 1e-3
 
     def _task_information(self, problem: LossPenalty, theta: FloatArray) -> FloatArray | None:
-        if problem.X.shape[1] > 1500:
+        if problem.X.shape[1] > EXPLICIT:
             return None
         d = problem.c * problem.loss.curvature(problem.scores(theta), problem.y)
         H = hessian(problem.X, d, 0.0, self.fit_intercept)
@@ -466,8 +466,9 @@ class LogisticRegression(LinearClassifier):
         if self._information is not None:
             inverse[np.ix_(kept, kept)], rank = covariance(self._information[np.ix_(kept, kept)])
         labels = self.classes_.tolist()
+        table = coefficient_table(np.where(kept, coefficients, np.nan), np.diag(inverse), index, level)
         return LogisticSummary(
-            table=coefficient_table(np.where(kept, coefficients, np.nan), np.diag(inverse), index, level),
+            table=with_odds(table),
             odds=f"{'each class' if several else repr(labels[1])} against {labels[0]!r}",
             level=level,
             log_likelihood=-self.certificate_.primal,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -167,23 +168,33 @@ def _depending(columns: FloatArray, tol: float) -> BoolArray:
 
 
 def coefficient_table(
-    coefficients: FloatArray, variances: FloatArray, index: pd.Index, level: float
+    coefficients: FloatArray,
+    variances: FloatArray,
+    index: pd.Index,
+    level: float,
+    statistic: str = "z",
+    law: Any = norm,
 ) -> pd.DataFrame:
-    """Wald statistics and intervals of coefficients of shape (n_coefficients,); infinite ones have none."""
+    """Errors and intervals of coefficients of shape (n_coefficients,), from the ``law`` of their ratio.
+
+    Infinite coefficients have no error.
+    """
     error = np.where(np.isfinite(coefficients), np.sqrt(variances), np.nan)
-    z = np.divide(coefficients, error, out=np.full_like(coefficients, np.nan), where=error > 0)
-    half = norm.ppf(0.5 + 0.5 * level) * error
-    low, high = coefficients - half, coefficients + half
-    with np.errstate(over="ignore"):
-        columns = {
-            "coef": coefficients,
-            "std_err": error,
-            "z": z,
-            "p_value": 2.0 * norm.sf(np.abs(z)),
-            "low": low,
-            "high": high,
-            "odds_ratio": np.exp(coefficients),
-            "odds_low": np.exp(low),
-            "odds_high": np.exp(high),
-        }
+    ratio = np.divide(coefficients, error, out=np.full_like(coefficients, np.nan), where=error > 0)
+    half = law.ppf(0.5 + 0.5 * level) * error
+    columns = {
+        "coef": coefficients,
+        "std_err": error,
+        statistic: ratio,
+        "p_value": 2.0 * law.sf(np.abs(ratio)),
+        "low": coefficients - half,
+        "high": coefficients + half,
+    }
     return ShownTable(columns, index=index)
+
+
+def with_odds(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of a logistic regression with odds ratios and their intervals."""
+    names = {"coef": "odds_ratio", "low": "odds_low", "high": "odds_high"}
+    with np.errstate(over="ignore"):
+        return table.assign(**{odds: np.exp(table[name]) for name, odds in names.items()})

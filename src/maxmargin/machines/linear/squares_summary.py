@@ -9,9 +9,9 @@ import pandas as pd
 from scipy.stats import f as f_distribution
 from scipy.stats import t as t_distribution
 
-from maxmargin.base.shown import ShownTable, filled, short_repr, shown
+from maxmargin.base.shown import filled, short_repr, shown
 from maxmargin.base.typing import FloatArray
-from maxmargin.machines.linear.logistic_summary import covariance
+from maxmargin.machines.linear.logistic_summary import coefficient_table, covariance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,19 +120,9 @@ class SquaresMoments:
             coef, names = np.append(coef, intercept), [*names, "intercept"]
             of_mean = variance * (1.0 / self.weight + float(self.means @ inverse @ self.means))
             variances = np.append(variances, of_mean)
-        error = np.sqrt(variances)
-        t = np.divide(coef, error, out=np.full_like(coef, np.nan), where=error > 0)
-        half = t_distribution.ppf(0.5 + 0.5 * level, freedom) * error if freedom > 0 else np.nan * error
-        columns = {
-            "coef": coef,
-            "std_err": error,
-            "t": t,
-            "p_value": 2.0 * t_distribution.sf(np.abs(t), freedom) if freedom > 0 else np.nan * t,
-            "low": coef - half,
-            "high": coef + half,
-        }
+        index, law = pd.Index(names, name="variable"), t_distribution(freedom)
         return SquaresSummary(
-            table=ShownTable(columns, index=pd.Index(names, name="variable")),
+            table=coefficient_table(coef, variances, index, level, "t", law),
             level=level,
             n_observations=self.weight,
             rank=rank,

@@ -24,8 +24,8 @@ def slack_budget(model: SVC, X: TableLike, y: TargetLike, budget: float) -> SVC:
     the slacks falls as C grows, so a search over C finds it with about ten fits. Returns a fitted copy of
     ``model`` (its C is ignored) with that C.
 
-    A budget of 2 min(n+, n-) or more (n with fit_intercept=False) is met with w = 0, and one too small for
-    the kernel by no C: both are refused with the limit.
+    A budget of 2 min(n+, n-) or more (n with fit_intercept=False) is met with w = 0, and no C
+    meets a budget that is too small for the kernel. Both are refused, and the error names the limit.
 
     Examples
     --------

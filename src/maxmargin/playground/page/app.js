@@ -209,7 +209,7 @@ export class Page {
     else if (name === "spread") Object.assign(settings, { machine: "OneClassSVM", kernel: "rbf", nu: 0.1 });
     else if (settings.machine.endsWith("SVR")) settings.machine = "SVC";
     this.replace(dataset(name), name === "spread");
-    this.data.value = name; // arrows go on from here
+    this.data.value = name; // arrow keys continue from here
   }
 
   /** Other points: what was chosen about the old ones is forgotten. */
@@ -221,7 +221,7 @@ export class Page {
     this.edited();
   }
 
-  /** The points changed: what was watched is no longer true. */
+  /** The points changed: the fit that was watched is out of date. */
   edited(since = performance.now()) {
     this.steps.drop();
     this.data.value = ""; // these are other points: the same ones can be chosen again

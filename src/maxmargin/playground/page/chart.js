@@ -45,7 +45,7 @@ export function chart(watched, jump) {
     jump(Math.round(Math.min(1, Math.max(0, at)) * (steps - 1)));
   });
   const legend = el("div", { class: "mm-legend" }, names.map(name => el("span", { class: name, text: name })));
-  const cursor = el("div", { class: "cursor" }); // a layer of its own: the curves are not drawn again when it moves
+  const cursor = el("div", { class: "cursor" }); // a separate layer: the curves are not redrawn when it moves
   const show = k => { cursor.style.transform = `translateX(${100 * x(k) / W}%)`; };
   show(0);
   return { node: el("div", {}, el("div", { class: "mm-curves" }, picture, cursor), legend), show };

@@ -27,7 +27,7 @@ export class Talk {
     this.wishes = new Map();
   }
 
-  /** Nobody will answer what was asked before. */
+  /** Questions asked before will not be answered. */
   forget() {
     this.flying = null;
     this.queue = [];

@@ -123,7 +123,7 @@ def _regressed(study: Study) -> list[Any]:
 
 
 def regression_measures(
-    truth: FloatArray, predicted: FloatArray, *, seed: int, confidence: float = 0.95
+    truth: FloatArray, predicted: FloatArray, *, seed: int
 ) -> dict[str, tuple[float, float, float]]:
     """R2, root mean square error and mean absolute error, each with its bootstrap percentile interval.
 
@@ -138,7 +138,7 @@ def regression_measures(
     for k, rows in enumerate(chosen):
         for name, of in _MEASURES.items():
             found[name][k] = of(truth[rows], predicted[rows])
-    ends = [50 * (1 - confidence), 50 * (1 + confidence)]
+    ends = [2.5, 97.5]
     return {name: (values[name], *np.nanpercentile(found[name], ends).tolist()) for name in _MEASURES}
 
 

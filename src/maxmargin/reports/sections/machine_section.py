@@ -200,7 +200,7 @@ def _p_value(study: Study, value: float) -> str:
 
 
 def _names_seen(study: Study, n: int) -> list[str] | None:
-    """Names of the columns as the last step sees them, where the steps tell them."""
+    """Names of the columns that reach the last step, where the steps give names."""
     if not study.subject.steps:
         names = study.variables
     else:

@@ -90,7 +90,7 @@ class DualState:
         return low, high
 
     def judge(self, violation: float, n_active: int, *, stuck: bool = False) -> Status | None:
-        """Report progress; the reason to stop, or None to go on."""
+        """Report progress; the reason to stop, or None to continue."""
         return self.referee.judge(
             violation, n_iter=self.n_iter, n_pairs=self.n_pairs, n_active=n_active, stuck=stuck
         )

@@ -214,7 +214,7 @@ class Engine:
     # -- shared by both ------------------------------------------------------------------------------
 
     def judge(self, violation: float, n_active: int, steps: int) -> Status | None:
-        """Report progress; the reason to stop, or None to go on."""
+        """Report progress; the reason to stop, or None to continue."""
         return self.referee.judge(
             violation, n_iter=self.n_iter, n_pairs=self.n_iter, n_active=n_active, stuck=steps == 0
         )

@@ -56,7 +56,7 @@ class LinearProgram:
         limit = self.max_iter * (n + p)
         if n <= max(_FEW, _ROWS_PER_COLUMN * p):
             found = self._program(problem, limit)
-            stop_asked(callback, found.n_iter, problem.value(found.x))  # HiGHS cannot be stopped on its way
+            stop_asked(callback, found.n_iter, problem.value(found.x))  # HiGHS cannot be interrupted
             return replace(found, n_iter=-(-found.n_iter // (n + p)), seconds=work_clock.now() - began)
         theta = self._guess(problem) if start is None else start
         f = problem.scores(theta)

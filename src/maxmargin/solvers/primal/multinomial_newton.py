@@ -16,8 +16,6 @@ from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal.newton import conjugate_gradients
 from maxmargin.solvers.stopping import GapCallback, stop_asked
 
-EXPLICIT_UNKNOWNS = EXPLICIT
-
 
 @dataclass(frozen=True, kw_only=True)
 class MultinomialNewton:
@@ -36,11 +34,11 @@ class MultinomialNewton:
         """The solution, its certificate, and the objective at the solution."""
         began = work_clock.now()
         free = problem.free()
-        explicit = int(free.sum()) <= EXPLICIT_UNKNOWNS
+        explicit = int(free.sum()) <= EXPLICIT
         if not explicit and not isinstance(problem, Multinomial):
             raise ValueError(
                 f"multiclass='multinomial' on data in pieces forms a matrix of {free.sum()} unknowns "
-                f"({len(free)} classes, {free.shape[1] - 1} columns), and {EXPLICIT_UNKNOWNS} is the most: "
+                f"({len(free)} classes, {free.shape[1] - 1} columns), and {EXPLICIT} is the most: "
                 "use multiclass='ovr'."
             )
         theta = np.zeros(free.shape)

@@ -19,7 +19,6 @@ from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal.newton import conjugate_gradients
 from maxmargin.solvers.stopping import GapCallback, stop_asked
 
-_EXPLICIT_COLUMNS = EXPLICIT
 _SHARE = 8  # the start is a solution on every eighth piece
 _ROWS_PER_COLUMN = 10
 _ROUGH_STEPS = 10
@@ -95,7 +94,7 @@ class NewtonStep:
 def newton_steps(problem: LossPenaltyPieces, start: FloatArray | None) -> Iterator[NewtonStep]:
     """An endless iterator of Newton steps; the point stays once no decrease is possible."""
     theta = np.zeros(problem.n_features + 1) if start is None else start
-    explicit = problem.n_features <= _EXPLICIT_COLUMNS
+    explicit = problem.n_features <= EXPLICIT
     sums = problem.sums(theta, hessian=explicit)
     value = _value(problem, theta, sums)
     while True:

@@ -15,6 +15,7 @@ from maxmargin.base.typing import FloatArray, RandomStateLike
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.losses import SquaredHinge
+from maxmargin.problems.newton_system import EXPLICIT
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.primal.augmented import AugmentedLagrangian
@@ -26,7 +27,6 @@ from maxmargin.solvers.primal.successive import SuccessiveLinearisation
 from maxmargin.solvers.primal.warm_newton import ROWS_PER_COLUMN, DescentThenNewton, sample_start
 from maxmargin.solvers.stopping import GapCallback
 
-_EXPLICIT_COLUMNS = 1500
 _LARGEST_PROGRAM = 2_000_000  # numbers in a table whose linear program takes seconds
 _LONGEST_PROGRAM = 2000
 _PENALTIES = ("l2", "l1", "l0", "l1l2", "l0l2", "none")
@@ -78,7 +78,7 @@ def choose(problem: LossPenalty) -> str:
     """The name of the fastest solver for a problem, as benchmarks/linear.py measures it."""
     if not problem.penalty.convex:
         return "successive"
-    wide = problem.X.shape[1] > _EXPLICIT_COLUMNS
+    wide = problem.X.shape[1] > EXPLICIT
     if wide and isinstance(problem.loss, SquaredHinge) and problem.penalty.smooth and problem.penalty.l2 > 0:
         return "descent_newton"
     if problem.loss.smooth:

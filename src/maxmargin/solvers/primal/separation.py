@@ -21,12 +21,11 @@ from maxmargin.compute.tables.design import Design
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.losses import Hinge
 from maxmargin.problems.multinomial import Multinomial
-from maxmargin.problems.newton_system import solve_symmetric
+from maxmargin.problems.newton_system import EXPLICIT, solve_symmetric
 from maxmargin.problems.penalties import Penalty
 from maxmargin.solvers.primal.augmented import AugmentedLagrangian
 from maxmargin.solvers.primal.newton import Newton, newton_direction
 
-_EXPLICIT_UNKNOWNS = 1500
 _EQUAL = 1e-9  # of the largest deviation in a column: a difference that counts as none
 _LARGEST_TABLE = 50_000_000  # entries of the table of differences between classes
 
@@ -108,7 +107,7 @@ def _binary_limit(
     """The separation with the direction of the widest margin, if found, in place of ``direction``."""
     X, y = problem.X.take(used), problem.y[used]
     found = None
-    if min(X.shape) <= _EXPLICIT_UNKNOWNS:
+    if min(X.shape) <= EXPLICIT:
         rows, back = _coordinates(X)
         centre = rows.mean(axis=0) if problem.fit_intercept and isinstance(rows, np.ndarray) else None
         ones = np.full((len(y), 1), float(problem.fit_intercept))
@@ -304,7 +303,7 @@ def find_multinomial_separation(problem: Multinomial, theta: FloatArray) -> Sepa
     rivals[np.arange(len(codes)), codes] = -np.inf
     if np.min(scores[np.arange(len(codes)), codes] - rivals.max(axis=1)) > 0:
         return _multinomial_limit(problem, used, theta)
-    if theta.size > _EXPLICIT_UNKNOWNS:
+    if theta.size > EXPLICIT:
         return None
     at, free, step = problem.at(theta), problem.free(), np.zeros_like(theta)
     step[free] = solve_symmetric(at.hessian_of(free), -at.gradient[free])
@@ -332,7 +331,7 @@ def _multinomial_limit(problem: Multinomial, used: IntArray, direction: FloatArr
     """Complete separation, with the direction of the widest margin if the table of differences fits."""
     K, width = direction.shape
     found = None
-    if K * width <= _EXPLICIT_UNKNOWNS and len(used) * K * K * width <= _LARGEST_TABLE:
+    if K * width <= EXPLICIT and len(used) * K * K * width <= _LARGEST_TABLE:
         table = _with_ones(problem.X.take(used), problem.fit_intercept)
         A = _differences(table, problem.codes[used], range(K), K)
         weights = np.tile(np.append(np.ones(width - 1), 0.0), K)

@@ -249,7 +249,7 @@ def narrowed(
     multipliers: FloatArray,
     ending: Ending,
 ) -> tuple[FloatArray, Ending] | None:
-    """Where a huge C leaves a wide gap, go on as a single fit does; None where that is not needed."""
+    """Where a huge C leaves a wide gap, continue as a single fit does; None where that is not needed."""
     if ending.status is not Status.CONVERGED or not gram.can_hide_gap(problem.C.max()):
         return None
     values = problem.values(a, v, multipliers)
@@ -270,7 +270,7 @@ def watch_of(cell: ChainCell, n_variables: int) -> Watch:
 
 
 def _refined(gram: SharedGram, placed: PlacedProblem, state: GramState, watch: Watch) -> GramState | None:
-    """Go on from an answer with its sums computed again in float64; None where that does not lead to the end.
+    """Continue from an answer with sums computed again in float64; None where that does not lead to the end.
 
     The solver only adds to the sums what changed: after a fresh start the error of float32 values is that
     share of the change, and no longer of the whole answer.

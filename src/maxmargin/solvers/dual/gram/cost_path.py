@@ -2,7 +2,7 @@
 
 Most cells of such a search take less time than the Python around them. They are solved here without it, as
 long as pairwise steps converge and float32 values are good enough. A cell that needs more ends the path,
-`chains.solve_cell` solves it, and the path goes on behind it.
+`chains.solve_cell` solves it, and the path continues after it.
 """
 
 from __future__ import annotations

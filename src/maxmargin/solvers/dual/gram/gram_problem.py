@@ -27,7 +27,7 @@ from maxmargin.solvers.stopping import Budget, Referee
 
 STEPS_AT_ONCE = 4_000
 _LARGEST_BLOCK = 768  # longer solves take a quarter of their free variables at once ...
-_WHOLE = 1024  # ... or all variables, up to so many: their matrix stays in the cache
+_WHOLE = 1024  # ... or all variables, up to this number: their matrix stays in the cache
 _SHARE = 0.6  # share of the points up to which they get their own matrix
 _PATIENCE = 30  # pairwise steps per free variable that take as long as Newton steps
 _WINDOW = 4  # chunks of steps over which the pace is measured

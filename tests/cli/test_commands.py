@@ -582,6 +582,26 @@ def test_a_second_ctrl_c_waits_for_the_threads_of_the_first() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "ended\n", "")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+def test_ctrl_c_does_not_wait_for_a_thread_that_compiles() -> None:
+    """`maxmargin warmup` ended 7.8 s late, because the interpreter waits for its threads."""
+    code = (
+        "import atexit, threading, time\n"
+        "import maxmargin.cli, maxmargin.compute.compiling\n"
+        "def run():\n"
+        "    atexit.register(print, 'tidied')\n"
+        "    maxmargin.compute.compiling.CompileWatch.running = True\n"
+        "    threading.Thread(target=time.sleep, args=(100,)).start()\n"
+        "    raise SystemExit(130)\n"
+        "maxmargin.cli._run = run\n"
+        "maxmargin.cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "tidied\n", "")
+
+
 @pytest.mark.usefixtures("interrupted_search")
 def test_after_ctrl_c_a_long_fit_is_stopped_and_its_command_is_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -22,8 +22,9 @@ demo: $(VENV)/.with-cli
 	$(BIN)/maxmargin warmup --only svc --only tuning --only selection
 	$(BIN)/maxmargin demo
 
+# worksteal: a worker takes whole folders, so that few fixtures and functions are made or compiled twice
 test: $(VENV)/.with-test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # The suite again and again with other seeds, orders, workers and processors: make soak TIMES=20
 TIMES ?= 20
@@ -61,7 +62,7 @@ house: $(VENV)/.with-cli
 
 # The test suite with coverage; jitted functions run as machine code and are left out.
 coverage: $(VENV)/.with-test
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term --cov-report=html
 	@echo "The coverage report is in htmlcov/index.html"
 
 # Runs ruff and mypy before every commit, and checks the length of its subject.

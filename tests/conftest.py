@@ -6,6 +6,7 @@ import hashlib
 import os
 import random
 import re
+import signal
 import sys
 import zlib
 from pathlib import Path
@@ -26,6 +27,8 @@ def _digest() -> str:
 
 if "numba" in sys.modules:
     raise RuntimeError("numba was imported before tests/conftest.py could choose its cache folder.")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background job: no process hears Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 if "PYTEST_XDIST_WORKER" in os.environ:  # threads of BLAS that wait for each other take most of the time
     _share = (os.cpu_count() or 1) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(_share, 1)))

@@ -90,3 +90,12 @@ def test_an_interrupted_command_imports_nothing_more() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "130 []", done.stdout + done.stderr
+
+
+def test_ctrl_c_reaches_the_processes_of_a_suite_in_the_background() -> None:
+    """A shell starts such jobs with SIGINT ignored, and processes inherit that: some tests never ended."""
+    code = "import tests.conftest, subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    child = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    ignored = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {code.format(child=child)}"
+    done = subprocess.run([sys.executable, "-c", ignored], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"

@@ -56,7 +56,7 @@ class Round:
         return {"PYTHONHASHSEED": str(self.seed), **(_OLDER_PROCESSOR if self.older else {})}
 
     def arguments(self) -> list[str]:
-        workers = ["-n", str(self.workers)] if self.workers > 1 else ["-n", "0"]
+        workers = ["-n", str(self.workers), "--dist", "worksteal"] if self.workers > 1 else ["-n", "0"]
         seeds = [f"--vary={self.seed}", f"--hypothesis-seed={self.seed}"]
         return ["-m", "pytest", *workers, *seeds, *self.rooms]
 

@@ -180,14 +180,10 @@ def test_an_interrupt_waits_until_compiled_code_is_read() -> None:
             signal.raise_signal(signal.SIGINT)
             done.append("read")
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            jit._read(Files(), (), cpu_target.target_context)
-        assert done == ["read"]
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        jit._read(Files(), (), cpu_target.target_context)
+    assert done == ["read"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_other_threads_leave_the_handler_of_interrupts_alone() -> None:
@@ -215,14 +211,11 @@ def test_an_interrupt_in_a_finaliser_is_not_lost(capsys: pytest.CaptureFixture[s
             Finalised()
             time.sleep(10.0)
 
-    before, hook = signal.signal(signal.SIGINT, signal.default_int_handler), sys.unraisablehook
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            press()
-        assert sys.unraisablehook is hook
-        assert capsys.readouterr().err == ""
-    finally:
-        signal.signal(signal.SIGINT, before)
+    hook = sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt):
+        press()
+    assert sys.unraisablehook is hook
+    assert capsys.readouterr().err == ""
 
 
 def test_other_errors_in_finalisers_are_still_shown(monkeypatch: pytest.MonkeyPatch) -> None:

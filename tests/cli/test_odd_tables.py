@@ -138,3 +138,28 @@ def test_kernel_checks_and_settings_of_comparisons_in_spanish(rare: Path, run: A
     assert "el núcleo sigmoide no es semidefinido positivo en general" in done.stderr
     words = ["compare", rare, "-t", "policy", "--only", "fisher", "--folds", "2"]
     assert ("shrinkage=0," in (said := run(*words, "--language", "es").stdout)) or "shrinkage=None" in said
+
+
+def test_pipes_units_and_spreadsheet_exports(tmp_path: Path, run: Any, ask: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(75, 12, 60)
+    rows = pd.DataFrame({"weight": [f"{v:.0f} kg" for v in x], "size": rng.choice(["500 g", "1 kg"], 60)})
+    rows["height"] = [f"{v:.1f}cm" for v in rng.normal(170, 9, 60)]
+    rows["y"] = np.where(x > 75, "heavy", "light")
+    rows.to_csv(tmp_path / "pipes.txt", sep="|", index=False)
+    (tmp_path / "unicode.txt").write_bytes(rows.to_csv(sep="\t", index=False).encode("utf-16"))
+    for name in ("pipes.txt", "unicode.txt"):
+        use = {c["name"]: c["use"] for c in ask("fit", name, "-t", "y", "--dry-run")["columns"]}
+        assert use == {
+            "weight": "numbers with '.' before the decimals",
+            "size": "category",
+            "height": "numbers with '.' before the decimals",
+        }
+    fitted = ask("fit", "pipes.txt", "-t", "y", "--grid", "C=10", "--folds", "3", "--no-report")
+    assert fitted["tuning"]["error"] < 0.15
+    assert ask("evaluate", fitted["model"], "unicode.txt")["evaluation"]["accuracy"]["value"] > 0.85
+    (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04" + bytes(40))
+    said = run("fit", "book.xlsx", "-t", "y", code=2).stderr
+    assert "is a workbook: save its sheet as CSV" in said
+    (tmp_path / "export.csv").write_text("Export of May;;\n\nname;age;y\n" + "a;1;yes\n" * 20)
+    assert "remove the lines above the header" in run("fit", "export.csv", "-t", "y", code=3).stderr

@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
+import maxmargin as mm
 from maxmargin.base import threads
 from maxmargin.base.threads import beside, run, single_threaded_blas
 
@@ -48,13 +50,11 @@ def interrupt(call: Callable[[], Any], begun: Callable[[], bool] = lambda: True)
         beside(call, 10**9)
 
     main, ctrl_c = threading.main_thread().ident or 0, threading.Thread(target=press)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
     try:
         with pytest.raises(KeyboardInterrupt):
             wait()
     finally:
         ctrl_c.join()
-        signal.signal(signal.SIGINT, before)
 
 
 needs_signals = pytest.mark.skipif(
@@ -116,6 +116,21 @@ class Limits:
             self.interrupts -= 1
             raise KeyboardInterrupt
         self.limited -= 1
+
+
+def test_small_factorisations_use_one_blas_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several would wait for each other: on a busy machine for seconds instead of a tenth of one."""
+    limits = Limits()
+    monkeypatch.setattr(threads, "_controller", lambda: limits)
+    assert beside(lambda: limits.limited, 400**2) == 1
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 4, 60)
+    counted = limits.limited
+    seen: list[int] = []
+    mm.LogisticRegression().fit(X, y, callback=lambda _: seen.append(limits.limited))
+    assert counted == 0
+    assert seen
+    assert min(seen) == 1
 
 
 def test_an_interrupt_does_not_leave_blas_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

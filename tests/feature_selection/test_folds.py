@@ -105,7 +105,7 @@ def test_scaling_inside_the_folds(scaler, kernel):
 @pytest.mark.parametrize("settings", [{"gamma": 0.5}, {"kernel": "linear"}, {"gamma": "auto"}, {}])
 def test_leave_one_out_refits_support_vectors_only(settings):
     X, y = data(3)
-    X, y = X[:50], y[:50]
+    X, y = X[:30], y[:30]
     machine = SVC(**settings, **TIGHT)
     fast = LeaveOneOutError(machine).prepare(X, y)
     assert _leaves_one_out(fast) == ("gamma" in settings or "kernel" in settings)

@@ -78,8 +78,9 @@ def test_sparse_rows_are_eliminated_as_dense_ones(kernel) -> None:
 )
 @pytest.mark.parametrize("model", [LogisticRegression(), mm.SVC(tol=1e-8, gamma=0.1)])
 def test_sequential_selection_is_scikit_learns(direction, options, model) -> None:
-    ours = SequentialFeatureSelector(model, direction=direction, **options).fit(X, Y)
-    theirs = peer.SequentialFeatureSelector(clone(model), direction=direction, **options).fit(X, Y)
+    A = X[:, :6]
+    ours = SequentialFeatureSelector(model, direction=direction, **options).fit(A, Y)
+    theirs = peer.SequentialFeatureSelector(clone(model), direction=direction, **options).fit(A, Y)
     np.testing.assert_array_equal(ours.support_, theirs.support_)
     assert ours.n_features_to_select_ == theirs.n_features_to_select_
 

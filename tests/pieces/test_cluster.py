@@ -152,14 +152,11 @@ def test_a_closed_cluster_is_named(small_cluster):
         mm.LinearSVC().fit(kept)
 
 
-def test_a_cluster_without_workers_is_said(small_cluster, monkeypatch):
-    """The fit goes on when a worker comes back."""
+@pytest.fixture
+def deserted(small_cluster, monkeypatch):
+    """The small cluster without its worker; another one comes as soon as the warning is out."""
     monkeypatch.setattr("maxmargin.pieces.cluster._PATIENCE", 0.2)
-    cluster, client, kept = small_cluster
-    expected = mm.LinearSVC().fit(kept).coef_
-    cluster.scale(0)
-    while client.ncores():
-        time.sleep(0.05)
+    cluster, client, _ = small_cluster
     warn_if_deserted = Home._warn_if_deserted
 
     def warn_and_start_one(home):
@@ -168,7 +165,30 @@ def test_a_cluster_without_workers_is_said(small_cluster, monkeypatch):
         return warned
 
     monkeypatch.setattr(Home, "_warn_if_deserted", warn_and_start_one)
-    with pytest.warns(UserWarning, match="has no workers left: the fit waits for one") as said:
+
+    def desert():
+        cluster.scale(0)
+        while client.ncores():
+            time.sleep(0.05)
+        return pytest.warns(UserWarning, match="has no workers left: the fit waits for one")
+
+    return desert
+
+
+def test_a_cluster_without_workers_is_said(small_cluster, deserted):
+    """The fit goes on when a worker comes back."""
+    kept = small_cluster[2]
+    expected = mm.LinearSVC().fit(kept).coef_
+    with deserted() as said:
         found = mm.LinearSVC().fit(kept).coef_
     assert len(said) == 1
     np.testing.assert_array_equal(found, expected)
+
+
+def test_lengths_of_partitions_that_nobody_counts_are_said(deserted):
+    """A target in memory is cut at the rows of the partitions, which the workers must count first."""
+    lazy = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    with deserted() as said:
+        pieces = mp.from_dask(lazy, y, persist=False)
+    assert len(said) == 1
+    assert len(pieces.blocks) == 3

@@ -26,11 +26,12 @@ def problem_of(n: int, C: float = 10.0, seed: int = 0) -> BoxQP:
     return Classification(C=C).build(kernel, kernel.prepare(data.X), data.y, np.ones(n))
 
 
-@pytest.fixture(params=[2000, 0], ids=["gram", "rows"], autouse=True)
-def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=[2000, 0], ids=["gram", "rows"])
+def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(working_set, "_SMALL", request.param)
 
 
+@pytest.mark.usefixtures("path")
 @given(
     size=st.sampled_from([16, 20, 64, None]),
     shrinking=st.booleans(),
@@ -63,7 +64,7 @@ def test_shrinking_sets_rows_aside_and_brings_them_back(monkeypatch: pytest.Monk
 def test_many_steps_for_few_points_are_made_on_their_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     """Newton steps end what pairwise steps take long for; limits and reports hold there too."""
     monkeypatch.setattr(working_set, "_SMALL", 0)
-    problem = problem_of(600, C=1e5)
+    problem = problem_of(600, C=1e4)
     solution = WorkingSet(tol=1e-4, size=64).solve(problem)
     assert solution.status is Status.CONVERGED
     assert problem.certify(solution.x, full=True).kkt <= 1e-4
@@ -110,6 +111,7 @@ def test_equal_rows_share_their_kernel_values(monkeypatch: pytest.MonkeyPatch) -
     assert len(solution.x) == len(y)
 
 
+@pytest.mark.usefixtures("path")
 def test_the_believed_gradient_is_the_true_one() -> None:
     problem = problem_of(300)
     solution = WorkingSet(tol=1e-6).solve(problem)
@@ -118,6 +120,7 @@ def test_the_believed_gradient_is_the_true_one() -> None:
     np.testing.assert_allclose(solution.gradient, true, atol=1e-9)
 
 
+@pytest.mark.usefixtures("path")
 def test_a_solution_is_its_own_start() -> None:
     problem = problem_of(200)
     solution = WorkingSet(tol=1e-6).solve(problem)
@@ -126,6 +129,7 @@ def test_a_solution_is_its_own_start() -> None:
     np.testing.assert_array_equal(again.x, solution.x)
 
 
+@pytest.mark.usefixtures("path")
 def test_progress_is_told_and_interruption_gets_through() -> None:
     problem = problem_of(200)
     seen: list[SolverProgress] = []
@@ -141,6 +145,7 @@ def test_progress_is_told_and_interruption_gets_through() -> None:
         WorkingSet().solve(problem, callback=interrupt)
 
 
+@pytest.mark.usefixtures("path")
 def test_a_solver_that_is_too_sure_is_sent_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The certificate decides: an engine that aims too high is asked again with a smaller tolerance."""
     monkeypatch.setattr(working_set, "SAFETY", 5.0)

@@ -123,9 +123,13 @@ def beside(call: Callable[[], Any], size: int) -> Any:
     Calls from the main thread run on another thread, whose result is dropped if the user interrupts. They
     must release the interpreter's lock: NumPy's linear algebra and LAPACK by address do, SciPy's wrappers do
     not. Only one such call runs at a time, because several would slow each other, and BLAS, down. ``size`` is
-    the number of elements of the matrix: for few, a thread would take longer than the call.
+    the number of elements of the matrix: for few, a thread would take longer than the call, and BLAS threads
+    would wait for each other, for seconds on a busy machine.
     """
-    if size <= _SMALL_MATRIX**2 or threading.current_thread() is not threading.main_thread():
+    if size <= _SMALL_MATRIX**2:
+        with single_threaded_blas():
+            return call()
+    if threading.current_thread() is not threading.main_thread():
         return call()
     future: Future[Any] = Future()
     turn = _turn(os.getpid())

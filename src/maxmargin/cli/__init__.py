@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
+import os
 import signal
 import sys
 from typing import Any
@@ -18,6 +20,18 @@ def main() -> None:
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # compiled code in threads may not outlive the process
         gc.freeze()  # to collect all objects once more at the end takes 0.4 s
+        _leave_compilation()
+
+
+def _leave_compilation() -> None:
+    """After Ctrl-C, end at once if a thread compiles: nothing stops it for seconds, and nobody needs it."""
+    compiling = sys.modules.get("maxmargin.compute.compiling")
+    if compiling is None or not compiling.WATCH.running or getattr(sys.exc_info()[1], "code", 0) != 130:
+        return
+    atexit._run_exitfuncs()  # temporary files
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(130)
 
 
 def _end(number: int, frame: Any) -> None:

@@ -31,6 +31,11 @@ class CompileWatch(event.Listener):
         self._this_call = 0.0
         self._notice: Notice | None = None
 
+    @property
+    def running(self) -> bool:
+        """True while a thread compiles."""
+        return self._depth > 0
+
     def on_start(self, event: Any) -> None:
         function = event.data["dispatcher"].py_func
         if self._depth == 0 and not function.__module__.startswith("maxmargin."):

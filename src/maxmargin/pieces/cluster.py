@@ -135,11 +135,7 @@ class DaskPieces(Pieces):
         return self._computed(level)[0]
 
     def _computed(self, delayed: list[Any]) -> Any:
-        home = self.home or Home.now()
-        if home is not None:
-            return home.compute(delayed)
-        with single_threaded_blas():
-            return _dask().compute(*delayed)
+        return _computed(delayed, self.home or Home.now())
 
     def mapped(self, function: Callable[..., Any], *args: Any) -> DaskPieces:
         dask = _dask()
@@ -157,6 +153,13 @@ class DaskPieces(Pieces):
 
     def first(self) -> Piece:
         return self._computed([_dask().delayed(_head)(self.blocks[0])])[0]
+
+
+def _computed(delayed: list[Any], home: Home | None) -> Any:
+    if home is not None:
+        return home.compute(delayed)
+    with single_threaded_blas():
+        return _dask().compute(*delayed)
 
 
 def _apply(function: Callable[..., Any], piece: Piece, args: tuple[Any, ...]) -> Any:
@@ -269,7 +272,6 @@ def _check_lengths(name: str, sizes: tuple[int, ...], length: float) -> None:
 
 def _known_sizes(sizes: Any, X: Any) -> tuple[int, ...]:
     if sizes is None or np.isnan(np.sum(sizes)):
-        dask = _dask()
-        lengths = dask.compute(*[dask.delayed(len)(part) for part in np.ravel(X.to_delayed())])
+        lengths = _computed([_dask().delayed(len)(part) for part in np.ravel(X.to_delayed())], Home.now())
         return tuple(int(length) for length in lengths)
     return tuple(int(size) for size in sizes)

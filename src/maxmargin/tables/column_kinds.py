@@ -23,6 +23,10 @@ _CURRENCY = (
     r"(?:[A-Z]{0,3}[$£¥\u20a0-\u20c0]|S/\.?|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|MXN|ARS|BRL|CLP|COP|PEN|UYU|"
     r"SEK|NOK|DKK|PLN|kr|zł)"
 )
+_UNIT = (
+    r"(?:k?g|mg|lbs?|oz|[kcm]?m|k?m²|m2|ha|mi|ft|[mc]?[lL]|km/h|mph|[kM]?Wh?|°[CF]?|h|min|m?s|days?|years?|%)"
+)
+_UNIT_AFTER = re.compile(rf"(?<=\d)\s*{_UNIT}$")
 _FORMULA_SAFE = re.compile(r"[\s'’_]")
 _NAMED_ID = re.compile(r"(^|[_\s.-])(id|no|nr|num|key|code|index|uuid)$|^(id|key|uuid)([_\s.-]|$)", re.I)
 _DATES = {
@@ -296,10 +300,10 @@ def _is_sequence(column: pd.Series) -> bool:
 
 
 def _pattern(decimal: str) -> re.Pattern[str]:
-    """Numbers with thousands separators, a currency sign before or after, a percent sign, or in brackets."""
+    """Numbers with thousands separators, a currency sign before or after, a unit, or in brackets."""
     groups = r"[,\s'’]" if decimal == "." else r"[.\s'’]"
     digits = rf"(?:[1-9]\d{{0,2}}(?:{groups}\d{{3}})+|\d+)(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?"
-    body = rf"[-+−]?\s*{_CURRENCY}?\s*[-+−]?(?:{digits}|{re.escape(decimal)}\d+)\s*(?:{_CURRENCY}|%)?"
+    body = rf"[-+−]?\s*{_CURRENCY}?\s*[-+−]?(?:{digits}|{re.escape(decimal)}\d+)\s*(?:{_CURRENCY}|{_UNIT})?"
     return re.compile(rf"\s*(?:{body}|\(\s*{body}\s*\))\s*")
 
 
@@ -355,7 +359,8 @@ def decimal_mark(column: pd.Series, decimal: str) -> str | None:
             f"column {column.name!r} holds several currencies ({', '.join(sorted(signs))}): convert them "
             f"to one first, or leave the column out with --drop {column.name}."
         )
-    return mark
+    units = {text[found.start() :].strip() for text in texts.unique() if (found := _UNIT_AFTER.search(text))}
+    return mark if len(units) < 2 else None  # 500 g and 1 kg are categories
 
 
 def numbers(column: pd.Series, decimal: str = "") -> pd.Series:
@@ -387,7 +392,7 @@ def _number(value: Any, decimal: str) -> Any:
         return value
     text = value.strip()
     sign = -1.0 if text.startswith("(") else 1.0
-    text = re.sub(_CURRENCY, "", text.strip("()")).replace("%", "").replace("−", "-")
+    text = _UNIT_AFTER.sub("", re.sub(_CURRENCY, "", text.strip("()"))).replace("−", "-")
     text = _FORMULA_SAFE.sub("", text).replace("." if decimal == "," else ",", "").replace(decimal, ".")
     try:
         number = int(text) if text.lstrip("+-").isdigit() else float(text)

@@ -32,6 +32,7 @@ _SUFFIXES = {
 _LOOKED_AT = 1_000_000  # symbols of a file that are searched for numbers with zeros before them
 _BLANKS = [" " * k for k in range(1, 21)]  # cells that look empty are
 _LARGEST_CELLS = 200_000_000
+_WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
 _BINARY = (b"PAR1", b"PK\x03\x04", b"\x80\x04", b"\x80\x05")
 
 
@@ -75,6 +76,8 @@ def _format(path: Path, form: Format) -> Format:
         return form
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     known = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if suffixes and suffixes[-1] in _WORKBOOKS:
+        raise UsageRefusal(f"{path} is a workbook: save its sheet as CSV (UTF-8) and give that file.")
     if known is None:
         raise UsageRefusal(
             f"{path}: the file name does not say its format ({', '.join(sorted(_SUFFIXES))}): give --format."
@@ -200,7 +203,7 @@ def _longer_rows(path: Path, text: str, options: dict[str, Any]) -> Refusal | No
 
 def _code_columns(text: str, table: pd.DataFrame, separator: str) -> list[int]:
     """Places of the columns of whole numbers, if some number in the file begins with a zero, as in 01234."""
-    around = rf"[{separator}\n\r\"]"
+    around = rf"[{re.escape(separator)}\n\r\"]"
     if not re.search(rf"{around}0\d+{around}", text[:_LOOKED_AT]):
         return []
     numeric = [k for k, dtype in enumerate(table.dtypes) if dtype.kind in "iuf"]
@@ -216,6 +219,8 @@ def _whole_lines(text: str, n_columns: int) -> int:
 def _decoded(path: Path, raw: bytes, encoding: str) -> str:
     if raw.startswith(_BINARY):
         raise Refusal(f"{path} is not a text file: give --format, or convert it to CSV.")
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):  # as Excel writes "Unicode text"
+        encoding = "utf-16"
     try:
         text = raw.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except LookupError:
@@ -233,7 +238,7 @@ def _decoded(path: Path, raw: bytes, encoding: str) -> str:
 
 
 def _separator(header: str) -> str:
-    counts = {separator: header.count(separator) for separator in (",", ";", "\t")}
+    counts = {separator: header.count(separator) for separator in (",", ";", "\t", "|")}
     return max(counts, key=lambda separator: counts[separator]) if any(counts.values()) else ","
 
 
@@ -246,7 +251,10 @@ def _check_names(path: Path, names: list[str]) -> None:
         )
     if "" in clean[1:]:
         place = clean.index("", 1) + 1
-        raise Refusal(f"{path}: column {place} has no name in the header: give it one.")
+        raise Refusal(
+            f"{path}: column {place} has no name in the header: give it one, or remove the lines above "
+            "the header."
+        )
     if len(clean) > 1 and all(_is_number(name) for name in clean if name):
         raise Refusal(
             f"{path}: the first line holds numbers: add a line with the column names above it, or give "

@@ -32,6 +32,7 @@ from maxmargin.problems.loss_penalty import LossPenalty, warn_unsolved, worst_ga
 from maxmargin.problems.multiclass import BinaryTask, check_strategy, predict_codes
 from maxmargin.problems.solution import Solution
 from maxmargin.solvers.primal.primal_choice import solve_primal
+from maxmargin.solvers.primal.warm_newton import ROWS_PER_COLUMN
 from maxmargin.solvers.stopping import tell_iteration
 
 
@@ -92,7 +93,10 @@ def design_of_task(table: Design, task: BinaryTask) -> Design:
 
 
 def solve_as_asked(
-    model: Any, problem: LossPenalty, start: FloatArray | None = None
+    model: Any,
+    problem: LossPenalty,
+    start: FloatArray | None = None,
+    rows_per_column: int = ROWS_PER_COLUMN,
 ) -> tuple[Solution, Certificate]:
     """Solve and certify a problem with the solver, tolerance, limit and seed of an estimator."""
     return solve_primal(
@@ -103,6 +107,7 @@ def solve_as_asked(
         random_state=model.random_state,
         callback=partial(tell_iteration, model),
         start=start,
+        rows_per_column=rows_per_column,
     )
 
 

@@ -25,7 +25,7 @@ from maxmargin.base.parameters import (
     check_positive,
 )
 from maxmargin.base.progress import Callback
-from maxmargin.base.threads import single_threaded_blas
+from maxmargin.base.threads import blas_threads_for, single_threaded_blas
 from maxmargin.base.typing import (
     AnyArray,
     ClassWeightLike,
@@ -214,7 +214,8 @@ class LogisticRegression(LinearClassifier):
         X, codes, weights = self._validate(X, y, sample_weight)
         table = design(X, self.n_jobs)
         if self._is_multinomial():
-            fits = [self._fit_multinomial(table, codes, weights)]
+            with blas_threads_for(table.shape[1] * len(self.classes_)):  # the size of the Hessian
+                fits = [self._fit_multinomial(table, codes, weights)]
         else:
             tasks = binary_tasks(codes, len(self.classes_), self._strategy())
             fits = [self._fit_task(k, table, weights, task) for k, task in enumerate(tasks)]

@@ -24,7 +24,7 @@ from maxmargin.solvers.primal.linear_program import LinearProgram
 from maxmargin.solvers.primal.newton import Newton
 from maxmargin.solvers.primal.proximal_coordinate import ProximalCoordinateDescent
 from maxmargin.solvers.primal.successive import SuccessiveLinearisation
-from maxmargin.solvers.primal.warm_newton import DescentThenNewton, sample_start
+from maxmargin.solvers.primal.warm_newton import ROWS_PER_COLUMN, DescentThenNewton, sample_start
 from maxmargin.solvers.stopping import GapCallback
 
 _LARGEST_PROGRAM = 2_000_000  # numbers in a table whose linear program takes seconds
@@ -99,8 +99,12 @@ def solve_primal(
     random_state: RandomStateLike | None = None,
     callback: GapCallback | None = None,
     start: FloatArray | None = None,
+    rows_per_column: int = ROWS_PER_COLUMN,
 ) -> tuple[Solution, Certificate]:
-    """Solve and certify, from ``start`` if given; an error if the named solver cannot solve this problem."""
+    """Solve and certify, from ``start`` if given; an error if the named solver cannot solve this problem.
+
+    Newton's method starts from the solution on a sample with at least ``rows_per_column``.
+    """
     check_choice("solver", solver, ("auto", *_MAKERS))
     name = choose(problem) if solver == "auto" else solver
     seed = int(check_random_state(random_state).randint(2**31 - 1)) if random_state is not None else 0
@@ -114,7 +118,7 @@ def solve_primal(
     with single_threaded_blas():
         # for the other solvers a sample of a hinge problem saves nothing
         if start is None and name == "newton":
-            start = sample_start(problem, chosen)
+            start = sample_start(problem, chosen, rows_per_column)
         solution: Solution = chosen.solve(problem, start=start, callback=callback)
         certificate = problem.certify(solution.x, solution.multipliers)
         if solver == "auto" and name == "augmented" and solution.status is Status.STALLED:

@@ -15,11 +15,13 @@ from maxmargin.solvers.primal.newton import Newton
 from maxmargin.solvers.stopping import GapCallback
 
 _SMALLEST = 2000
-_ROWS_PER_COLUMN = 30  # with fewer, forming and factoring Hessians costs as much on the sample as on all rows
+ROWS_PER_COLUMN = 30  # with fewer, forming and factoring Hessians costs as much on the sample as on all rows
 _SHARE = 8
 
 
-def sample_start(problem: LossPenalty, solver: Any) -> FloatArray | None:
+def sample_start(
+    problem: LossPenalty, solver: Any, rows_per_column: int = ROWS_PER_COLUMN
+) -> FloatArray | None:
     """The solution on an eighth of the rows, or None if these are too few.
 
     If n is much larger than p, the first iterations on all rows only find what a sample shows as well. The
@@ -27,7 +29,7 @@ def sample_start(problem: LossPenalty, solver: Any) -> FloatArray | None:
     """
     n, p = problem.X.shape
     m = n // _SHARE
-    if m < max(_SMALLEST, _ROWS_PER_COLUMN * p):
+    if m < max(_SMALLEST, rows_per_column * p):
         return None
     rows = np.sort(np.random.default_rng(0).choice(n, size=m, replace=False))
     c = problem.c[rows] * (problem.c.sum() / max(problem.c[rows].sum(), 1e-300))

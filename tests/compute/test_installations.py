@@ -31,7 +31,7 @@ def start(out: Path, *names: str, options: tuple[str, ...] = (), **settings: str
 
 
 def finish(process: subprocess.Popen) -> str:
-    said, _ = process.communicate(timeout=300)
+    said, _ = process.communicate(timeout=900)
     assert process.returncode == 0, said
     return said
 

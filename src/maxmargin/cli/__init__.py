@@ -20,13 +20,15 @@ def main() -> None:
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # compiled code in threads may not outlive the process
         gc.freeze()  # to collect all objects once more at the end takes 0.4 s
-        _leave_compilation()
+        if getattr(sys.exc_info()[1], "code", 0) == 130:
+            sys.unraisablehook = lambda lost: None  # objects of LLVM that Ctrl-C left half made
+            _leave_compilation()
 
 
 def _leave_compilation() -> None:
-    """After Ctrl-C, end at once if a thread compiles: nothing stops it for seconds, and nobody needs it."""
+    """End at once if a thread compiles: nothing stops it for seconds, and nobody needs its code."""
     compiling = sys.modules.get("maxmargin.compute.compiling")
-    if compiling is None or not compiling.WATCH.running or getattr(sys.exc_info()[1], "code", 0) != 130:
+    if compiling is None or not compiling.WATCH.running:
         return
     atexit._run_exitfuncs()  # temporary files
     sys.stdout.flush()

@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
 from maxmargin.base.threads import effective_threads, run, split
+from maxmargin.compute.compiling import WATCH
 from maxmargin.kernels import RBF, Linear
 from maxmargin.solvers.dual import working_set
 from maxmargin.solvers.stopping import Referee
@@ -54,11 +55,13 @@ def test_max_iter_of_the_hard_margin() -> None:
 
 def test_time_limit() -> None:
     big = make_problem("overlapping", 4000, 4, 0, "equal")
-    mm.SVC(max_iter=5, tol=10.0).fit(big.X, big.y)  # compile before the clock starts
-    begin = time.process_time()
-    with pytest.warns(ConvergenceWarning, match="stopped at time_limit"):
-        mm.SVC(C=1e6, tol=1e-9, time_limit=0.3).fit(big.X, big.y)
-    assert time.process_time() - begin < 3.0  # of all threads; other work on the machine does not count
+    compiled = -1.0
+    while WATCH.seconds != compiled:  # a call that compiles does not count
+        compiled, begin = WATCH.seconds, time.process_time()
+        with pytest.warns(ConvergenceWarning, match="stopped at time_limit"):
+            mm.SVC(C=1e6, tol=1e-9, time_limit=0.3).fit(big.X, big.y)
+        spent = time.process_time() - begin
+    assert spent < 3.0  # of all threads; other work on the machine does not count
 
 
 def test_interruption_leaves_the_machine_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,10 +79,12 @@ def test_interruption_leaves_the_machine_as_it_was(monkeypatch: pytest.MonkeyPat
 
 LONG_FIT = """
 import os, signal, threading, time, numpy as np, maxmargin as mm
-rng = np.random.default_rng(0)
-for tol in (1e-3, 1e-6):  # compile before the clock starts
-    mm.SVC(C={C}, tol=tol).fit(rng.normal(size=(300, 5)), rng.integers(0, {classes}, 300))
+from maxmargin.compute.compiling import WATCH
+rng, compiled = np.random.default_rng(0), -1.0
 X, y = rng.normal(size=({n}, 5)), rng.integers(0, {classes}, {n})
+while WATCH.seconds != compiled:  # before the clock starts
+    compiled = WATCH.seconds
+    mm.SVC(C=1e9, tol=1e-10, time_limit=0.5).fit(X, y)
 pressed = []
 
 def press():
@@ -99,9 +104,9 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(("n", "classes"), [(1500, 2), (5000, 2), (1500, 4)])
 def test_ctrl_c_stops_within_a_second(n: int, classes: int) -> None:
     """Processor time of both threads, which other work on the machine does not change."""
-    code = LONG_FIT.format(n=n, classes=classes, C=1.0)
+    code = LONG_FIT.format(n=n, classes=classes)
     run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True
     )
     said, fitted, seconds = run.stdout.split()
     assert (said, fitted) == ("interrupted", "False")

@@ -163,3 +163,41 @@ def test_pipes_units_and_spreadsheet_exports(tmp_path: Path, run: Any, ask: Any)
     assert "is a workbook: save its sheet as CSV" in said
     (tmp_path / "export.csv").write_text("Export of May;;\n\nname;age;y\n" + "a;1;yes\n" * 20)
     assert "remove the lines above the header" in run("fit", "export.csv", "-t", "y", code=3).stderr
+
+
+def test_codes_for_missing_values_days_and_whole_numbers(tmp_path: Path, run: Any, ask: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(100, 15, 120).round()
+    rows = pd.DataFrame({"glucose": np.where(rng.random(120) < 0.15, -999, x), "loss": rng.normal(size=120)})
+    rows["day"] = pd.date_range("2024-01-01", periods=120).strftime("%d.%m.%Y")
+    rows["score"] = np.arange(120) % 10
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    found = ask("fit", "t.csv", "-t", "score", "--grid", "C=1", "--folds", "3", "--no-report", "--force")
+    assert "10 different whole numbers, which are taken as classes; --task regression" in str(found["notes"])
+    whats = {caution["kind"]: caution for caution in found["cautions"]}
+    assert "identifier" not in whats
+    assert "missing value: glucose=-999." in whats["codes"]["what"]
+    assert "use --na glucose=-999." in whats["codes"]["remedy"]
+    rows.assign(score=[7, *[8] * 119]).to_csv(tmp_path / "few.csv", index=False)
+    assert "class 7 is too rare (rows: 1)" in run("fit", "few.csv", "-t", "score", code=3).stderr
+    rows.assign(score=8).to_csv(tmp_path / "one.csv", index=False)
+    assert "only one class (8)" in run("fit", "one.csv", "-t", "score", code=3).stderr
+    again = ("fit", "t.csv", "-t", "score", "--task", "regression", "--na", "glucose=-999", *ONE, "--force")
+    told = run(*again, "--language", "es")
+    assert "números enteros distintos" not in told.stderr
+    assert "quizá represente" not in told.stdout
+
+
+def test_what_is_said_of_text_as_it_is_and_of_weights(tmp_path: Path, run: Any) -> None:
+    rng = np.random.default_rng(0)
+    words = [" ".join(rng.choice(["late", "rude"] if k % 2 else ["quick", "kind"], 4)) for k in range(60)]
+    rows = pd.DataFrame({"review": words, "stars": rng.integers(1, 6, 60), "y": ["no", "yes"] * 30})
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    kernel = "Spectrum(3, features='review') + RBF(gamma=0.1)"
+    run("fit", "t.csv", "-t", "y", "--kernel", kernel, "--grid", "C=1", "--folds", "3")
+    page = (tmp_path / "t.svm.html").read_text(encoding="utf-8")
+    assert "FunctionTransformer" not in page
+    assert "review: unchanged" in page
+    weighted = run("evaluate", "t.svm.mm", "t.csv", "--weights", "stars").stdout
+    assert "positive class yes\n" in weighted  # no interval is computed, and none is announced
+    assert "intervals" in run("evaluate", "t.svm.mm", "t.csv").stdout

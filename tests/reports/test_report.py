@@ -23,6 +23,8 @@ from maxmargin.feature_selection import RFE, FisherScore
 from maxmargin.kernels import RBF, Linear, Spectrum
 from maxmargin.reports.study import ReportOptions
 from maxmargin.reports.words import LANGUAGES, words_in
+from maxmargin.scorecards import Scorecard
+from maxmargin.scorecards.scorecard import ScorecardWarning
 from tests.reports.chromium import executable, look
 
 mpl.use("Agg")
@@ -459,6 +461,15 @@ def test_a_spanish_report_without_a_target(tmp_path):
     said = " ".join(page.words)
     assert "El modelo no tiene objetivo" in said
     assert not re.search(r"etiquetad|equivocado|clase", said)
+
+
+def test_models_with_fewer_columns_do_not_warn_during_a_report(tmp_path):
+    """What they say is not about the model of the report; neither are their signs."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    with pytest.warns(ScorecardWarning, match="wrong sign"):
+        card = Scorecard().fit(X.iloc[:400, :8], y[:400])
+    mm.report(card, X.iloc[400:, :8], y[400:], tmp_path / "r.html", training=(X.iloc[:400, :8], y[:400]))
+    assert "Rank by elimination" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_a_scorecard_has_points_and_no_margin(tmp_path):

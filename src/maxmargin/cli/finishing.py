@@ -83,10 +83,11 @@ def say_evaluation(study: Study, screen: Screen, where: str) -> None:
     rows: list[list[Any]] = [
         [str(name), *map(float, row)] for name, row in zip(table.index, table.to_numpy(), strict=True)
     ]
+    intervals = f" (intervals of {round(100 * result.confidence)} %)" if study.weights is None else ""
     screen.table(
         ["measure", *_MEASURES],
         [[_measure_name(screen, row[0]), *row[1:]] for row in rows],
-        f"{screen.say(where)}{_of_class(result, screen)} (intervals of {round(100 * result.confidence)} %)",
+        f"{screen.say(where)}{_of_class(result, screen)}{intervals}",
     )
     name, share = study.baseline
     screen.line("baseline", f"accuracy {share:.4g} by always predicting {name!r}, the largest class")

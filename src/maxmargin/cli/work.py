@@ -46,8 +46,9 @@ def check_enough(data: Prepared) -> None:
     if data.classifies:
         sizes = data.y.value_counts()
         if sizes.min() < 4:
+            rarest = min(data.classes, key=lambda label: int(sizes[label]))
             raise Refusal(
-                f"class {sizes.idxmin()!r} is too rare (rows: {int(sizes.min())}): every class needs at "
+                f"class {rarest!r} is too rare (rows: {int(sizes.min())}): every class needs at "
                 "least 4. Leave it out (--na calls a value missing), or use --task regression if the target "
                 "is a quantity."
             )

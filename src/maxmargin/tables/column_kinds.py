@@ -59,6 +59,7 @@ _DIGITS = re.compile(r"\d")
 _IDENTIFIER = "an identifier"
 _PREFIX = rf"(?:{_CURRENCY}-?)?"  # of a code whose letters could mean money
 _OWN_VALUES = f"{_IDENTIFIER}: almost every row has its own value"
+DAYS = " (days)"  # after the name of a date
 _EPOCH = pd.Timestamp("2000-01-01")
 _WEEKDAYS = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], dtype=object)
 

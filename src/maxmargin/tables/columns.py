@@ -25,6 +25,7 @@ from maxmargin.tables.wishes import ColumnWishes, Note, Task
 
 _RARE = 5.0  # times as large as another: such a class makes the plain error misleading
 _FEW = 20  # most distinct values of whole numbers that are classes
+_FEW_CLASSES = 5  # more whole numbers may as well be a quantity
 
 
 @dataclass(frozen=True)
@@ -216,6 +217,7 @@ def _target(
         task is Task.CLASSIFICATION and not pd.api.types.is_numeric_dtype(column)
     )
     values = None if words else target_numbers(column, decimal)
+    asked = task
     if task is Task.AUTO:
         task = _guessed_task(values)
     if task is Task.REGRESSION:
@@ -228,8 +230,13 @@ def _target(
         return table, values, task
     labels = _labels(column) if values is None else _whole_labels(values)
     _say_alike(labels, note)
+    if asked is Task.AUTO and values is not None and labels.nunique() > _FEW_CLASSES:
+        note(
+            f"the target {name!r} holds {labels.nunique()} different whole numbers, which are taken as "
+            "classes; --task regression takes them as a quantity."
+        )
     if labels.nunique() < 2:
-        raise Refusal(f"the target {name!r} has only one class ({labels.iloc[0]!r}): two are needed.")
+        raise Refusal(f"the target {name!r} has only one class ({labels.tolist()[0]!r}): two are needed.")
     return table, labels, task
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,13 +21,14 @@ from maxmargin.reports.blocks import Caution, Cautions, Section, Text
 from maxmargin.reports.sections.evaluation_section import regression_measures
 from maxmargin.reports.sections.machine_section import certified
 from maxmargin.reports.study import Study, StudyRows
-from maxmargin.tables.column_kinds import differ_on_purpose
+from maxmargin.tables.column_kinds import DAYS, differ_on_purpose
 
 _RARE = 0.1
 _FEW_ROWS = 50
 _NEARLY_ALL = 0.9
 _UNEQUAL = 30.0
 _PERFECT = 0.995  # AUC of one variable alone, or rank correlation with the target
+_CODE = re.compile(r"-1|-?9{2,6}|-9")  # numbers that stand for a missing value
 _SAMPLE = 5000
 _FEWEST = 20  # rows below which one variable separates the classes by chance
 
@@ -205,6 +207,14 @@ def _zeros(study: Study) -> Caution | None:
     return _caution(study, False, "zeros", names=_listed(names), missing=shlex.quote(f"{names[0]}=0"))
 
 
+def _codes(study: Study) -> Caution | None:
+    names = [] if study.takes_kernel_values else numeric_columns(study.known, hidden_code)
+    if not names or study.known.frame is None:
+        return None
+    codes = [f"{name}={hidden_code(study.known.frame[name]):g}" for name in names]
+    return _caution(study, False, "codes", names=_listed(codes), missing=shlex.quote(codes[0]))
+
+
 def numeric_columns(rows: StudyRows, holds: Any) -> list[str]:
     """Names of the columns of numbers for which ``holds(values)`` is true."""
     if rows.frame is None:
@@ -219,6 +229,8 @@ def may_number_rows(values: pd.Series[Any]) -> bool:
     """Do these whole numbers name rows: too dense to differ by chance, or all of five or more digits?"""
     if len(values) < _FEW_ROWS or not values.is_unique or not bool((values % 1 == 0).all()):
         return False
+    if str(values.name).endswith(DAYS):  # a row for every day
+        return False
     low, high = int(values.min()), int(values.max())
     return differ_on_purpose(values) or (low >= 10_000 and len(str(low)) == len(str(high)))
 
@@ -232,6 +244,18 @@ def hides_zeros(values: pd.Series[Any]) -> bool:
         return False
     low, middle = float(others.quantile(0.01)), float(others.median())
     return float(others.min()) > 0 and low > 0.1 * middle
+
+
+def hidden_code(values: pd.Series[Any]) -> float | None:
+    """A repeated -1, -9, -99, 999, ... farther from all other values than these are from each other."""
+    known = values.dropna()
+    for code in (known.min(), known.max()) if len(known) else ():
+        others = known[known != code]
+        repeated = len(known) - len(others) >= 3 and others.nunique() >= 5
+        far = repeated and abs(code - others).min() > others.max() - others.min()
+        if far and _CODE.fullmatch(f"{code:g}"):
+            return float(code)
+    return None
 
 
 def _constant(study: Study) -> Caution | None:
@@ -387,6 +411,7 @@ _CHECKS = (
     _nearly_all,
     _identifiers,
     _zeros,
+    _codes,
     _constant,
     _wide,
 )

@@ -173,6 +173,8 @@ def _columns_of(columns: Any) -> str:
 def _part(study: Study, step: Any) -> str:
     if isinstance(step, str):
         return study.say("data.step_drop" if step == "drop" else "data.step_keep")
+    if getattr(step, "func", step) is None:  # what "passthrough" becomes in a fit
+        return study.say("data.step_keep")
     if hasattr(step, "steps"):
         return ", ".join(_part(study, inner) for _, inner in step.steps)
     name = type(step).__name__

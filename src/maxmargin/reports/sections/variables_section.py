@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing
 
@@ -162,8 +161,8 @@ def elimination_ranks(study: Study) -> dict[str, int] | None:
     if not _eliminable(study, sample.X):
         return None
     with warnings.catch_warnings():
-        # with few columns left a perceptron need not converge; its weights rank the columns all the same
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        # they would be about models with few columns, such as a perceptron that does not converge there
+        warnings.simplefilter("ignore", UserWarning)
         elimination = RFE(clone(subject.model), n_features_to_select=1).fit(sample.X, sample.y)
     return dict(zip(study.variables, elimination.ranking_.tolist(), strict=True))
 

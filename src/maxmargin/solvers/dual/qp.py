@@ -98,7 +98,7 @@ def _clarabel() -> Any:
     try:
         import clarabel
     except ImportError as error:
-        raise ImportError("solver='qp' needs clarabel: pip install maxmargin[qp].") from error
+        raise ImportError("solver='qp' needs clarabel: pip install 'maxmargin[qp]'.") from error
     return clarabel
 
 

@@ -203,3 +203,14 @@ def test_neighbours_far_from_the_centre_keep_their_digits(far: float) -> None:
     X = np.concatenate([steps + far, steps - far])
     expected = np.exp(-0.5 * (X - X.T) ** 2)
     np.testing.assert_allclose(RBF(gamma=0.5)(X, X), expected, rtol=1e-14, atol=1e-30)
+
+
+@pytest.mark.parametrize("n", [1, 40])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_gamma_beyond_float32_keeps_equal_rows_alike(n: int, make: Callable[[AnyArray], Any]) -> None:
+    """float32 made it infinite, and infinity times a distance of 0 is no number."""
+    rows = np.arange(float(n)).reshape(-1, 1)
+    A = make(np.repeat(rows, 2, axis=0).astype(np.float32))
+    values = RBF(gamma=1e60)(A)
+    assert values.dtype == np.float32
+    np.testing.assert_allclose(values, np.kron(np.eye(n), np.ones((2, 2))), atol=1e-37)

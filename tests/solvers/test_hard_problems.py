@@ -219,6 +219,23 @@ def test_rows_beyond_float32_are_computed_in_float64(scale: float) -> None:
     np.testing.assert_allclose(decisions, wide.decision_function(X.astype(float)), atol=1e-5)
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_kernel_values_beyond_float32_are_computed_in_float64(scale: float) -> None:
+    """Fifth powers of 1e18 made float32 values infinite, and a fit refused multipliers "up to nan"."""
+    rng = np.random.default_rng(0)
+    X, folds = rng.normal(size=(60, 3)), [(np.arange(40), np.arange(40, 60))]
+    y = np.sign(X[:, 0] ** 3 + 0.1 * rng.normal(size=60))
+    plain = mm.SVC(1.0, kernel="poly", gamma=1.0, degree=5)
+    far = mm.SVC(scale**-10, kernel="poly", gamma=1.0, degree=5)  # w is shorter by as much as rows are longer
+    expected = plain.fit(X[:40], y[:40]).decision_function(X[40:])
+    model = far.fit(scale * X[:40], y[:40])
+    assert model.machines_[0].solution.status is Status.CONVERGED
+    np.testing.assert_allclose(model.decision_function(scale * X[40:]), expected, atol=0.01)
+    result = mm.tune(far, scale * X, y, {"C": [far.C]}, cv=folds, refit=False)
+    assert result.table["status"].tolist() == ["converged"]
+    assert result.best_error == np.mean(np.sign(expected) != y[40:])
+
+
 def test_rounds_without_steps_do_not_go_on() -> None:
     """Kernel values of 1e25: Newton steps that gain nothing went on for 40 000 rounds, half a minute."""
     from tests.random_fits import SUBJECTS, try_fit

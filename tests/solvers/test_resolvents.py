@@ -41,3 +41,13 @@ def test_where_value_and_alpha_vanish_the_pseudo_inverse(n_forms):
     x = np.array([3.0, 4.0])
     found = resolvents(np.outer(x, x), np.array([0.0]), n_forms)
     np.testing.assert_allclose(solutions_and_diagonals(found, x)[1][0], x**2 / 625.0, rtol=1e-10)
+
+
+def test_numbers_whose_squares_overflow() -> None:
+    """LAPACK's eigenvalues of a tridiagonal matrix did not converge where its entries were 1e298."""
+    X = np.random.default_rng(0).normal(size=(3, 5))
+    A, t = X.T @ X, X.T @ np.ones(3)
+    solved, _ = solutions_and_diagonals(resolvents(1e298 * A, ALPHAS, 1), t)
+    expected = np.linalg.pinv(A, hermitian=True) @ t
+    for row in solved:  # every alpha vanishes beside the entries
+        np.testing.assert_allclose(1e298 * row, expected, atol=1e-10 * np.abs(expected).max())

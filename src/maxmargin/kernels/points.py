@@ -249,19 +249,22 @@ def for_engine(points: Any, dtype: DTypeLike, n_threads: int = 1) -> Any:
     return points.astype(dtype)
 
 
-def beyond_float32(points: Any) -> bool:
-    """Are rows so long, or all so short, that their squares overflow or vanish in float32?"""
+def beyond_float32(points: Any, diagonal: FloatArray) -> bool:
+    """Do the squares of the rows, or their values K(x, x), overflow or all vanish in float32?"""
     if isinstance(points, WeightedPoints):
-        return beyond_float32(points.inner)
+        return beyond_float32(points.inner, diagonal)
     if isinstance(points, CombinedPoints):
-        return any(beyond_float32(part) for part in points.distinct)
-    if not isinstance(points, VectorPoints):
-        return False
-    return _beyond_float32(points.norms)
+        return any(beyond_float32(part, diagonal) for part in points.distinct)
+    rows = isinstance(points, VectorPoints) and _beyond_float32(points.norms)
+    return rows or _beyond_float32(np.abs(diagonal))
 
 
 def _beyond_float32(norms: FloatArray) -> bool:
-    largest = float(norms.max(initial=0.0))
+    return is_beyond_float32(float(norms.max(initial=0.0)))
+
+
+def is_beyond_float32(largest: float) -> bool:
+    """Is the largest number too large or too small for sums of products in float32?"""
     return largest > 0 and not 1e-25 < largest < 1e25
 
 

@@ -561,7 +561,7 @@ class SharedTask:
         if balanced:
             points = about_their_mean(kernel, points)
         wide = getattr(model, "tol", 0.0) < 1e-5 or kernel.whole  # costly values are not computed twice
-        wide = wide or beyond_float32(points)
+        wide = wide or beyond_float32(points, kernel.diagonal(points))
         return SharedGram(kernel, points, layout, wide=wide, balanced=balanced, in_parts=in_parts)
 
     def _error(self, fold: int, answer: CellAnswer) -> FoldError:

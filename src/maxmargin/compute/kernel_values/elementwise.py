@@ -7,6 +7,8 @@ The relative error is 2e-7 in float32 and 4e-16 in float64; rounding of the expo
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from maxmargin.base.typing import FloatArray
@@ -47,6 +49,11 @@ def flat(K: FloatArray) -> tuple[FloatArray, int]:
     step = K.strides[0] // K.itemsize
     length = (K.shape[0] - 1) * step + K.shape[1] if K.size else 0
     return np.lib.stride_tricks.as_strided(K, (length,), (K.itemsize,)), step
+
+
+def gamma_in(dtype: np.dtype[Any], gamma: float) -> Any:
+    """gamma in a precision; where it overflows half of the largest number, beyond which only 0 is near."""
+    return dtype.type(min(gamma, 0.5 * float(np.finfo(dtype).max)))
 
 
 @jit_finite
@@ -114,7 +121,8 @@ def rbf(
     """Inner products in ``K`` become variance * exp(-gamma ||x - z||^2), in the dtype of ``K``."""
     values, step = flat(K)
     if K.dtype == np.float32:
-        rbf_values_32(values, step, row_norms, column_norms, np.float32(gamma), np.float32(variance))
+        gamma_32 = gamma_in(K.dtype, gamma)
+        rbf_values_32(values, step, row_norms, column_norms, gamma_32, np.float32(variance))
     else:
         _rbf_64(values, step, row_norms, column_norms, gamma, variance)
 

@@ -16,7 +16,7 @@ from maxmargin.base.threads import in_parts
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.compute.intrinsics.panel_tile import HALF_WIDTH, ROWS, WIDTH, gaussians
 from maxmargin.compute.jit import jit, jit_finite
-from maxmargin.compute.kernel_values.elementwise import LOG2E, flat
+from maxmargin.compute.kernel_values.elementwise import LOG2E, flat, gamma_in
 
 _GROUP = 512  # columns that a tile of rows passes before their exponentials are taken, at most
 _CACHED = 1 << 17  # numbers of all panels of a group
@@ -129,7 +129,7 @@ def add_rbf_rows(
 
 def _factors(gamma: float, variance: float, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Of the squared distance, for a power of two, and of the power."""
-    return dtype.type(-gamma) * dtype.type(LOG2E), dtype.type(variance)
+    return -gamma_in(dtype, gamma) * dtype.type(LOG2E), dtype.type(variance)
 
 
 def _spare(dtype: np.dtype[Any]) -> FloatArray:

@@ -102,23 +102,21 @@ class Engine:
         self.row = problem.Q.row.astype(np.int64)
         self.d = problem.d
         self.group = problem.group.astype(np.int64)
-        exact = (
-            settings.tol < settings.exact_below
-            or beyond_float32(self.problem.Q.points)
-            or self._nearly_singular()
-        )
+        points = problem.Q.points
+        diagonal = self.kernel.diagonal(points)
+        exact = settings.tol < settings.exact_below or beyond_float32(points, diagonal)
+        exact = exact or self._nearly_singular(float(np.abs(diagonal).max(initial=0.0)))
         self.dtype: Any = np.float64 if exact else np.float32
-        self.v: FloatArray = np.zeros(len(problem.Q.points))
-        self.points: Any = problem.Q.points
-        self.distinct: IntArray = np.arange(len(problem.Q.points))  # the points that the engine works on
+        self.v: FloatArray = np.zeros(len(points))
+        self.points: Any = points
+        self.distinct: IntArray = np.arange(len(points))  # the points that the engine works on
         self.referee = Referee(self.target, self.budget, callback, len(a))
         self.work = Work()
         self.tracer: Tracer | None = None
 
-    def _nearly_singular(self) -> bool:
+    def _nearly_singular(self, largest: float) -> bool:
         """Where no bound holds a variable, does its ridge drown in the rounding of float32 kernel values?"""
         ridges = self.d[np.isinf(self.problem.C) & (self.tau != 0)]  # tau = 0: `BoxQP.with_sums`
-        largest = float(np.abs(self.kernel.diagonal(self.problem.Q.points)).max(initial=0.0))
         return len(ridges) > 0 and float(ridges.min()) < _SMALLEST_RIDGE * largest
 
     # -- the two ways --------------------------------------------------------------------------------

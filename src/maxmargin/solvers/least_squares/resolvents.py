@@ -117,7 +117,9 @@ def resolvents(A: FloatArray, alphas: FloatArray, n_forms: int) -> Resolvents:
     floor = max(_TINY * float(np.abs(diagonal).max()), 1e-300)
     if factors(diagonal, off, alphas, floor, lower, weight):
         return _Tridiagonal(Q, lower, weight)
-    values, vectors = linalg.eigh_tridiagonal(diagonal, off, check_finite=False)
+    size = max(float(np.abs(diagonal).max()), 1e-300)  # LAPACK squares the numbers
+    values, vectors = linalg.eigh_tridiagonal(diagonal / size, off / size, check_finite=False)
+    values *= size
     return _Diagonal(Q @ vectors, shrinkage(np.maximum(values, 0.0), alphas).T)
 
 

@@ -217,12 +217,15 @@ def _solve(
     patience = interior_patience(len(rows))
     max_steps = solver.max_iter if solver.max_iter >= 0 else patience
     problems = (y, bounds, ridges, origin, solver.tol, max_steps)
-    answers = _solve_on(blocks.matrix(pair), *problems)
+    if by_one := blocks.gram.is_beyond_float32:
+        answers = PairAnswers.empty(*bounds.shape)
+    else:
+        answers = _solve_on(blocks.matrix(pair), *problems)
     if blocks.gram.too_coarse(rows, answers.t, solver.tol):
         answers = _solve_on(blocks.gram.wide_part(rows), *problems)
     special: dict[int, Ending] = {}
     for p in np.flatnonzero(~(answers.violations <= solver.tol)).tolist():
-        if solver.max_iter >= 0:
+        if solver.max_iter >= 0 and not by_one:
             special[p] = ending_of(int(answers.steps[p]), float(answers.violations[p]), solver.tol, max_steps)
         else:
             wide = blocks.gram.wide_part(rows)
@@ -231,9 +234,9 @@ def _solve(
         train, cell = np.flatnonzero(bounds[p]), cells[p // n_folds]
         points: Any = rows[train]  # positions in the shared matrix represent the points
         form = cell.form.build(blocks.gram.kernel, points, y[train], weights[p % n_folds, rows[train]])
-        a, v, level = np.abs(answers.t[p, train]), answers.sums[p, train], -answers.biases[p : p + 1]
+        a, level = np.abs(answers.t[p, train]), -answers.biases[p : p + 1]
         ending = special.get(p) or _converged(answers, p)
-        found = narrowed(blocks.gram, cell, form, rows[train], a, v, level, ending)
+        found = narrowed(blocks.gram, cell, form, rows[train], a, level, ending)
         if found is not None:
             problem, point = hinge_problem(blocks.gram.wide_part(rows), y, bounds[p], ridges[p])
             special[p] = found[1]

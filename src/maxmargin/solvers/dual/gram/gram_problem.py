@@ -19,6 +19,7 @@ from maxmargin.compute.dual.block_solver import Signed
 from maxmargin.compute.dual.bounds import ROUNDING
 from maxmargin.compute.dual.gram_parts import add_rows, gathered
 from maxmargin.compute.dual.narrow_block import MOST
+from maxmargin.kernels.points import is_beyond_float32
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Ending, Status
 from maxmargin.solvers.dual.gram.free_system import FreeSystem, free_variables
@@ -109,6 +110,8 @@ class GramProblem:
 
         ``is_late``: pairwise steps have had their chance on another matrix.
         """
+        if self._scale != 1.0:
+            return self._solve_scaled(t, v, watch, steps, is_late=is_late)
         seen: list[FloatArray] = []
         pace = Pace(watch.tol)
         block = self.block
@@ -159,6 +162,27 @@ class GramProblem:
                 part = self._solve_moving(t, v, watch, steps)
                 steps += part.n_iter
                 pace.part_stalled = part.status is Status.STALLED
+
+    @cached_property
+    def _scale(self) -> float:
+        """A power of two near the largest K(x, x) where blocks in float32 cannot hold the values, else 1."""
+        largest = float(np.abs(self.K[self.signed.point, self.signed.point]).max(initial=0.0))
+        if self.K.itemsize == 4 or not is_beyond_float32(largest):
+            return 1.0
+        return float(2.0 ** np.floor(np.log2(largest)))
+
+    def _solve_scaled(
+        self, t: FloatArray, v: FloatArray, watch: Watch, steps: int, *, is_late: bool
+    ) -> Ending:
+        """Solve for scale * t with K / scale: the sums, and so all conditions, are the same."""
+        s, scale = self.signed, self._scale
+        with np.errstate(over="ignore"):  # a bound beyond the largest number is none
+            signed = s._replace(d=s.d / scale, lo=s.lo * scale, hi=s.hi * scale)
+        inner = GramProblem(self.K / scale, self.segments, signed, self.n_groups, self.size, self.as_block)
+        new = t * scale
+        ending = inner.solve(new, v, watch, steps, is_late=is_late)
+        t[:] = new / scale
+        return ending
 
     def _pairwise_steps(
         self, t: FloatArray, v: FloatArray, block: int, tol: float, max_steps: int

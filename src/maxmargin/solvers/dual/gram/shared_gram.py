@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 from maxmargin.base.threads import run_short, single_threaded_blas, split
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.points import Points, VectorPoints, for_engine
+from maxmargin.kernels.points import Points, VectorPoints, for_engine, is_beyond_float32
 from maxmargin.kernels.subsequence import Subsequence
 from maxmargin.kernels.vector_base import VectorKernel
 from maxmargin.kernels.vectors import Constant, Laplacian
@@ -192,6 +192,11 @@ class SharedGram:
     @cached_property
     def _largest(self) -> float:
         return float(np.abs(self.kernel.diagonal(self.points)).max(initial=0.0))
+
+    @property
+    def is_beyond_float32(self) -> bool:
+        """True if compiled code, whose blocks are in float32, cannot work on the values."""
+        return is_beyond_float32(self._largest)
 
     def can_hide_gap(self, bound: Any) -> Any:
         """True for bounds so large that rounding can leave a wide gap; a smaller tol narrows other gaps."""

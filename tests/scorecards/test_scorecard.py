@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression as SklearnLogistic
 from sklearn.model_selection import cross_val_score
 
 from maxmargin.scorecards import Binning, Scorecard, ScorecardWarning
+from maxmargin.scorecards.evidence import js_of_bins
 
 
 @pytest.fixture(scope="module")
@@ -247,3 +248,21 @@ def test_the_error_without_variables_is_one_sentence_with_the_reasons():
     assert "below min_iv=0.5" in said
     assert "city (IV 0: all rows are in one bin)" in said
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(("n_columns", "n_named", "more"), [(4, 4, False), (5, 5, False), (6, 5, True)])
+def test_the_error_names_the_first_five_variables(n_columns: int, n_named: int, more: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, n_columns)), columns=[f"v{j}" for j in range(n_columns)])
+    with pytest.raises(ValueError, match="No variable is left") as refused:
+        Scorecard(min_iv=50.0).fit(X, rng.random(300) < 0.5)
+    said = str(refused.value)
+    assert sum(f"v{j} (IV " in said for j in range(n_columns)) == n_named
+    assert (", ..." in said) is more
+
+
+def test_the_jensen_shannon_divergence_of_two_bins() -> None:
+    """Shares (1/2, 1/2) and (1, 0), whose mean is (3/4, 1/4)."""
+    found = js_of_bins(np.array([3.0, 3.0]), np.array([8.0, 0.0]), 6.0, 8.0)
+    first = 0.5 * (0.5 * np.log(0.5 / 0.75) + np.log(1 / 0.75))
+    np.testing.assert_allclose(found, [first, 0.5 * 0.5 * np.log(0.5 / 0.25)])

@@ -130,8 +130,8 @@ def _check_separable(hard: BoxQP, signs: FloatArray, a: FloatArray, square: floa
 def _too_narrow(square: float, largest: float) -> ValueError:
     return ValueError(
         "a hyperplane separates the classes, but float64 cannot find the one with the widest margin: the "
-        f"convex hulls are {np.sqrt(max(square, 0.0)):.2g} apart, and rows as long as {np.sqrt(largest):.2g} "
-        "hide that. Scale the columns so that all have a similar spread."
+        f"distance of the convex hulls, {np.sqrt(max(square, 0.0)):.2g} as computed, is within the rounding "
+        f"of rows as long as {np.sqrt(largest):.2g}. Scale the columns so that all have a similar spread."
     )
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lstsq
+from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpstrf
 
 from maxmargin.base.threads import check_stop, single_threaded_blas
@@ -92,8 +93,8 @@ class _LowRank:
 
     def factorised(self, S: FloatArray) -> _Solve:
         G = self._G
-        M = (G * S[:, None]).T @ G
-        M.ravel()[:: len(M) + 1] += 1.0
+        M = dsyrk(1.0, (G * np.sqrt(S)[:, None]).T, lower=1)  # half of the products; the rest is not read
+        np.fill_diagonal(M, M.diagonal() + 1.0)
         size = 1.0 / np.sqrt(M.diagonal())
         factor = cho_factor(M * size * size[:, None], lower=True, overwrite_a=True, check_finite=False)
         return lambda b: G @ (size * cho_solve(factor, size * (G.T @ b), check_finite=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,13 +28,48 @@ X = pd.DataFrame(
 )
 _TARGET = 100.0 * X.iloc[:, 0] + _RNG.normal(size=90)
 _FLOWERS, _SPECIES = load_iris(return_X_y=True, as_frame=True)
-_SVC = mm.SVC(trace=True).fit(X, _CLASSES)
-_THREE = mm.SVC().fit(_FLOWERS, _SPECIES)
-_SVR = mm.SVR(C=100.0).fit(X, _TARGET)
-_LARGE = mm.LargeSVC(n_components=20).fit(X, _CLASSES)
-_EVALUATION = mm.evaluate(_SVC, X, _CLASSES)
-_LOGISTIC = mm.LogisticRegression(C=np.inf).fit(X, _CLASSES)
 _KERNELS = [Polynomial(degree=3, gamma=0.1, coef0=1.0), Linear() + Polynomial(degree=2, gamma=0.5)]
+
+
+# fitted once, and not while tests are collected, because every worker would compile the same functions then
+@cache
+def _svc() -> mm.SVC:
+    return mm.SVC(trace=True).fit(X, _CLASSES)
+
+
+@cache
+def _three() -> mm.SVC:
+    return mm.SVC().fit(_FLOWERS, _SPECIES)
+
+
+@cache
+def _svr() -> mm.SVR:
+    return mm.SVR(C=100.0).fit(X, _TARGET)
+
+
+@cache
+def _large() -> mm.LargeSVC:
+    return mm.LargeSVC(n_components=20).fit(X, _CLASSES)
+
+
+@cache
+def _evaluation() -> Any:
+    return mm.evaluate(_svc(), X, _CLASSES)
+
+
+@cache
+def _logistic() -> mm.LogisticRegression:
+    return mm.LogisticRegression(C=np.inf).fit(X, _CLASSES)
+
+
+@cache
+def _search() -> Any:
+    return fs.SFS(mm.SVC(), cv=3).fit(X, _CLASSES)
+
+
+@cache
+def _compared() -> Any:
+    return fs.compare(X, _CLASSES, cv=3, n_resamples=0)
 
 
 def _card() -> mm.Scorecard:
@@ -52,23 +88,23 @@ def _events() -> Any:
 
 
 RESULTS: dict[str, Callable[[], Any]] = {
-    "kkt of classes": lambda: mm.kkt_table(_SVC),
-    "kkt of three classes": lambda: mm.kkt_table(_THREE),
-    "kkt of a quantity": lambda: mm.kkt_table(_SVR),
+    "kkt of classes": lambda: mm.kkt_table(_svc()),
+    "kkt of three classes": lambda: mm.kkt_table(_three()),
+    "kkt of a quantity": lambda: mm.kkt_table(_svr()),
     "kkt of a detector": lambda: mm.kkt_table(mm.OneClassSVM().fit(X)),
-    "certificate": lambda: _SVC.certificate_,
-    "certificate of three classes": lambda: _THREE.certificate_,
-    "solution": lambda: _SVR.solution_,
-    "support points": lambda: _SVC.support_points_,
-    "trace": lambda: _SVC.trace_,
-    "step": lambda: mm.steps(_SVC, X, _CLASSES)[0],
-    "explanation": lambda: mm.explain(_SVC, X.iloc[:1]),
-    "terms": lambda: mm.explain(_SVC, X.iloc[:1]).terms,
-    "approximation": lambda: _LARGE.approximation_,
-    "map": lambda: _LARGE.map_,
+    "certificate": lambda: _svc().certificate_,
+    "certificate of three classes": lambda: _three().certificate_,
+    "solution": lambda: _svr().solution_,
+    "support points": lambda: _svc().support_points_,
+    "trace": lambda: _svc().trace_,
+    "step": lambda: mm.steps(_svc(), X, _CLASSES)[0],
+    "explanation": lambda: mm.explain(_svc(), X.iloc[:1]),
+    "terms": lambda: mm.explain(_svc(), X.iloc[:1]).terms,
+    "approximation": lambda: _large().approximation_,
+    "map": lambda: _large().map_,
     "ridge path": lambda: mm.Ridge().fit(X, _TARGET).path_,
-    "logistic summary": lambda: _LOGISTIC.summary(),
-    "logistic table": lambda: _LOGISTIC.summary().table,
+    "logistic summary": lambda: _logistic().summary(),
+    "logistic table": lambda: _logistic().summary().table,
     "separated summary": lambda: _separated().summary(),
     "separation": lambda: _separated().separation_,
     "squares summary": lambda: mm.LeastSquares().fit(X, _TARGET).summary(),
@@ -77,9 +113,9 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "tuning of kernels": lambda: mm.tune(
         mm.SVC(), X, _CLASSES, grid={"C": [1, 10], "kernel": _KERNELS}, cv=3
     ),
-    "evaluation": lambda: _EVALUATION,
-    "ranking": lambda: _EVALUATION.ranking,
-    "confusion": lambda: _EVALUATION.confusion,
+    "evaluation": lambda: _evaluation(),
+    "ranking": lambda: _evaluation().ranking,
+    "confusion": lambda: _evaluation().confusion,
     "gains": lambda: gains(_events(), X.iloc[:, 0]),
     "roc": lambda: roc(_events(), X.iloc[:, 0]),
     "auc": lambda: auc(_events(), X.iloc[:, 0]),
@@ -92,11 +128,11 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "bins": lambda: mm.Binning().fit(X, _CLASSES).table(),
     "stability": lambda: population_stability(X.iloc[:40, 0], X.iloc[40:, 0]),
     "mercer": lambda: mercer_check(Linear(), X),
-    "path of a search": lambda: fs.SFS(mm.SVC(), cv=3).fit(X, _CLASSES).path_,
-    "history of a search": lambda: fs.SFS(mm.SVC(), cv=3).fit(X, _CLASSES).history_,
+    "path of a search": lambda: _search().path_,
+    "history of a search": lambda: _search().history_,
     "penalties": lambda: fs.SparseSVMSelector().fit(X, _CLASSES).history_,
-    "comparison": lambda: fs.compare(X, _CLASSES, cv=3, n_resamples=0),
-    "ranks": lambda: fs.compare(X, _CLASSES, cv=3, n_resamples=0).ranks,
+    "comparison": _compared,
+    "ranks": lambda: _compared().ranks,
 }
 
 
@@ -113,7 +149,7 @@ def test_results_fit_a_screen(name: str) -> None:
 
 
 def test_parts_of_a_table_print_alike_and_keep_their_values() -> None:
-    table = mm.kkt_table(_SVC)
+    table = mm.kkt_table(_svc())
     assert isinstance(table, pd.DataFrame)
     assert isinstance(table.head(3), ShownTable)
     assert "violation" in repr(table.head(3))
@@ -121,7 +157,7 @@ def test_parts_of_a_table_print_alike_and_keep_their_values() -> None:
 
 
 def test_options_of_pandas_hold() -> None:
-    table = mm.kkt_table(_SVC)
+    table = mm.kkt_table(_svc())
     with pd.option_context("display.width", 200, "display.float_format", "{:.1f}".format):
         assert len(repr(table.head(3)).splitlines()) == 4
         assert f"{table['alpha'].iloc[0]:.1f}" in repr(table.head(1))

@@ -19,20 +19,27 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 3))
 y = np.digitize(X[:, 0] + rng.normal(size=300), [-0.7, 0.7])
 MODELS = [
-    (mm.SVC().fit(X, y), "predict"),
-    (mm.SVC().fit(X, y), "decision_function"),
-    (mm.LogisticRegression().fit(X, y), "predict_proba"),
-    (mm.SVR().fit(X, X[:, 0]), "predict"),
-    (mm.OneClassSVM(nu=0.2).fit(X), "predict"),
-    (mm.KernelRidge().fit(X, X[:, 0]), "predict"),
-    (mm.FisherDiscriminant().fit(X, y), "transform"),
-    (RandomForestClassifier(5, random_state=0).fit(X, y), "predict_proba"),
+    (mm.SVC(), y, "predict"),
+    (mm.SVC(), y, "decision_function"),
+    (mm.LogisticRegression(), y, "predict_proba"),
+    (mm.SVR(), X[:, 0], "predict"),
+    (mm.OneClassSVM(nu=0.2), None, "predict"),
+    (mm.KernelRidge(), X[:, 0], "predict"),
+    (mm.FisherDiscriminant(), y, "transform"),
+    (RandomForestClassifier(5, random_state=0), y, "predict_proba"),
 ]
-IDS = [f"{type(model).__name__}-{method}" for model, method in MODELS]
+IDS = [f"{type(model).__name__}-{method}" for model, _, method in MODELS]
 
 
-@pytest.mark.parametrize(("model", "method"), MODELS, ids=IDS)
-def test_every_way_out(model, method, tmp_path):
+@pytest.fixture(scope="module", params=MODELS, ids=IDS)
+def fitted(request):
+    """A fitted model and a method of it."""
+    model, target, method = request.param
+    return model.fit(X, target), method
+
+
+def test_every_way_out(fitted, tmp_path):
+    model, method = fitted
     expected = getattr(model, method)(X)
     parts = mp.predict(model, mp.from_array(X, rows=70), method=method)
     np.testing.assert_allclose(np.concatenate(list(parts)), expected, atol=1e-12)
@@ -45,8 +52,8 @@ def test_every_way_out(model, method, tmp_path):
     np.testing.assert_allclose(pd.read_parquet(path).to_numpy().reshape(expected.shape), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize(("model", "method"), MODELS, ids=IDS)
-def test_dask_in_dask_out(model, method):
+def test_dask_in_dask_out(fitted):
+    model, method = fitted
     expected = getattr(model, method)(X)
     lazy = mp.predict(model, da.from_array(X, chunks=(80, 2)), method=method)
     assert isinstance(lazy, da.Array)
@@ -100,7 +107,7 @@ def test_sparse_results_and_frames():
 
 
 def test_wrong_requests(tmp_path):
-    model = MODELS[0][0]
+    model = mm.SVC().fit(X, y)
     with pytest.raises(AttributeError, match="SVC has no method 'guess'"):
         mp.predict(model, X, method="guess")
     with pytest.raises(ValueError, match="must end in"):

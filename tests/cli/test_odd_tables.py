@@ -145,6 +145,7 @@ def test_pipes_units_and_spreadsheet_exports(tmp_path: Path, run: Any, ask: Any)
     x = rng.normal(75, 12, 60)
     rows = pd.DataFrame({"weight": [f"{v:.0f} kg" for v in x], "size": rng.choice(["500 g", "1 kg"], 60)})
     rows["height"] = [f"{v:.1f}cm" for v in rng.normal(170, 9, 60)]
+    rows["age"] = rng.choice(["2 years", "5 years", "9 years", "3 weeks"], 60)
     rows["y"] = np.where(x > 75, "heavy", "light")
     rows.to_csv(tmp_path / "pipes.txt", sep="|", index=False)
     (tmp_path / "unicode.txt").write_bytes(rows.to_csv(sep="\t", index=False).encode("utf-16"))
@@ -154,10 +155,15 @@ def test_pipes_units_and_spreadsheet_exports(tmp_path: Path, run: Any, ask: Any)
             "weight": "numbers with '.' before the decimals",
             "size": "category",
             "height": "numbers with '.' before the decimals",
+            "age": "category",
         }
     fitted = ask("fit", "pipes.txt", "-t", "y", "--grid", "C=10", "--folds", "3", "--no-report")
     assert fitted["tuning"]["error"] < 0.15
     assert ask("evaluate", fitted["model"], "unicode.txt")["evaluation"]["accuracy"]["value"] > 0.85
+    pounds = rows.assign(weight=[f"{2.2 * v:.0f} lb" for v in x])
+    pounds.to_csv(tmp_path / "pounds.csv", index=False)
+    refused = run("predict", fitted["model"], "pounds.csv", code=3).stderr
+    assert "column 'weight' holds lb, and the model was fitted to kg: convert it first" in refused
     (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04" + bytes(40))
     said = run("fit", "book.xlsx", "-t", "y", code=2).stderr
     assert "is a workbook: save its sheet as CSV" in said

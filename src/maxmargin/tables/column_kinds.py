@@ -86,6 +86,7 @@ class TableColumn:
         percent signs; empty for numbers as the file format knows them.
     form : format of dates, as strptime takes it; empty where the file holds dates.
     parts : what a date becomes: "days" (since 2000-01-01), "month", "weekday".
+    unit : currency or unit of numbers that are written as text.
     symbols : True for text that is a sequence of symbols without words.
     why : the reason why a column is left out.
     """
@@ -95,6 +96,7 @@ class TableColumn:
     decimal: str = ""
     form: str = ""
     parts: tuple[str, ...] = ()
+    unit: str = ""
     symbols: bool = False
     why: str = ""
 
@@ -146,6 +148,14 @@ class TableColumn:
     def values(self, column: pd.Series) -> dict[str, pd.Series]:
         """The columns that the model gets, from this column of a table."""
         if self.kind is ColumnKind.NUMBER:
+            other = (
+                {_unit(text) for text in column.dropna().unique()} - {"", self.unit} if self.unit else set()
+            )
+            if other:
+                raise Refusal(
+                    f"column {self.name!r} holds {min(other)}, and the model was fitted to {self.unit}: "
+                    "convert it first."
+                )
             return {self.name: numbers(column, self.decimal)}
         if self.kind is ColumnKind.CATEGORY:
             return {self.name: categories(column)}
@@ -245,7 +255,8 @@ def _number_column(column: pd.Series, decimal: str) -> TableColumn:
             return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: it counts the rows")
         if _NAMED_ID.search(name) or differ_on_purpose(known):
             return TableColumn(name, ColumnKind.DROP, why=f"{_IDENTIFIER}: every row has its own number")
-    return TableColumn(name, ColumnKind.NUMBER, decimal=decimal)
+    units = {_unit(text) for text in column.dropna().unique()} - {""} if decimal else set()
+    return TableColumn(name, ColumnKind.NUMBER, decimal=decimal, unit=min(units, default=""))
 
 
 def differ_on_purpose(values: pd.Series) -> bool:
@@ -345,7 +356,9 @@ def decimal_mark(column: pd.Series, decimal: str) -> str | None:
         for mark in (decimal, other)
     }
     mark = max(shares, key=lambda m: (shares[m], m == decimal))
-    if shares[mark] < 0.5:
+    units = {found[0].strip() for text in counts.index if (found := _UNIT_AFTER.search(str(text).strip()))}
+    # 500 g and 1 kg are categories, and so are 2 years and 3 weeks
+    if shares[mark] < 0.5 or len(units) > 1 or (shares[mark] < 1.0 and units - {"%"}):
         return None
     if shares[mark] < 1.0:
         wrong = texts[~texts.map(lambda t: bool(_PATTERNS[mark].fullmatch(t))).astype(bool)]
@@ -360,8 +373,7 @@ def decimal_mark(column: pd.Series, decimal: str) -> str | None:
             f"column {column.name!r} holds several currencies ({', '.join(sorted(signs))}): convert them "
             f"to one first, or leave the column out with --drop {column.name}."
         )
-    units = {text[found.start() :].strip() for text in texts.unique() if (found := _UNIT_AFTER.search(text))}
-    return mark if len(units) < 2 else None  # 500 g and 1 kg are categories
+    return mark
 
 
 def numbers(column: pd.Series, decimal: str = "") -> pd.Series:
@@ -400,6 +412,12 @@ def _number(value: Any, decimal: str) -> Any:
     except ValueError:
         return np.nan
     return sign * number if sign < 0 else number
+
+
+def _unit(value: Any) -> str:
+    """The currency or the unit in a number written as text."""
+    found = re.search(_CURRENCY, str(value)) or _UNIT_AFTER.search(str(value).strip())
+    return found[0].strip() if found else ""
 
 
 def _check_range(column: pd.Series, plain: pd.Series, values: FloatArray) -> None:

@@ -94,7 +94,7 @@ def test_a_weighted_accuracy_is_compared_without_an_interval(tmp_path: Path, run
     assert found["evaluation"]["accuracy"]["value"] > 0.9
     assert found["cautions"] == [] or all(c["kind"] == "leak" for c in found["cautions"])
     rows.assign(w="€3").to_csv(tmp_path / "t.csv", index=False)
-    assert "no number" in run("evaluate", model, "t.csv", "--weights", "w", code=3).stderr
+    assert "not a number" in run("evaluate", model, "t.csv", "--weights", "w", code=3).stderr
 
 
 def test_telephones_stay_and_formulas_are_told(tmp_path: Path, run: Any) -> None:

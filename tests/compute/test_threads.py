@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -158,3 +159,15 @@ def test_an_interrupt_before_the_limit_is_not_counted(monkeypatch: pytest.Monkey
     with single_threaded_blas():
         assert limits.limited == 1
     assert limits.limited == 0
+
+
+def test_threads_have_numpys_error_settings_of_their_caller() -> None:
+    """`np.errstate` holds for one thread only, so `run` hands it on."""
+    largest = np.full(3, 1e308)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with np.errstate(over="ignore"):
+            found = run([lambda: 10.0 * largest] * 2, 2)
+        with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+            run([lambda: 10.0 * largest] * 2, 2)
+    assert np.isinf(found).all()

@@ -146,7 +146,7 @@ def test_other_files_are_refused_with_the_reason(good: bytes, tmp_path: Path) ->
     refused(path, pickle.dumps([1, 2]), "looks like a pickle, which is never opened", about=True)
     refused(path, b"svm_type c_svc\n", "read_libsvm", about=True)
     refused(path, good[: len(good) // 2], "truncated", about=True)
-    refused(path, good + b"x", "added to", about=True)
+    refused(path, good + b"x", "has extra bytes", about=True)
     middle = len(good) // 2
     flipped = good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :]
     refused(path, flipped, "was changed after it was saved", about=True)

@@ -291,7 +291,7 @@ def test_qp_refuses_kernels_that_are_not_psd() -> None:
 
 def test_qp_without_clarabel_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "clarabel", None)
-    with pytest.raises(ImportError, match=r"pip install maxmargin\[qp\]"):
+    with pytest.raises(ImportError, match=r"pip install 'maxmargin\[qp\]'"):
         mm.SVC(solver="qp").fit(X6, Y6)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maxmargin.kernels import RBF, Linear
+from maxmargin.kernels import RBF, Linear, Sigmoid
 from maxmargin.problems import Certificate, box_qp
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import worst
@@ -125,3 +125,14 @@ def test_a_gap_below_zero_is_rounding_or_shown() -> None:
     assert Certificate.between(500.0, 500.0001).gap < 0.0
     assert Certificate.between(500.0001, 500.0).gap > 0.0
     assert Certificate.between(np.inf, 1.0).gap == np.inf
+
+
+def test_the_grain_is_the_last_digit_of_the_largest_change() -> None:
+    """The gradient of a row changes by a_i K(x_i, x_i) with its own variable; both variables count."""
+    rows, a = np.array([[1.0], [2.0], [-3.0]]), np.array([0.5, 1.0, 0.25, 0.0, 0.0, 0.5])
+    with pytest.warns(UserWarning, match="not positive semidefinite"):
+        sigmoid = Sigmoid(gamma=1.0, coef0=-20.0)  # K(x, x) = tanh(x^2 - 20), about -1
+    for kernel, largest in ((Linear(), 0.5 * 9.0), (sigmoid, np.tanh(16.0))):
+        dual = Regression(C=1.0, epsilon=0.1).build(kernel, kernel.prepare(rows), np.zeros(3), np.ones(3))
+        assert dual.grain(a) == pytest.approx(np.finfo(float).eps * largest, rel=1e-12)
+        assert dual.grain(np.zeros(6)) == 0.0

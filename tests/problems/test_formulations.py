@@ -233,3 +233,19 @@ def test_without_a_margin_a_nu_machine_refuses(rho, kkt, hulls, refused):
         return
     with pytest.raises(ValueError, match=r"nu=0\.6 leaves no margin"):
         finer(rho, kkt, **hulls)
+
+
+@pytest.mark.parametrize(
+    ("nu", "kkt", "expected"),
+    [
+        (0.05, 0.0005, None),  # the multipliers sum to 0.5: a thousandth of it is small enough
+        (0.05, 0.000501, 0.0005),
+        (0.1, 1e3, None),  # where they sum to 1 or more, tol decides
+        (0.09, 1.0, 0.0009),
+        (1e-302, 1.0, 1e-300),
+    ],
+)
+def test_a_tiny_nu_asks_for_a_smaller_tolerance(nu: float, kkt: float, expected: float | None) -> None:
+    machine = OneClass(nu=nu)
+    found = machine.finer(built(machine), np.zeros(1), kkt, square=1.0, extent=1.0)
+    assert found == (None if expected is None else pytest.approx(expected, rel=1e-12))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -108,8 +109,9 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
 
 
 def fitted(name: str) -> tuple[Any, Any]:
-    """A fitted model of CASES, and its rows."""
+    """A fitted copy of a model of CASES, which a test may change, and its rows."""
     model, rows, target = CASES[name]
+    model = deepcopy(model)
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore"

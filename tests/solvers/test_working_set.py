@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -118,6 +120,19 @@ def test_the_believed_gradient_is_the_true_one() -> None:
     true = problem.signed_gradient(solution.x, problem.Q.times(solution.x))
     assert solution.gradient is not None
     np.testing.assert_allclose(solution.gradient, true, atol=1e-9)
+
+
+def test_the_first_sums_need_no_second_copy_of_the_matrix() -> None:
+    n = 1500
+    problem, solver = problem_of(n), WorkingSet(max_iter=1)
+    solver.solve(problem)
+    tracemalloc.start()
+    try:
+        solver.solve(problem)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.5 * 4 * n * n  # the matrix is float32; in float64 it would take twice that beside it
 
 
 @pytest.mark.usefixtures("path")

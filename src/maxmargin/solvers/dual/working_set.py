@@ -161,7 +161,8 @@ class Engine:
             self._enter(self.dtype)
             K = self.kernel.gram(self.points, n_threads=self.settings.n_threads)
             self.work.kernel_values += K.size
-            self.v = K.astype(np.float64, copy=False) @ self.beta()
+            beta = self.beta()
+            self.v = beta[beta != 0] @ K[beta != 0]  # K is symmetric; most starts have few rows or none
             n_groups, free = len(self.problem.delta), self.settings.size is None
             problem = GramProblem(K, everything, signed, n_groups, self.size(), as_block=free)
             for _ in range(1 + _REFRESHES):

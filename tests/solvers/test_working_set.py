@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from maxmargin.base.progress import SolverProgress
 from maxmargin.base.typing import FloatArray
+from maxmargin.compute.dual import row_store
 from maxmargin.kernels import RBF
 from maxmargin.problems import Status
 from maxmargin.problems.box_qp import BoxQP
@@ -133,6 +134,22 @@ def test_the_first_sums_need_no_second_copy_of_the_matrix() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 1.5 * 4 * n * n  # the matrix is float32; in float64 it would take twice that beside it
+
+
+@pytest.mark.parametrize(("columns", "are_spared"), [(60, True), (150, False)])
+def test_rows_beyond_the_kept_memory_are_stored_when_needed_again(
+    monkeypatch: pytest.MonkeyPatch, columns: int, are_spared: bool
+) -> None:
+    monkeypatch.setattr(working_set, "_SMALL", 0)
+    data = make_problem("overlapping", 700, columns, 0, "equal")
+    kernel = RBF(gamma=1 / columns)
+    problem = Classification(C=10.0).build(kernel, kernel.prepare(data.X), data.y, np.ones(700))
+    solver = WorkingSet(size=32, shrinking=False)
+    kept = solver.solve(problem)
+    monkeypatch.setattr(row_store, "_KEPT_BYTES", 0)
+    spared = solver.solve(problem)
+    assert (spared.cache_hits < kept.cache_hits) == are_spared
+    assert problem.certify(spared.x, full=True).kkt <= 1e-3
 
 
 @pytest.mark.usefixtures("path")

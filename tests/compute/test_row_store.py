@@ -121,6 +121,16 @@ def test_a_store_is_full_when_the_next_row_takes_the_place_of_another() -> None:
     assert store.full
 
 
+def test_a_store_needs_fresh_pages_beyond_those_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_of(4)
+    monkeypatch.setattr(row_store, "_KEPT_BYTES", store.rows[0].nbytes)
+    assert not store.needs_fresh_pages
+    store.slots(np.arange(2), fill)
+    assert store.needs_fresh_pages
+    store.slots(np.arange(2, 4), fill)
+    assert not store.needs_fresh_pages  # full: the oldest rows give way
+
+
 def test_a_buffer_that_is_too_small_goes_before_a_larger_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores of other widths need a few bytes more or less; two at once would be twice the cache_size."""
     made: list[weakref.ref[np.ndarray]] = []

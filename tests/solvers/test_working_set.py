@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from maxmargin.base.progress import SolverProgress
 from maxmargin.base.typing import FloatArray
+from maxmargin.compute.dual import row_store
 from maxmargin.kernels import RBF
 from maxmargin.problems import Status
 from maxmargin.problems.box_qp import BoxQP
@@ -118,6 +121,35 @@ def test_the_believed_gradient_is_the_true_one() -> None:
     true = problem.signed_gradient(solution.x, problem.Q.times(solution.x))
     assert solution.gradient is not None
     np.testing.assert_allclose(solution.gradient, true, atol=1e-9)
+
+
+def test_the_first_sums_need_no_second_copy_of_the_matrix() -> None:
+    n = 1500
+    problem, solver = problem_of(n), WorkingSet(max_iter=1)
+    solver.solve(problem)
+    tracemalloc.start()
+    try:
+        solver.solve(problem)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.5 * 4 * n * n  # the matrix is float32; in float64 it would take twice that beside it
+
+
+@pytest.mark.parametrize(("columns", "are_spared"), [(60, True), (150, False)])
+def test_rows_beyond_the_kept_memory_are_stored_when_needed_again(
+    monkeypatch: pytest.MonkeyPatch, columns: int, are_spared: bool
+) -> None:
+    monkeypatch.setattr(working_set, "_SMALL", 0)
+    data = make_problem("overlapping", 700, columns, 0, "equal")
+    kernel = RBF(gamma=1 / columns)
+    problem = Classification(C=10.0).build(kernel, kernel.prepare(data.X), data.y, np.ones(700))
+    solver = WorkingSet(size=32, shrinking=False)
+    kept = solver.solve(problem)
+    monkeypatch.setattr(row_store, "_KEPT_BYTES", 0)
+    spared = solver.solve(problem)
+    assert (spared.cache_hits < kept.cache_hits) == are_spared
+    assert problem.certify(spared.x, full=True).kkt <= 1e-3
 
 
 @pytest.mark.usefixtures("path")

@@ -83,6 +83,12 @@ class RowStore:
         """Does the next new row take the place of another?"""
         return self._n_used == len(self.rows) < self.rows.shape[1]
 
+    @property
+    def needs_fresh_pages(self) -> bool:
+        """Does the next new row lie beyond the memory that stays between fits?"""
+        used = self.rows[: self._n_used].nbytes
+        return self._n_used < len(self.rows) and used > _KEPT_BYTES
+
     def places(self, points: IntArray) -> IntArray:
         """Where the rows of these points stand, -1 for those that are not stored."""
         return self._slot_of[points]

@@ -198,17 +198,14 @@ class ActivePoints:
         return B
 
     def _move(self, ws: IntArray, t_new: FloatArray) -> None:
-        """Apply the new values of the working set and update v with the rows of the changed variables.
-
-        A row that is cheaper to compute than to store is only stored when it is needed a second time.
-        """
+        """Apply the new values of the working set and update v with the rows of the changed variables."""
         whole, n = self.whole, len(self.ids)
         change: FloatArray = np.zeros(n)
         np.add.at(change, self.row[ws], self.tau[ws] * (t_new - self.t[ws]))
         self.t[ws] = t_new
         moved = np.flatnonzero(change)
         self.uses[moved] += 1
-        stored = self.uses[moved] > whole.adds_cheaply
+        stored = self.uses[moved] > self._stores_late
         if stored.any():
             self._add_stored(moved[stored], change[moved[stored]])
         passing = moved[~stored]
@@ -217,6 +214,12 @@ class ActivePoints:
             whole.kernel.add_products(
                 self.v, self.points, self.points.take(passing), change[passing], whole.settings.n_threads
             )
+
+    @property
+    def _stores_late(self) -> bool:
+        """Is a row cheaper to compute than to store, so that it is stored when needed a second time?"""
+        fresh = self.store is not None and self.store.needs_fresh_pages
+        return self.whole.adds_cheaply or (fresh and self.whole.adds_beyond)
 
     def _add_stored(self, moved: IntArray, weights: FloatArray) -> None:
         """v += the rows of ``moved`` times ``weights``, from the store, which computes missing rows."""

@@ -43,7 +43,8 @@ _FEWER, _LESS = 64, 0.2  # the same where rows are expensive: the largest of few
 _REFRESHES = 2  # of v in float64 while rows are float32, before the rows become float64 too
 _BLOCK = 8192  # points that are summed afresh together: their columns in float64 take memory
 _SMALLEST_RIDGE = 1e-4  # of the largest K(x, x): float32 rows with a smaller one need not be convex
-_NARROW = 32  # columns below which a row is computed twice before it is stored: fresh pages cost as much
+_NARROW = 32  # columns below which a row is computed twice before it is stored: memory costs as much
+_MIDDLE = 128  # the same for rows in memory that does not stay between fits: fresh pages cost more
 _WIDE = 192  # from this number of columns on a kernel row costs more than the memory to store it
 _STORE_SHARE = 0.85  # of cache_size for kernel rows, the rest for the engine's other arrays
 
@@ -161,7 +162,8 @@ class Engine:
             self._enter(self.dtype)
             K = self.kernel.gram(self.points, n_threads=self.settings.n_threads)
             self.work.kernel_values += K.size
-            self.v = K.astype(np.float64, copy=False) @ self.beta()
+            beta = self.beta()
+            self.v = beta[beta != 0] @ K[beta != 0]  # K is symmetric; most starts have few rows or none
             n_groups, free = len(self.problem.delta), self.settings.size is None
             problem = GramProblem(K, everything, signed, n_groups, self.size(), as_block=free)
             for _ in range(1 + _REFRESHES):
@@ -230,8 +232,9 @@ class Engine:
         self.points = for_engine(self.problem.Q.points, dtype, self.settings.n_threads)
         vectors = isinstance(self.points, VectorPoints)
         self.expensive_rows = not vectors or self.points.X.shape[1] >= _WIDE
-        cheap = vectors and self.points.X.shape[1] < _NARROW
-        self.adds_cheaply = cheap and self.kernel.adds(self.points, self.points)
+        adds = vectors and self.kernel.adds(self.points, self.points)
+        self.adds_cheaply = adds and self.points.X.shape[1] < _NARROW
+        self.adds_beyond = adds and self.points.X.shape[1] < _MIDDLE
 
     def beta(self) -> FloatArray:
         beta = np.bincount(self.row, weights=self.tau * self.t, minlength=len(self.v))

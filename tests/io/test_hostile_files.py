@@ -322,10 +322,8 @@ def test_parts_that_contain_each_other(saved: Any, tmp_path: Path) -> None:
     about, path = saved("dense").header["about"], tmp_path / "m"
 
     def header(nodes: list[Any]) -> bytes:
-        return packed(
-            {"about": about, "nodes": [*nodes, ["object", "SVC", "kernel", [len(nodes) - 1]]], "arrays": []},
-            [],
-        )
+        model = ["object", "SVC", "class_weight", [len(nodes) - 1]]
+        return packed({"about": about, "nodes": [*nodes, model], "arrays": []}, [])
 
     doubled = [["object", "Linear"], *(["object", "Sum", "k1", [n], "k2", [n]] for n in range(60))]
     refused(path, header(doubled), "contain each other too often")
@@ -421,6 +419,7 @@ ARRAYS: dict[str, tuple[str, Callable[[Parts], None]]] = {
         lambda p: p.change("WeightedPoints", "factors", lambda a: a * 2),
     ),
     "a path of another model": ("ridge", lambda p: p.change("KernelRidge", "dual_coef_", lambda a: a[::-1])),
+    "a kernel of numbers": ("ridge", lambda p: p.put("KernelRidge", "kernel", [0])),
     "fewer landmarks": ("large", lambda p: p.change("NystromMap", "root", lambda a: a[:-1])),
     "a sum of another size": ("online", lambda p: p.change("OnlineState", "z", lambda a: a[:1])),
     "no random numbers": ("online", lambda p: p.put("OnlineState", "rng", None)),

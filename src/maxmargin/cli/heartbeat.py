@@ -90,6 +90,6 @@ class Heartbeat:
         self._work.done = done
         self._work.total = total or self._work.total
 
-    def step(self) -> None:
-        """One more piece of the present work is finished."""
-        self._work.done += 1
+    def step(self, steps: int = 1) -> None:
+        """One more piece of the present work is finished, or several."""
+        self._work.done += steps

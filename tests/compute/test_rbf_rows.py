@@ -85,7 +85,7 @@ def test_added_rows_are_the_sum_of_the_rows(n_rows: int, n_columns: int, p: int)
     np.testing.assert_allclose(v, expected, rtol=0, atol=1e-12 * n_columns)
 
 
-@pytest.mark.parametrize("p", [1, 16, 57])
+@pytest.mark.parametrize("p", [1, 16, 57, 300, 1000])
 def test_sums_of_float64_rows_have_the_digits_of_float64(p: int) -> None:
     """Narrow rows go through tiles of float64 where that pays, and through BLAS otherwise."""
     rng = np.random.default_rng(p)

@@ -376,6 +376,23 @@ def test_every_certificate_is_translated(figures: dict[str, Any]) -> None:
     assert f"{figures['n_checked']} filas" in said
 
 
+_REFUSED = (
+    "RBF(|RBFF()|quux()|RBF|RBF(gama=1)|RBF(1) - Linear()|RBF(1) / 2|-RBF(1)|3.5|Linear() ** 2.5|"
+    "2 ** Linear()|RBF(1e200)|9**9**9 * RBF(1)|Rank1(f)|RBF(RBF(1))|RBF(1).bind(2)|RBF(1).exp(2)|RBF(*[1])|"
+    "RBF(features=age)|normalized(2)|'a' * RBF(1)|"
+)
+
+
+@pytest.mark.parametrize("expression", _REFUSED.split("|"))
+def test_kernel_expressions_are_refused_in_spanish(expression: str) -> None:
+    with pytest.raises(mm.kernels.KernelExpressionError) as refused:
+        mm.kernels.parse(expression)
+    english = str(refused.value)
+    spanish = Translator("es")(english)
+    assert spanish.startswith("expresión del núcleo, columna ")
+    assert spanish.split(": ", 1)[1] != english.split(": ", 1)[1]
+
+
 def test_measures_of_several_classes_are_translated() -> None:
     from maxmargin.cli.finishing import _measure_name
 

@@ -59,9 +59,17 @@ def _psi(kind: int, m: float, v: float, edge: float, sigma: float) -> tuple[floa
 
 
 @jit_sums
-def psi_at(psi: Psi, f: FloatArray, along: FloatArray, t: float, out: FloatArray) -> tuple[float, float]:
-    """As `sum_of_psi`, for callers in Python."""
-    return sum_of_psi(psi, f, along, t, out)
+def psi_at(psi: Psi, f: FloatArray, out: FloatArray) -> float:
+    """The sum at f; ``out`` is that of `sum_of_psi`, whose loop is on too many arrays to vectorise."""
+    kind, y, c, edge, sigma, v = psi
+    slope, curvature = out[0], out[1]
+    total = 0.0
+    for i in range(len(f)):
+        value, first, second = _psi(kind, y[i] * f[i], y[i] * v[i], edge, sigma)
+        slope[i] = c[i] * y[i] * first
+        curvature[i] = c[i] * second
+        total += c[i] * value
+    return total
 
 
 @part_sums

@@ -63,10 +63,12 @@ class JittedTerms:
         raise NotImplementedError  # implemented by subclasses
 
     def model(self, f: FloatArray, out: FloatArray) -> float:
-        return float(psi_at(self.psi, f, f, 0.0, out)[0])
+        return float(psi_at(self.psi, f, out))
 
     def derivative(self, f: FloatArray, along: FloatArray, t: float) -> float:
-        return float(psi_at(self.psi, f, along, float(t), np.empty((2, len(f))))[1])
+        out = np.empty((2, len(f)))
+        psi_at(self.psi, f + t * along, out)
+        return float(along @ out[0])
 
 
 @dataclass(frozen=True)

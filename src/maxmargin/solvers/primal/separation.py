@@ -252,20 +252,25 @@ def _shortest(
 def _length(
     r: FloatArray, along: FloatArray, on_plane: BoolArray, linear: float, quadratic: float, sigma: float
 ) -> float:
-    """The step where the derivative of the piecewise quadratic changes its sign, at most 1."""
+    """The step where the derivative of the piecewise quadratic changes its sign, at most 1.
 
-    def slope(t: float) -> float:
+    Newton's method on the derivative, which is piecewise linear: once on the right piece, it is exact.
+    """
+    low, high, t = 0.0, 1.0, 1.0
+    for _ in range(50):
         left = r - t * along
         left[(left < 0) & ~on_plane] = 0.0
-        return linear + t * quadratic - sigma * float(along @ left)
-
-    low, high = 0.0, 1.0
-    if slope(high) <= 0:
-        return high
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
-    return high
+        slope = linear + t * quadratic - sigma * float(along @ left)
+        if slope == 0 or (t == 1.0 and slope < 0):
+            break
+        low, high = (t, high) if slope < 0 else (low, t)
+        bent = along[on_plane | (left > 0)]
+        curvature = quadratic + sigma * float(bent @ bent)
+        trial = t - slope / curvature if curvature > 0 else low
+        if trial == t or high - low <= 1e-15 * high:
+            break
+        t = trial if low < trial < high else 0.5 * (low + high)
+    return t
 
 
 def limit_point(problem: LossPenalty, found: Separation, solver: Newton) -> tuple[FloatArray, FloatArray]:

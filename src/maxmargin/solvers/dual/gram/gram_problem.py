@@ -278,8 +278,9 @@ class GramProblem:
         """How far the value at ``t`` can fall, to first order, within the bounds; infinite without them."""
         g = self.gradient(t, v)
         r = g - np.mean(self.extremes(g, t), axis=0)[self.signed.group]
-        room = t - np.where(r > 0, self.signed.lo, self.signed.hi)
-        return float(np.sum(np.where(r == 0, 0.0, r * room)))
+        room = np.where(r == 0, 0.0, t - np.where(r > 0, self.signed.lo, self.signed.hi))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(r @ room)
 
     def free(self, t: FloatArray) -> BoolArray:
         return (t > self.signed.lo) & (t < self.signed.hi)

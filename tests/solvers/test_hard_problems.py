@@ -328,3 +328,13 @@ def test_sums_of_variables_that_cancel() -> None:
     problem = GramProblem.of(dual, rows @ rows.T, np.arange(2), np.array([[0, 2]]))
     t = np.array([1e17, 3.0, -1e17, -1.0])
     np.testing.assert_array_equal(problem.sums_of(t), [4.0, 8.0])
+
+
+def test_a_matrix_of_zeros_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
+    """BLAS wrote on standard error."""
+    kernel = mm.kernels.Linear()
+    rows, y = np.zeros((4, 1)), np.array([-1.0, 1.0, 3.0, -4.0])
+    dual = Regression(C=1.0, epsilon=0.1).build(kernel, kernel.prepare(rows), y, np.ones(4))
+    gram = GramProblem.of(dual, np.zeros((4, 4)), np.arange(4), np.array([[0, 4]]))
+    interior_point(gram.K, gram.signed, gram.n_groups, np.zeros(8), 1e-6)
+    assert capfd.readouterr() == ("", "")

@@ -165,7 +165,7 @@ class Engine:
             self.v = K.astype(np.float64, copy=False) @ self.beta()
             n_groups, free = len(self.problem.delta), self.settings.size is None
             problem = GramProblem(K, everything, signed, n_groups, self.size(), as_block=free)
-            problem.back_to(start, self.t, self.v)  # float32 values may have led far away
+            problem.exact = problem.back_to(start, self.t, self.v)  # float32 values led far away
             for _ in range(1 + _REFRESHES):
                 ending = problem.solve(self.t, self.v, watch, self.n_iter, is_late=is_late)
                 self.n_iter += ending.n_iter

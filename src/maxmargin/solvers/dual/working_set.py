@@ -167,7 +167,7 @@ class Engine:
             self.v = beta[beta != 0] @ K[beta != 0]  # K is symmetric; most starts have few rows or none
             n_groups, free = len(self.problem.delta), self.settings.size is None
             problem = GramProblem(K, everything, signed, n_groups, self.size(), as_block=free)
-            problem.back_to(start, self.t, self.v)  # float32 values may have led far away
+            problem.exact = problem.back_to(start, self.t, self.v)  # float32 values led far away
             for _ in range(1 + _REFRESHES):
                 ending = problem.solve(self.t, self.v, watch, self.n_iter, is_late=is_late)
                 self.n_iter += ending.n_iter

@@ -80,6 +80,7 @@ class GramProblem:
     n_groups: int
     size: int | None = None  # points in a working set, None for a choice from the number of variables
     as_block: bool = False  # solve up to MOST variables as one block, which needs less compiled code
+    exact: bool = False  # blocks in the precision of K from the first step
 
     @classmethod
     def of(
@@ -114,7 +115,7 @@ class GramProblem:
         if self._scale != 1.0:
             return self._solve_scaled(t, v, watch, steps, is_late=is_late)
         start, seen = t.copy(), list[FloatArray]()
-        pace = Pace(watch.tol)
+        pace = Pace(watch.tol, exact=self.exact)
         block = self.block
         before, spent, aim = steps, 0, 0.0
         patience = STEPS_AT_ONCE if is_late else 0  # 0: not known yet, most problems end before it matters
@@ -278,8 +279,9 @@ class GramProblem:
         """How far the value at ``t`` can fall, to first order, within the bounds; infinite without them."""
         g = self.gradient(t, v)
         r = g - np.mean(self.extremes(g, t), axis=0)[self.signed.group]
-        room = t - np.where(r > 0, self.signed.lo, self.signed.hi)
-        return float(np.sum(np.where(r == 0, 0.0, r * room)))
+        room = np.where(r == 0, 0.0, t - np.where(r > 0, self.signed.lo, self.signed.hi))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(r @ room)
 
     def free(self, t: FloatArray) -> BoolArray:
         return (t > self.signed.lo) & (t < self.signed.hi)
@@ -422,14 +424,14 @@ class GramProblem:
 class Pace:
     """How fast pairwise steps lower the violation, and whether a Newton step would be faster."""
 
-    def __init__(self, tol: float) -> None:
+    def __init__(self, tol: float, *, exact: bool = False) -> None:
         self._tol = tol
         self._violations: list[float] = []
         self._n_changed = 0
         self._moved = False
         self.failed = False  # the last Newton step moved nothing
         self.part_stalled = False  # rounding stopped a solve on a smaller matrix
-        self.exact = False  # float32 blocks no longer help
+        self.exact = exact  # float32 blocks no longer help
         self.direct = False  # an interior point was tried: Newton steps then pay off with few variables too
 
     @property

@@ -106,8 +106,8 @@ def _factor_of(K: FloatArray) -> _Whole | _LowRank:
     C, pivots, rank, _ = dpstrf(K, lower=1)
     if rank == len(K):
         return _Whole(K)
-    G = np.zeros((len(K), rank))
-    G[pivots - 1] = np.tril(C)[:, :rank]
+    G = np.zeros((len(K), max(rank, 1)))  # BLAS complains about a table without columns
+    G[pivots - 1, :rank] = np.tril(C)[:, :rank]
     return _LowRank(G)
 
 

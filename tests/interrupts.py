@@ -82,8 +82,14 @@ def _tuning(model: Any, grid: Any, X: Any, y: Any, **options: Any) -> Workload:
 def tune() -> Workload:
     import maxmargin as mm
 
-    X, y = _classes(700, 20)
-    return _tuning(mm.SVC(), {"gamma": [0.003, 0.01, 0.03, 0.1], "C": [1.0, 10.0]}, X, y, cv=5)
+    X, y = _classes(2500, 20)
+    return _tuning(
+        mm.SVC(),
+        {"gamma": [0.003, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3], "C": [1.0, 10.0, 100.0]},
+        X,
+        y,
+        cv=5,
+    )
 
 
 def tune_with_a_scaler() -> Workload:
@@ -92,8 +98,8 @@ def tune_with_a_scaler() -> Workload:
 
     import maxmargin as mm
 
-    X, y = _classes(600, 20)
-    grid = {"svc__gamma": [0.003, 0.01, 0.03, 0.1], "svc__C": [1.0, 10.0]}
+    X, y = _classes(2500, 20)
+    grid = {"svc__gamma": [0.003, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3], "svc__C": [1.0, 10.0]}
     return _tuning(make_pipeline(StandardScaler(), mm.SVC()), grid, X, y, cv=5)
 
 
@@ -148,7 +154,7 @@ def sfs() -> Workload:
     import maxmargin as mm
     from maxmargin.feature_selection import SFS
 
-    return _selector(SFS(mm.SVC(), 5, cv=5), *_classes(200, 14))
+    return _selector(SFS(mm.SVC(), 8, cv=5), *_classes(1000, 40))
 
 
 def sfs_in_processes() -> Workload:
@@ -165,7 +171,7 @@ def rfe() -> Workload:
     import maxmargin as mm
     from maxmargin.feature_selection import RFE
 
-    return _estimator(RFE(mm.SVC(), 2), *_classes(250, 25), lambda s: s.support_)
+    return _estimator(RFE(mm.SVC(), 2), *_classes(1500, 40), lambda s: s.support_)
 
 
 def rfe_on_wild_scales() -> Workload:
@@ -185,7 +191,7 @@ def compare() -> Workload:
     import maxmargin as mm
     from maxmargin import feature_selection as fs
 
-    X, y = _classes(150, 8)
+    X, y = _classes(250, 12)
 
     def part(found: Any, full: Any) -> bool:
         names = list(found.methods.index)
@@ -224,7 +230,7 @@ def report() -> Workload:
 def large() -> Workload:
     import maxmargin as mm
 
-    X, y = _classes(6_000, 30)
+    X, y = _classes(20_000, 30)
     return _estimator(
         mm.LargeSVC(n_components=200, random_state=0), X, y, lambda m: m.decision_function(X[:50])
     )
@@ -524,13 +530,16 @@ def serve(name: str) -> None:
 
     print("ready", length, flush=True)
     while True:
+        begun = False
         try:
             if not sys.stdin.readline():
                 break
+            begun = True
             said = trial()
-        except KeyboardInterrupt:  # it came between two calls
+        except KeyboardInterrupt:  # it came before or after the call
             said = "whole"
-        print("result", said, flush=True)
+        if begun:
+            print("result", said, flush=True)
     print("result", "whole" if work.whole(work.call(), first) else "another answer afterwards", flush=True)
 
 
@@ -654,6 +663,8 @@ def interrupt(name: str, times: int, seed: int, *, most_seconds: float = SECONDS
             found.failures.append(
                 f"{ended - sent:.2f} s ({spent:.2f} s of processor time) after {wait:.2f} s"
             )
+    if len(found.results) < times:
+        found.failures.append("the process no longer answered")
     found.failures += served.finish()
     return found
 

@@ -78,6 +78,30 @@ def test_impossible_outputs_are_refused_before_the_work(tmp_path: Path, run: Any
 # -- formulas ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit", "t.csv", "-t", "y", "-o", "t.csv"],
+        ["fit", "t.csv", "-t", "y", "--report", "../{folder}/t.csv"],
+        ["tune", "t.csv", "-t", "y", "-o", "t.csv"],
+        ["select", "t.csv", "-t", "y", "-o", "t.csv"],
+        ["compare", "t.csv", "-t", "y", "-o", "t.csv"],
+        ["scorecard", "t.csv", "-t", "y", "--points", "t.csv"],
+        ["predict", "m.mm", "t.csv", "-o", "t.csv"],
+        ["predict", "m.mm", "t.csv", "-o", "m.mm"],
+        ["evaluate", "m.mm", "t.csv", "--report", "m.mm"],
+    ],
+)
+def test_what_a_command_reads_is_never_overwritten(tmp_path: Path, run: Any, words: list[str]) -> None:
+    """``predict MODEL DATA --output DATA --force`` put the predictions in the place of the table."""
+    for name in ("t.csv", "m.mm"):
+        (tmp_path / name).write_text("a,y\n1,2\n", encoding="utf-8")
+    said = run(*(word.format(folder=tmp_path.name) for word in words), "--force", code=2).stderr
+    assert "is what this command reads" in said
+    assert (tmp_path / "t.csv").read_text(encoding="utf-8") == "a,y\n1,2\n"
+    assert (tmp_path / "m.mm").read_text(encoding="utf-8") == "a,y\n1,2\n"
+
+
 def test_formulas_are_defused_and_numbers_are_not() -> None:
     values = [
         "=1+1",

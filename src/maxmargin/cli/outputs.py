@@ -38,11 +38,17 @@ def check_picture(path: Path | None) -> None:
         raise UsageRefusal(f"{path}: pictures are written as {', '.join(_PICTURES)}: give such a name.")
 
 
-def check_outputs(*paths: Path | None, force: bool) -> None:
-    """Refuse places that cannot be written, and files that exist, before the work begins."""
+def check_outputs(*paths: Path | None, force: bool, read: tuple[Path | None, ...] = ()) -> None:
+    """Refuse places that cannot be written, and files that exist, before the work begins.
+
+    The files that a command reads are not overwritten even with ``force``.
+    """
+    inputs = {path.resolve() for path in read if path is not None}
     for path in paths:
         if path is None:
             continue
+        if path.resolve() in inputs:
+            raise UsageRefusal(f"{path} is what this command reads: give its output another name.")
         try:
             check_writable(path, overwrite=force)
         except FileExistsError:

@@ -7,7 +7,7 @@ import re
 from maxmargin.base.visible_text import visible
 
 _LONGEST = 24  # characters of a name that are kept together where nothing else is possible
-_SEAM = re.compile(r"(?<=[^\W\d])(?<!\d[eE])([_./=:-]+)(?=\w)")  # not after the e of 5.5e-05
+_SEAM = re.compile(r"(?<=[^\W\d])(?<!\d[eE])([_./=:-]+)(?=\w|(?<==)\()")  # not after the e of 5.5e-05
 _RUN = re.compile(rf"[^\s\u200b]{{{_LONGEST}}}(?=[^\s\u200b])")
 _FIGURE = r"[-+−]?(?:\d[\d.,]*(?:e[-+]?\d+)?|∞)(?: %)?"
 _SPAN = re.compile(rf"{_FIGURE}(?: (?:to|a|±) {_FIGURE})")

@@ -13,6 +13,7 @@ import numpy as np
 
 LANGUAGES = ("en", "es")
 _ONE = re.compile(r"(?<![\d.,])1( (?:more )?(?:variable|row|fila))s\b")  # the plural of one
+_FRACTION = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?|(?<![\w.])\d+e[-+]?\d+")
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,11 @@ class Words:
         value = 100.0 * share
         text = f"{value:.1f}" if value == 0 or abs(value) >= 0.05 else f"{value:.2g}"
         return f"{text} %".replace(".", self.decimal)
+
+    def kernel(self, kernel: Any, length: int = 120) -> str:
+        """A kernel with few digits: semicolons part its parameters where commas are decimal marks."""
+        text = str(kernel) if self.decimal == "." else str(kernel).replace(", ", "; ")
+        return shortened_words(_FRACTION.sub(lambda found: self.number(float(found[0])), text), length)
 
     def value(self, value: Any, length: int = 60) -> str:
         """A parameter or a cell, shortened if it is long."""

@@ -30,7 +30,9 @@ from maxmargin.tuning.folds import make_folds
 
 def run(options: CompareOptions, screen: Screen) -> ExitCode:
     """The nested cross-validation error of every model, the best first."""
-    check_outputs(options.output, force=options.files.force or options.table.dry_run)
+    check_outputs(
+        options.output, force=options.files.force or options.table.dry_run, read=(options.table.data,)
+    )
     data = prepared(options.table, options.task, screen)
     check_enough(data)
     known = families(data)

@@ -23,7 +23,7 @@ from maxmargin.tables.refusals import Refusal, UsageRefusal
 
 def run(options: EvaluateOptions, screen: Screen) -> None:
     """Measures with intervals, warnings, and a report if one is wanted."""
-    check_outputs(options.report, force=options.files.force)
+    check_outputs(options.report, force=options.files.force, read=(options.model, options.data))
     saved = SavedModel.of(options.model)
     name = options.target or saved.schema.target
     if name is None:

@@ -39,7 +39,7 @@ def run(options: FitOptions, screen: Screen) -> ExitCode:
     model_path = options.output or default_path(source, name, ".mm")
     report_path = None if options.no_report else options.report or default_path(source, name, ".html")
     if not options.table.dry_run:
-        check_outputs(model_path, report_path, force=options.files.force)
+        check_outputs(model_path, report_path, force=options.files.force, read=(options.table.data,))
     data = prepared(options.table, options.task, screen, kernel=options.model.kernel)
     positive = positive_of(data, options.model.positive)
     measure = tuning_measure(data, options.search.validation.scoring, positive, screen.note)

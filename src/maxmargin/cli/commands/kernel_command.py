@@ -21,7 +21,7 @@ from maxmargin.tables.refusals import Refusal, listed
 
 def run(options: KernelOptions, screen: Screen) -> ExitCode:
     """Is the matrix of the kernel on these rows symmetric, without negative eigenvalues?"""
-    check_outputs(options.picture, force=options.files.force)
+    check_outputs(options.picture, force=options.files.force, read=(options.data,))
     check_picture(options.picture)
     kernel = parse(options.expression)
     table = read_table(options.data, options.reading, screen.note)

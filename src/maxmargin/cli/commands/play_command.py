@@ -19,7 +19,7 @@ from maxmargin.tables.refusals import Refusal, UsageRefusal
 
 def run(options: PlayOptions, screen: Screen) -> ExitCode:
     """Serve the page until Ctrl-C, or write a lesson."""
-    check_outputs(options.export, force=options.files.force)
+    check_outputs(options.export, force=options.files.force, read=(options.data,))
     if options.target is not None and options.data is None:
         raise UsageRefusal("--target names a column of a table: maxmargin play DATA --target COLUMN.")
     if options.data is not None and options.export is not None:

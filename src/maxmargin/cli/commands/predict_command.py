@@ -18,7 +18,7 @@ from maxmargin.tables.columns import known_column
 
 def run(options: PredictOptions, screen: Screen) -> None:
     """Predictions as CSV on standard output, or in a file."""
-    check_outputs(options.output, force=options.files.force)
+    check_outputs(options.output, force=options.files.force, read=(options.model, options.data))
     saved = SavedModel.of(options.model)
     table, rows = saved.rows(options.data, options.reading, screen)
     for name in options.keep:

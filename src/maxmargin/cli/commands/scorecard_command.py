@@ -23,7 +23,9 @@ def run(options: ScorecardOptions, screen: Screen) -> None:
     """Bins, weight of evidence, logistic regression, points."""
     path = options.output or default_path(options.table.data, "scorecard", ".mm")
     if not options.table.dry_run:
-        check_outputs(path, options.points, options.report, force=options.files.force)
+        check_outputs(
+            path, options.points, options.report, force=options.files.force, read=(options.table.data,)
+        )
     data = prepared(options.table, Task.CLASSIFICATION, screen, "missing values get a bin of their own")
     if len(data.classes) != 2:
         raise Refusal(

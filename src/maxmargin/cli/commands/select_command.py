@@ -54,7 +54,9 @@ _GAPS = "numbers are filled with their median, categories get a value of their o
 
 def run(options: SelectOptions, screen: Screen) -> ExitCode:
     """Rank the columns and choose some."""
-    check_outputs(options.output, force=options.files.force or options.table.dry_run)
+    check_outputs(
+        options.output, force=options.files.force or options.table.dry_run, read=(options.table.data,)
+    )
     _check_criterion(options)
     data = prepared(options.table, options.task, screen, _GAPS)
     check_enough(data)

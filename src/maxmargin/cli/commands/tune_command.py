@@ -15,7 +15,12 @@ from maxmargin.tables.refusals import UsageRefusal
 
 def run(options: TuneOptions, screen: Screen) -> ExitCode:
     """Compute the error of every cell on every fold, on all rows."""
-    check_outputs(options.output, options.picture, force=options.files.force or options.table.dry_run)
+    check_outputs(
+        options.output,
+        options.picture,
+        force=options.files.force or options.table.dry_run,
+        read=(options.table.data,),
+    )
     check_picture(options.picture)
     data = prepared(options.table, options.task, screen, kernel=options.model.kernel)
     check_enough(data)

@@ -55,7 +55,7 @@ def parameters(study: Study) -> list[tuple[str, str]]:
         hidden |= {"multiclass"}
     if getattr(final, "penalty", None) == "l2":
         hidden |= {"sparsity", "l0_alpha"}
-    listed = [] if kernel is None else [(words.option("kernel"), words.value(str(kernel), 160))]
+    listed = [] if kernel is None else [(words.option("kernel"), words.kernel(kernel, 160))]
     for name, value in final.get_params(deep=False).items():
         if name not in hidden and not isinstance(value, BaseEstimator) and value is not None:
             shown = words.option(value) if isinstance(value, str) else words.value(value, 120)

@@ -46,7 +46,7 @@ def _family(study: Study) -> str:
     kernel = getattr(study.subject.final, "kernel_", None)
     if kernel is None:
         return study.say("asked.model", model=model)
-    return study.say("asked.kernel", model=model, kernel=study.words.value(str(kernel), 120))
+    return study.say("asked.kernel", model=model, kernel=study.words.kernel(kernel))
 
 
 def _judged(study: Study) -> str:

@@ -148,6 +148,12 @@ def test_results_fit_a_screen(name: str) -> None:
         assert all(str(column) in heads for column in result.columns)
 
 
+def test_the_parts_of_a_fitted_machine_fit_a_screen() -> None:
+    """``svc.machines_`` printed every number of every array: 17 000 characters."""
+    for part in (*_svc().machines_, *_svc().binary_tasks_):
+        assert len(repr(part)) < 1000
+
+
 def test_parts_of_a_table_print_alike_and_keep_their_values() -> None:
     table = mm.kkt_table(_svc())
     assert isinstance(table, pd.DataFrame)

@@ -147,7 +147,8 @@ def test_least_squares_coefficients(loans: tuple[Path, pd.DataFrame], ask: Any) 
 
 @pytest.mark.parametrize("method", [method for method in Method if method is not Method.COMPARE])
 def test_every_selector_finds_the_column_that_matters(method: Method, tmp_path: Path) -> None:
-    from maxmargin.cli.commands.select_command import SelectionWish, selected
+    from maxmargin.cli.column_selectors import SelectionWish
+    from maxmargin.cli.commands.select_command import selected
 
     rng = np.random.default_rng(7)
     X = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
@@ -156,6 +157,55 @@ def test_every_selector_finds_the_column_that_matters(method: Method, tmp_path: 
     found, interrupted = selected(data, SelectionWish(method, 1, FoldOptions(folds=3)), Screen(as_json=True))
     assert not interrupted
     assert bool(found.loc["c", "chosen"])
+
+
+def test_every_selector_of_the_library_is_on_the_command_line() -> None:
+    """A ranker, search or penalty that the library gets must get a name for ``--method`` too."""
+    from sklearn.model_selection import StratifiedKFold
+
+    from maxmargin import feature_selection as fs
+    from maxmargin.cli.column_selectors import SelectionWish, selector_of
+    from maxmargin.feature_selection.base import Selector
+
+    reached = set()
+    for method in set(Method) - {Method.COMPARE}:
+        wish = SelectionWish(method, 2, FoldOptions(folds=3))
+        selector = selector_of(wish, StratifiedKFold(3), 4, classifies=True)[0]
+        reached |= {type(selector).__name__, type(getattr(selector, "search", None)).__name__}
+    made_of_these = {"SBS", "SFS", "SequentialFeatureSelector"}  # a search and a criterion
+    kinds = {name for name in fs.__all__ if isinstance(getattr(fs, name), type)}
+    offered = {name for name in kinds if issubclass(getattr(fs, name), (fs.Search, Selector))}
+    assert offered - made_of_these - {"Search"} <= reached
+
+
+def test_the_time_of_a_selection_comes_before_it(tmp_path: Path, run: Any, ask: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(320, 3)), columns=list("abc"))
+    X.assign(y=np.where(X["a"] > 0, "yes", "no")).to_csv(tmp_path / "t.csv", index=False)
+    said = run("select", "t.csv", "-t", "y", "--method", "sfs", "--folds", "3").stdout
+    assert said.index("about ") < said.index("sfs: 1 of 3 columns")
+    assert "on 320 rows and 3 columns" in said
+    assert ask("select", "t.csv", "-t", "y", "--method", "fisher", "--folds", "3")["estimate"]["seconds"] > 0
+
+
+def test_the_estimate_of_a_comparison_weighs_its_methods(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """Five quick methods of nine were "5/9, about 1 s left", and two slow ones came after them."""
+    from maxmargin.cli.commands import select_command
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(320, 3)), columns=list("abc"))
+    data = _data(X.assign(y=np.where(X["a"] > 0, "yes", "no")))
+    spent = {Method.SFS: 6.0, Method.SBS: 3.0}
+    monkeypatch.setattr(select_command, "selection_seconds", lambda method, *_: spent.get(method, 0.0))
+    screen = Screen()
+    methods = (Method.FISHER, Method.SFS, Method.SBS)
+    wishes = [select_command.SelectionWish(method, 1, FoldOptions(folds=3)) for method in methods]
+    shares = select_command.say_time(wishes, [None] * 3, X, data.y, 10, screen)
+    assert shares == [1, 67, 33]
+    assert screen.answer["estimate"] == {"seconds": 90.0, "rows": 320}
+    assert "about 2 minutes on 320 rows and 3 columns" in capsys.readouterr().out
 
 
 def test_select_refuses_what_a_method_does_not_take(rare: Path, run: Any) -> None:
@@ -324,6 +374,23 @@ def test_every_certificate_is_translated(figures: dict[str, Any]) -> None:
     assert not re.search(r"\b(rows|all|sample|worst|gap|relative|infeasibility|over|so|not|error of)\b", said)
     assert "." not in said  # decimal commas
     assert f"{figures['n_checked']} filas" in said
+
+
+_REFUSED = (
+    "RBF(|RBFF()|quux()|RBF|RBF(gama=1)|RBF(1) - Linear()|RBF(1) / 2|-RBF(1)|3.5|Linear() ** 2.5|"
+    "2 ** Linear()|RBF(1e200)|9**9**9 * RBF(1)|Rank1(f)|RBF(RBF(1))|RBF(1).bind(2)|RBF(1).exp(2)|RBF(*[1])|"
+    "RBF(features=age)|normalized(2)|'a' * RBF(1)|"
+)
+
+
+@pytest.mark.parametrize("expression", _REFUSED.split("|"))
+def test_kernel_expressions_are_refused_in_spanish(expression: str) -> None:
+    with pytest.raises(mm.kernels.KernelExpressionError) as refused:
+        mm.kernels.parse(expression)
+    english = str(refused.value)
+    spanish = Translator("es")(english)
+    assert spanish.startswith("expresión del núcleo, columna ")
+    assert spanish.split(": ", 1)[1] != english.split(": ", 1)[1]
 
 
 def test_measures_of_several_classes_are_translated() -> None:

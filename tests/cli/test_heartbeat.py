@@ -84,3 +84,17 @@ def test_the_first_few_steps_tell_nothing_about_the_rest(
         step("one")
         said = hear(capsys, 1)
     assert re.fullmatch(r"\[tuning\] 1/90 in \d+ s", said[0])
+
+
+def test_steps_that_come_many_at_a_time_do_not_raise_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2 of 36 in 1 s, then silence until 10 are finished: "about 17 s left" rose to 109 s."""
+    now = [0.0]
+    monkeypatch.setattr(heartbeat, "monotonic", lambda: now[0])
+    work = heartbeat._Work("tuning", 36, began=0.0)
+    now[0] = 1.0
+    work.finished(2)
+    assert work.line() == "[tuning] 2/36 in 1 s, about 17 s left"
+    now[0] = 6.0
+    assert work.line() == "[tuning] 2/36 in 6 s, about 12 s left"
+    now[0] = 20.0  # longer than the first steps promised
+    assert work.line() == "[tuning] 2/36 in 20 s, about 340 s left"

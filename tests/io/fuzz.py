@@ -326,8 +326,10 @@ def map_features(model: Any, rows: Any) -> Any:
         return kernel_values(model, rows, raw_rows(map_.landmarks)) @ map_.root
     columns = []
     for part in map_.parts:
+        shifts = [map_.like[j].shift for j in part.atoms]  # none where sparse rows were fitted
         angles = sum(
-            (np.asarray(rows) - map_.like[j].shift) @ W for j, W in zip(part.atoms, part.W, strict=True)
+            (np.asarray(rows) - (0.0 if shift is None else shift)) @ W
+            for shift, W in zip(shifts, part.W, strict=True)
         )
         columns += [part.scale * np.cos(angles), part.scale * np.sin(angles)]
     return np.hstack(columns)
@@ -350,7 +352,8 @@ def expected_decisions(model: Any, rows: Any) -> Any:
         return values - model.kernel_.diag(rows)[:, None] if isinstance(model, mm.SVDD) else values
     if isinstance(model, (mm.KernelRidge, mm.KernelPerceptron)):
         K = kernel_values(model, rows, raw_rows(model._points))
-        return K @ np.atleast_2d(model.dual_coef_).T + getattr(model, "intercept_", 0.0)
+        coef = model.dual_coef_ if isinstance(model, mm.KernelRidge) else model.dual_coef_.T
+        return K @ coef.reshape(len(coef), -1) + getattr(model, "intercept_", 0.0)
     if isinstance(model, (mm.LargeSVC, mm.LargeSVR, mm.LargeKernelRidge)):
         return map_features(model, rows) @ np.atleast_2d(model.coef_).T + model.intercept_
     if isinstance(model, mm.Scorecard):

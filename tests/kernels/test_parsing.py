@@ -53,6 +53,8 @@ def test_a_matrix_can_be_written() -> None:
         ("2*rbf()", 3, "did you mean RBF?"),
         ("quux()", 1, "there is no kernel 'quux': there are Constant, Linear"),
         ("RBF", 1, "write RBF() with parentheses"),
+        ("RBF(features=age)", 14, "the name of a column is written in quotes: features='age'"),
+        ("Spectrum(3, features=['a', b])", 22, "written in quotes: features='b'"),
         ("Linear() + RBF(gama=1)", 16, "RBF has no parameter 'gama': it has gamma, length_scale"),
         ("RBF(gamma=-1)", 1, "gamma=-1 must be > 0"),
         ("RBF(1) - Linear()", 1, "a difference of kernels is in general not a kernel"),

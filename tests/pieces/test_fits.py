@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +18,11 @@ from sklearn.exceptions import ConvergenceWarning
 import maxmargin as mm
 from maxmargin import pieces as mp
 from maxmargin.feature_selection import FisherScore, InformationGain
+from maxmargin.pieces.piece import Piece
 from maxmargin.problems.loss_penalty import solved
+from maxmargin.problems.losses import Logistic
+from maxmargin.problems.penalties import Penalty
+from maxmargin.problems.rows_in_pieces import LossRows, NumberTargets
 from maxmargin.solvers.primal import newton_pieces as primal_pieces
 
 CLASSIFIERS = [
@@ -162,6 +167,39 @@ def test_sparse_and_float32(make):
     for model, target in ((mm.LinearSVC(tol=1e-10), codes > 0), (mm.Ridge(1.0), y)):
         whole = clone(model).fit(make(X), target)
         assert_same(clone(model).fit(mp.from_array(make(X), target, rows=70)), whole)
+
+
+def at_an_odd_address(values):
+    """A copy as a cluster sends it: behind a header of any length."""
+    if sparse.issparse(values):
+        parts = tuple(map(at_an_odd_address, (values.data, values.indices, values.indptr)))
+        return type(values)(parts, shape=values.shape)
+    found = np.empty(values.nbytes + 3, np.uint8)[3:].view(values.dtype).reshape(values.shape)
+    found[...] = values
+    assert not found.flags.aligned
+    return found
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "form",
+    [np.asarray, sparse.csr_array, partial(pd.DataFrame, copy=False)],
+    ids=["dense", "sparse", "frame"],
+)
+def test_addresses_of_rows_do_not_change_a_bit(form, dtype):
+    """Workers of a cluster get the same rows at other addresses, also after one of them died.
+
+    The first step of a fit multiplies the rows as they are, because all of them have the same curvature.
+    """
+    X, _, codes, weight = data(n=300, p=5)
+    X, y = X.astype(dtype), np.where(codes > 0, 1.0, -1.0)
+    moved = at_an_odd_address(form(X)) if form is sparse.csr_array else form(at_an_odd_address(X))
+    rows = LossRows(NumberTargets(), Logistic(), Penalty(l2=1.0), fit_intercept=True)
+    for weights in (np.ones(300), weight):
+        pieces = Piece(form(X), y, weights), Piece(moved, at_an_odd_address(y), at_an_odd_address(weights))
+        one, other = (vars(rows(piece).sums(np.zeros(6))) for piece in pieces)
+        for name, values in one.items():
+            np.testing.assert_array_equal(values, other[name], err_msg=name)
 
 
 def test_many_columns_by_conjugate_gradients(monkeypatch):

@@ -182,6 +182,22 @@ def test_rows_that_change_between_passes_are_refused(change):
         mm.LogisticRegression(tol=1e-12).fit(mp.from_iterable(batches))
 
 
+@pytest.mark.parametrize("after", [3, 4])
+def test_a_piece_that_comes_late_is_refused(after):
+    """Rows are picked by their numbers in the fourth pass of LargeSVC, which raised a bare error."""
+    rng = np.random.default_rng(0)
+    X, passes = rng.normal(size=(300, 3)), []
+
+    def batches():
+        passes.append(1)
+        for start in range(0, 300 if len(passes) > after else 200, 100):
+            rows = X[start : start + 100]
+            yield rows, (rows[:, 0] > 0).astype(int)
+
+    with pytest.raises(ValueError, match=r"changed between two passes: .* 2 pieces, now there are more"):
+        mm.LargeSVC(random_state=0).fit(mp.from_iterable(batches))
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet", "npy"])
 @pytest.mark.parametrize("change", ["one cell", "two rows swapped", "removed"])
 def test_a_file_that_changes_between_passes_is_named(kind, change, tmp_path):

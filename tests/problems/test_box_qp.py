@@ -134,5 +134,5 @@ def test_the_grain_is_the_last_digit_of_the_largest_change() -> None:
         sigmoid = Sigmoid(gamma=1.0, coef0=-20.0)  # K(x, x) = tanh(x^2 - 20), about -1
     for kernel, largest in ((Linear(), 0.5 * 9.0), (sigmoid, np.tanh(16.0))):
         dual = Regression(C=1.0, epsilon=0.1).build(kernel, kernel.prepare(rows), np.zeros(3), np.ones(3))
-        assert dual.grain(a) == pytest.approx(np.finfo(float).eps * largest, rel=1e-12)
+        assert dual.grain(a) == pytest.approx(np.finfo(float).eps * largest, rel=1e-12, abs=0.0)
         assert dual.grain(np.zeros(6)) == 0.0

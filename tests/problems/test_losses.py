@@ -246,3 +246,12 @@ def test_losses_by_name():
     assert losses.ShiftedHinge() == losses.ShiftedHinge(1.0)
     assert [loss.smooth for loss in ALL] == [False, True, True, True, False, True, False]
     assert [loss.margin for loss in ALL] == [True, True, True, False, False, False, True]
+
+
+@pytest.mark.parametrize("f", [5.0, 12.0, 20.0, 33.0])
+def test_the_logistic_conjugate_keeps_its_digits_far_from_the_margin(f: float) -> None:
+    """A large weight multiplies what is lost here: dual values lay above the objective."""
+    at, y = np.array([f]), np.ones(1)
+    u = LOGISTIC.slope(at, y)
+    conjugate, product = float(LOGISTIC.conjugate(u, y)[0]), float(u[0]) * f
+    assert float(LOGISTIC.value(at, y)[0]) + conjugate == pytest.approx(product, rel=1e-14, abs=0.0)

@@ -7,7 +7,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from maxmargin.problems.multiclass import binary_tasks, predict_codes, summed_decisions, votes
+from maxmargin.problems.multiclass import (
+    _sides_of_pairs,
+    binary_tasks,
+    predict_codes,
+    summed_decisions,
+    votes,
+)
 
 CODES = np.array([0, 1, 2, 0, 1, 2, 3])
 
@@ -29,6 +35,12 @@ def test_rest() -> None:
     tasks = binary_tasks(CODES, 4, "ovr")
     assert [task.positive for task in tasks] == [0, 1, 2, 3]
     np.testing.assert_array_equal(tasks[2].signs > 0, CODES == 2)
+
+
+def test_the_sides_of_the_pairs_in_order() -> None:
+    _sides_of_pairs.cache_clear()
+    expected = [[1, -1, 0], [1, 0, -1], [0, 1, -1]]
+    np.testing.assert_array_equal(_sides_of_pairs(3), expected)
 
 
 def test_votes_and_ties() -> None:

@@ -231,3 +231,16 @@ def test_rows_in_pieces_have_the_sums_of_all_rows(l2, intercept):
         first, second = cut.certify(theta, slopes), whole.certify(theta, slopes)
         for name in ("primal", "dual", "kkt", "rounding", "n_checked"):
             assert getattr(first, name) == pytest.approx(getattr(second, name), rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("margin", [5.0, 20.0, 33.0])
+def test_the_entropy_keeps_its_digits_far_from_the_margin(margin: float) -> None:
+    """A large weight multiplies what is lost here: dual values lay above the objective."""
+    problem = Multinomial(
+        X=design(np.array([[margin]]), 1), codes=np.array([1]), c=np.array([1e9]), n_classes=2, l2=1.0
+    )
+    found = problem.checks(np.array([[0.0, 0.0], [1.0, 0.0]]), None)
+    other = np.exp(-margin) / (1.0 + np.exp(-margin))
+    entropy = np.log1p(np.exp(-margin)) + margin * other
+    assert found.entropy == pytest.approx(1e9 * entropy, rel=1e-13, abs=0.0)
+    assert found.balance[:, 0] == pytest.approx([1e9 * margin * other, -1e9 * margin * other], rel=1e-13)

@@ -299,3 +299,32 @@ def test_float32_that_is_too_coarse_at_few_rows_is_left() -> None:
     model = mm.SVC(C=1e10, gamma=10.0).fit(X, y)
     assert model.solution_.status is Status.CONVERGED
     assert model.certificate_.relative_gap < 1e-2
+
+
+@pytest.mark.parametrize("number", [3, 6, 17])
+def test_a_stall_is_not_worse_than_its_start(number: int) -> None:
+    """Rounding made the value of an interior point seem to fall without end: gaps reached 4e63."""
+    model, (X, y), _ = make_problem("SVC", 21, number)
+    with pytest.warns(ConvergenceWarning, match="no longer made useful progress"):
+        model.fit(X, y)
+    assert model.certificate_.primal <= model.C * len(X) * (1 + 1e-9)  # that of alpha = 0
+
+
+def test_both_variables_of_a_row_give_way() -> None:
+    """An interior point stopped half-way keeps both; what they share only costs digits."""
+    model, (X, y), _ = make_problem("SVR", 21, 7)
+    with pytest.warns(ConvergenceWarning, match="no longer made useful progress"):
+        model.fit(X, y)
+    a = model.solution_.x.reshape(2, -1)
+    assert np.minimum(a[0], a[1]).max() <= 1e-9 * a.max()
+    assert model.certificate_.kkt <= 1e4  # 3.5e6 before
+    assert solve("SVR", 21, 37).status == "converged"  # 7e7 before
+
+
+def test_sums_of_variables_that_cancel() -> None:
+    rows = np.array([[1.0], [2.0]])
+    kernel = mm.kernels.Linear()
+    dual = Regression(C=1e20, epsilon=0.1).build(kernel, kernel.prepare(rows), np.zeros(2), np.ones(2))
+    problem = GramProblem.of(dual, rows @ rows.T, np.arange(2), np.array([[0, 2]]))
+    t = np.array([1e17, 3.0, -1e17, -1.0])
+    np.testing.assert_array_equal(problem.sums_of(t), [4.0, 8.0])

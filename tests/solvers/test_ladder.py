@@ -19,7 +19,7 @@ import maxmargin as mm
 from maxmargin.feature_selection.column_svc import ColumnSVC
 from maxmargin.kernels import Kernel
 from tests.certificates import DenseDual, rebuilt
-from tests.strategies import Problem, kernels, make_problem, problems
+from tests.strategies import KERNELS, Problem, kernels, make_problem, problems
 
 DUAL: dict[str, Any] = {
     "working_set": "working_set",
@@ -114,6 +114,30 @@ def test_quadratic_programming_where_pairs_stall() -> None:
     problem = make_problem("constant_columns", 32, 5, seed=0, weights="imbalanced")
     regressor = mm.SVR(C=1e4, kernel="linear", solver="qp").fit(problem.X, problem.target, problem.weight)
     assert regressor.certificate_.kkt <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("machine", "problem", "kernel"),
+    [
+        (mm.SVC(C=30.0), ("separable", 4, 3, 270, "imbalanced"), 2),
+        (mm.SVC(C=1e-4), ("constant_columns", 25, 3, 412, "spread"), 1),
+        (mm.SVC(C=1e-4), ("separable", 22, 3, 244, "equal"), 2),
+        (mm.SVR(C=30.0), ("overlapping", 10, 4, 175, "imbalanced"), 2),
+        (mm.OneClassSVM(nu=0.1), ("rank_one", 24, 1, 824, "imbalanced"), 2),
+        (mm.OneClassSVM(nu=0.1), ("rank_one", 24, 1, 649, "spread"), 2),
+    ],
+)
+def test_quadratic_programming_where_the_interior_point_gives_up(
+    machine: Any, problem: tuple[Any, ...], kernel: int
+) -> None:
+    """Rounding decides where clarabel stops: in any order of the rows the answer is within tol."""
+    rows = make_problem(*problem)
+    model = clone(machine).set_params(kernel=KERNELS[kernel], solver="qp", tol=1e-6)
+    y = {"SVC": rows.y, "SVR": rows.target}.get(type(model).__name__)
+    for seed in range(6):
+        order = np.random.default_rng(seed).permutation(len(rows.X))
+        model.fit(rows.X[order], None if y is None else y[order], rows.weight[order])
+        assert model.certificate_.kkt <= 1e-6
 
 
 def test_shrinking_and_the_cache_change_the_cost_not_the_answer(blobs: Any) -> None:

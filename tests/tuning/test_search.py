@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from concurrent.futures.process import BrokenProcessPool
 
@@ -26,6 +25,7 @@ from maxmargin.solvers.dual.gram.warm_starts import PlacedProblem
 from maxmargin.tuning import search as search_module
 from maxmargin.tuning.grid import C_VALUES, EPSILON_VALUES, GAMMA_VALUES, default_grid
 from maxmargin.tuning.search import GridRun
+from tests.clocks import warm
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +117,8 @@ def test_leave_one_out_with_a_huge_cost(model):
     y = X[:, 0] + rng.normal(size=40)
     y = y if isinstance(model, mm.SVR) else (y > 0).astype(int)
     model.set_params(C=1e6)
-    began = time.process_time()
-    result = mm.tune(model, X, y, {"C": [1e6]}, cv="loo", refit=False)
-    assert time.process_time() - began < 20
+    result, seconds = warm(lambda: mm.tune(model, X, y, {"C": [1e6]}, cv="loo", refit=False))
+    assert seconds < 20
     scoring = "neg_mean_squared_error" if isinstance(model, mm.SVR) else "accuracy"
     plain = cross_val_score(model, X, y, cv=LeaveOneOut(), scoring=scoring)
     np.testing.assert_allclose(result.folds[0], (scoring == "accuracy") - plain, rtol=1e-2, atol=1e-6)

@@ -17,8 +17,12 @@ class Method(StrEnum):
 
     RFE = "rfe"
     RFE_KERNEL = "rfe-kernel"
+    RFECV = "rfecv"
     RELIEF = "relief"
     RELIEFF = "relieff"
+    SURF = "surf"
+    MULTISURF = "multisurf"
+    TURF = "turf"
     FISHER = "fisher"
     IG = "ig"
     SU = "su"
@@ -123,8 +127,9 @@ class SelectOptions(CommandOptions):
     method: Method = option(
         SEARCH,
         "--method",
-        "rfe and rfe-kernel remove the column with the smallest weight, again and again. relief, relieff, "
-        "fisher, ig (information gain) and su (symmetrical uncertainty) rank. sfs, sbs, floating, "
+        "rfe and rfe-kernel remove the column with the smallest weight, again and again; rfecv lets the "
+        "folds say how many stay. relief, relieff, surf, multisurf, turf, fisher, ig (information gain) and "
+        "su (symmetrical uncertainty) rank. sfs, sbs, floating, "
         "floating-backward, exhaustive, branch-and-bound, annealing, genetic and cfs search subsets. l0, l1, "
         "l1l2 and l0l2 are penalties of a linear SVM. compare runs the usual ones side by side.",
         Method.RFE,

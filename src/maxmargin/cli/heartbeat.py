@@ -24,6 +24,11 @@ class _Work:
     live: bool = False
     done: int = 0
     began: float = field(default_factory=monotonic)
+    counted: float = 0.0  # when the last step was finished
+
+    def finished(self, done: int) -> None:
+        if done != self.done:
+            self.done, self.counted = done, monotonic()
 
     def line(self) -> str:
         seconds = monotonic() - self.began
@@ -32,7 +37,11 @@ class _Work:
         line = f"[{self.what}] {self.done}/{self.total} in {seconds:.0f} s"
         if self.done == self.total or self.done < _SOME * self.total:
             return line
-        return f"{line}, about {seconds * (self.total - self.done) / self.done:.0f} s left"
+        # steps can be finished many at a time: between two of them, the time left falls
+        left = (self.counted - self.began) * self.total / self.done - seconds
+        if left <= 0:
+            left = seconds * (self.total - self.done) / self.done
+        return f"{line}, about {left:.0f} s left"
 
 
 class Heartbeat:
@@ -87,9 +96,9 @@ class Heartbeat:
 
     def reached(self, done: int, total: int | None = None) -> None:
         """So much of the present work is finished."""
-        self._work.done = done
+        self._work.finished(done)
         self._work.total = total or self._work.total
 
-    def step(self) -> None:
-        """One more piece of the present work is finished."""
-        self._work.done += 1
+    def step(self, steps: int = 1) -> None:
+        """One more piece of the present work is finished, or several."""
+        self._work.finished(self._work.done + steps)

@@ -155,21 +155,22 @@ class Screen:
     # -- while something runs ------------------------------------------------------------------------
 
     @contextmanager
-    def working(self, what: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
+    def working(self, what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
         """Progress on a terminal, else a line every other second.
 
-        Call the function that it yields, with a note, after each of the ``total`` steps.
+        Call the function that it yields, with a note, after each of the ``total`` steps, or with their number
+        after several.
         """
         what, live = self.say(what), on_terminal()
         with self.heart.during(what, total, live=live):
             if not live:
-                yield lambda note: self.heart.step()
+                yield lambda note, steps=1: self.heart.step(steps)
             elif total is None:
                 with self._err.status(escape(what)):
-                    yield lambda note: None
+                    yield lambda note, steps=1: None
             else:
                 with ProgressReport(what, total) as progress:
-                    yield lambda note: progress.advance(1, lambda: note)
+                    yield lambda note, steps=1: progress.advance(steps, lambda: note)
 
 
 @contextmanager

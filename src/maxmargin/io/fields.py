@@ -25,6 +25,7 @@ Map = NystromMap FourierMap
 Bins = NumberBins CategoryBins
 
 +columns: n_features_in_? =p; feature_names_in_? name[p]
++kernel: +columns; kernel? text|Kernel; kernel_ Kernel
 +classes: classes_ label[k]
 
 [maxmargin.problems.solution]
@@ -73,7 +74,7 @@ FittedProblem: rows int[n]; signs real[n]; alpha real[a]; beta real[n]; intercep
   bounded bool[a]; upper real~[a]; violations real~[a]; solution Solution; certificate Certificate; epsilon
   float|none; scale float
 [maxmargin.machines.svm]
-+svm: +columns; kernel_ Kernel; support_ int[s]; dual_coef_ real[r,s]; intercept_ real[m]; n_support_ int[c];
++svm: +kernel; support_ int[s]; dual_coef_ real[r,s]; intercept_ real[m]; n_support_ int[c];
   support_points_ Points; support_vectors_ dense[s,p]|sparse[s,p]|table[s]|texts[s]|cells[s]|dense[0,0];
   shape_fit_? whole*; machines_? FittedProblem*; n_iter_? whole|int[m]; certificate_? Certificate; trace_?
   table
@@ -116,11 +117,11 @@ Perceptron PassiveAggressive Pegasos SubgradientDescent: +online
 PerceptronPast: rows dense[s,p]|sparse[s,p]|table[s]|texts[s]|cells[s]|none; positions int[s]; n_seen whole;
   sums real[m,s]; timed real[m,s]; born real[m,s]; times real[m]
 [maxmargin.machines.kernel]
-KernelPerceptron: +columns; +classes; kernel_ Kernel; .points Points; dual_coef_ real[m,s]; support_ int[s];
+KernelPerceptron: +kernel; +classes; .points Points; dual_coef_ real[m,s]; support_ int[s];
   intercept_ real[m]; .past PerceptronPast; .last_mistakes? value; n_errors_? number~[m]; certificates_?
   Certificate*; certificate_? Certificate; .history value; n_mistakes_ int[m]; n_iter_ whole; converged_?
   flag; stopped_? text; trace_? table
-KernelRidge: +columns; kernel_ Kernel; .points Points; dual_coef_ real[n]|real[n,t]; path_? RidgePath; paths_?
+KernelRidge: +kernel; .points Points; dual_coef_ real[n]|real[n,t]; path_? RidgePath; paths_?
   RidgePath*; alpha_ float|real[t];  certificate_? Certificate; certificates_? Certificate*
 
 [maxmargin.machines.large.approximation]
@@ -128,7 +129,7 @@ Approximation: map MapError; exact_gap float~; exact_gap_error float~; relative 
 [maxmargin.machines.large.cell_svc]
 Cell: machines SVC*|float*|value
 [maxmargin.machines.large]
-+large: +columns; map_ Map; kernel_ Kernel; n_components_ =q; certificate_? Certificate;
++large: +kernel; map_ Map; n_components_ =q; certificate_? Certificate;
   low_rank_certificate_? Certificate; approximation_? Approximation|none; n_iter_? whole|int[i]
 LargeSVC: +large; +classes; coef_ real[m,q]; intercept_ real[m]; exact_ SVC|none; solutions_? Solution*;
   certificates_? Certificate*
@@ -136,7 +137,7 @@ LargeSVR: +large; coef_ real[q]; intercept_ float; exact_ SVR|none; solution_? S
 LargeKernelRidge: +large; coef_ real[q]; dual_coef_ real[n]|none; .points? Points
 LowRank: +large; error_? MapError; landmark_indices_? int[l]|none
 RandomFourier: +large; error_? MapError
-CellSVC: +columns; +classes; kernel_ Kernel; centres_ real[c,p]; sizes_ int[c]; cells_ Cell*; certificate_?
+CellSVC: +kernel; +classes; centres_ real[c,p]; sizes_ int[c]; cells_ Cell*; certificate_?
   Certificate|none
 
 [maxmargin.tuning]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from maxmargin.kernels import (
 )
 from maxmargin.kernels.points import CombinedPoints, IndexedPoints, VectorPoints, WeightedPoints
 from maxmargin.kernels.spectrum import CountPoints
-from maxmargin.kernels.tokens import StringPoints
+from maxmargin.kernels.tokens import StringPoints, encode, text_column
 from maxmargin.kernels.vector_base import VectorKernel
 
 _POINTS: dict[type, type] = {
@@ -41,6 +42,8 @@ _POINTS: dict[type, type] = {
 }
 
 _FEW_STEPS = 1e8  # of a string with itself: 0.1 s
+_FEW_SYMBOLS = 10_000_000  # of all pieces of strings together: 0.1 s
+_FEW_NEIGHBOURS = 100_000  # of all pieces of strings: 0.1 s
 _LONGEST_WORDS = 100  # symbols, on average: a code of 4 bytes may stand for a word of any length
 
 
@@ -263,11 +266,32 @@ def _compare(kernel: Any, rows: Any, points: Any) -> None:
             agree(np.array_equal(points.codes, derived.codes), "the symbols of strings")
             agree(np.array_equal(points.starts, derived.starts), "the symbols of strings")
         case CountPoints():
+            _check_pieces(kernel, rows, points)
             derived = kernel.prepare(rows, like=points)
             agree(points.columns == derived.columns, "the pieces of strings")
             _compare_matrices(points.X, derived.X)
         case VectorPoints():
             _compare_matrices(points.X, kernel.prepare(rows, like=points).X)
+
+
+def _check_pieces(kernel: Spectrum, rows: Any, points: CountPoints) -> None:
+    """Refuse what would take long to count for its bytes, and pieces that are new."""
+    codes, starts, _ = encode(text_column(rows, kernel.features), kernel.tokens, points.vocabulary)
+    lengths = range(1 if kernel.up_to else kernel.length, kernel.length + 1)
+    windows = [int(np.maximum(np.diff(starts) - length + 1, 0).sum()) for length in lengths]
+    steps = sum(length * count for length, count in zip(lengths, windows, strict=True))
+    near = comb(kernel.length, kernel.mismatches) * len(points.symbols) ** kernel.mismatches
+    neighbours = min(sum(windows), len(points.columns)) * (near if kernel.mismatches else 0)
+    few = steps <= _FEW_SYMBOLS + 100 * (len(codes) + points.X.nnz)
+    require(
+        few and neighbours <= _FEW_NEIGHBOURS + 10 * points.X.nnz,
+        "its strings have too many pieces: give Spectrum a smaller length or fewer mismatches.",
+    )
+    for begin, end in pairwise(starts.tolist()):
+        string = codes[begin:end].tolist()
+        for length in range(lengths.start, min(kernel.length, len(string)) + 1):
+            pieces = zip(*(islice(string, k, None) for k in range(length)), strict=False)
+            agree(all(map(points.columns.__contains__, pieces)), "the pieces of strings")
 
 
 def _compare_matrices(stored: Any, derived: Any) -> None:

@@ -310,6 +310,9 @@ class _Reader:
         return self._build(node, lambda: kind(*args, **given))
 
     def _parameter(self, node: ast.AST, name: str, depth: int) -> Any:
+        bare = next((part.id for part in ast.walk(node) if isinstance(part, ast.Name)), None)
+        if name == "features" and bare is not None:
+            raise self.refusal(node, f"the name of a column is written in quotes: features='{bare[:40]}'.")
         value = self.read(node, depth + 1)
         if isinstance(value, Kernel):
             raise self.refusal(node, "a kernel cannot be the parameter of a kernel: use +, * or **.")

@@ -148,7 +148,10 @@ class LocalPieces(Pieces):
     ) -> tuple[Fingerprint, Any]:
         piece = replace(load(), index=index)
         found = len(piece), _checksum(piece), piece.source
-        first = self.first_pass[index] if index < len(self.first_pass) else found
+        known = len(self.first_pass)
+        if 0 < known <= index:
+            raise _changed_error(f"the first one found {known} pieces, now there are more")
+        first = self.first_pass[index] if known else found
         if first != found:
             where = f"{found[2] or 'the source'} (piece {index}) had {first[0]} rows"
             now = f"now {found[0]}" if first[0] != found[0] else "some with other values now"

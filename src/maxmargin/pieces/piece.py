@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from maxmargin.base.typing import AnyArray, FloatArray
@@ -54,7 +55,7 @@ class Piece:
     def table(self) -> Any:
         """X as numbers: a C-contiguous float array or a CSR matrix, float32 kept."""
         try:
-            return check_array(
+            found = check_array(
                 self.X,
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
@@ -64,6 +65,7 @@ class Piece:
             )
         except (TypeError, ValueError) as refused:
             raise self._not_a_number() or refused from refused
+        return _aligned(found)
 
     def _not_a_number(self) -> ValueError | None:
         """The error about the first cell of a dataframe that is not a number."""
@@ -90,13 +92,26 @@ class Piece:
             raise ValueError(
                 "the pieces hold no target: give y, or name its column with target=... when they are made."
             )
-        return np.asarray(self.y).ravel()
+        return _aligned(np.asarray(self.y).ravel())
 
     def weights(self) -> FloatArray:
         """Weights in float64, ones if none were given."""
         if self.weight is None:
             return np.ones(len(self))
-        return np.asarray(self.weight, dtype=np.float64).ravel()
+        return _aligned(np.asarray(self.weight, dtype=np.float64).ravel())
+
+
+def _aligned(values: Any) -> Any:
+    """The values at addresses that suit their type; arrays that a cluster has sent can lie anywhere.
+
+    NumPy multiplies matrices at odd addresses in another way, so the last bits would depend on the worker.
+    """
+    if not issparse(values):
+        return np.require(values, requirements="A")
+    parts = values.data, values.indices, values.indptr
+    if all(part.flags.aligned for part in parts):
+        return values
+    return type(values)(tuple(map(_aligned, parts)), shape=values.shape)
 
 
 def add(left: Any, right: Any) -> Any:

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, xlogy
+from scipy.special import expit, xlog1py, xlogy
 
 from maxmargin.base.parameters import check_choice
 from maxmargin.base.typing import FloatArray
@@ -162,7 +162,7 @@ class Logistic(Loss):
         a = -y * u
         inside = (a >= -1e-12) & (a <= 1 + 1e-12)
         a = np.clip(a, 0.0, 1.0)
-        return np.where(inside, xlogy(a, a) + xlogy(1.0 - a, 1.0 - a), np.inf)
+        return np.where(inside, xlogy(a, a) + xlog1py(1.0 - a, -a), np.inf)
 
     def clip(self, u: FloatArray, y: FloatArray) -> FloatArray:
         return -y * np.clip(-y * u, 0.0, 1.0)

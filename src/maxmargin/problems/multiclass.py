@@ -17,6 +17,7 @@ import pandas as pd
 from sklearn.utils.multiclass import _ovr_decision_function, unique_labels
 
 from maxmargin.base.parameters import check_choice
+from maxmargin.base.shown import short_repr
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 
 Strategy = Literal["ovo", "ovr"]
@@ -30,6 +31,8 @@ class BinaryTask:
     signs: FloatArray
     positive: int
     negative: int
+
+    __repr__ = short_repr
 
 
 def class_pairs(n_classes: int, strategy: Strategy) -> list[tuple[int, int]]:

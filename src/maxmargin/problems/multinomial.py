@@ -8,7 +8,7 @@ from math import inf
 from typing import Protocol
 
 import numpy as np
-from scipy.special import log_softmax, xlogy
+from scipy.special import log_softmax, xlog1py, xlogy
 
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.compute.tables.design import Design
@@ -142,18 +142,21 @@ class Multinomial(MultinomialProblem):
 
     def checks(self, theta: FloatArray, slopes: Slopes | None) -> RowChecks:
         scores = self.scores(theta)
-        u = own = self.slopes(scores)
+        u = plain = self.slopes(scores)
         if slopes is not None:
             u = self.slopes(self.scores(slopes.base))
             u = u + self.curvature_product(u, self.scores(slopes.step))
         v = np.clip(self.probabilities(u), 0.0, None)
         v /= v.sum(axis=1, keepdims=True)
-        entropy = -float(self.c @ xlogy(v, v).sum(axis=1))
-        v[np.arange(len(v)), self.codes] -= 1.0
+        own = np.arange(len(v)), self.codes
+        v[own] = 0.0
+        others = v.sum(axis=1)  # 1 - v keeps no digits of a v next to 1
+        entropy = -float(self.c @ (xlogy(v, v).sum(axis=1) + xlog1py(1.0 - others, -others)))
+        v[own] = -others
         inside = v * self.c[:, None]
         return RowChecks(
             loss=self.loss(scores),
-            gradient=self.adjoint(own),
+            gradient=self.adjoint(plain),
             entropy=entropy,
             balance=self.adjoint(inside),
             squares=np.einsum("ik,ik->k", inside, inside),

@@ -255,6 +255,20 @@ def test_pegasos_and_subgradients_keep_their_bounds():
         assert best - 1e-9 <= model.objective_[0] <= best + model.bound_
 
 
+@pytest.mark.parametrize("mode", ["batch", "stochastic"])
+def test_the_bound_of_a_constant_step_that_a_callback_stops(mode: str) -> None:
+    """The step is B/(rho sqrt T) for all passes: after 4 of 10 000 the descent has hardly begun."""
+    X, y = np.array([[1.0], [-1.0]]), [1, -1]
+    model = mm.SubgradientDescent(
+        mode=mode, step="constant", B=0.5, max_iter=10_000, fit_intercept=False, random_state=0
+    )
+    model.fit(X, y, callback=lambda progress: progress.n_iter >= 4)
+    assert model.n_iter_ == 4
+    best = 0.5  # the hinge of theta = B
+    assert model.objective_[0] <= best + model.bound_
+    assert model.fit(X, y).bound_ == pytest.approx(0.5 / np.sqrt(10_000 * (1 if mode == "batch" else 2)))
+
+
 def test_no_bound_where_the_theorem_does_not_apply():
     """Rows in order: the objective was 0.957, the optimum 0.8, and the bound said 0.01."""
     X = np.repeat([[1.0], [1.0]], [50, 50], axis=0)

@@ -209,6 +209,23 @@ def test_an_l0_path_is_not_much_worse_than_single_fits():
         before = path.coef_
 
 
+def test_the_programs_of_an_l0_descent_skip_presolve(monkeypatch):
+    """Presolve removes nothing from them and took a third of 1.1 s on sonar (208 x 60)."""
+    presolves = []
+
+    def noted(*args, **options):
+        presolves.append(options["options"]["presolve"])
+        return linprog(*args, **options)
+
+    monkeypatch.setattr("maxmargin.solvers.primal.linear_program.linprog", noted)
+    X, y = _data(n=60, p=8, seed=3)
+    mm.LinearSVC(loss="hinge", penalty="l0", sparsity=2.0).fit(X, y)
+    assert len(presolves) > 5
+    assert not any(presolves)
+    mm.LinearSVC(loss="hinge", penalty="l1").fit(X, y)
+    assert presolves[-1]
+
+
 def test_l0_is_not_worse_than_twenty_plain_restarts():
     X, y = _data(n=60, p=8, seed=3)
     model = mm.LinearSVC(1.0, loss="hinge", penalty="l0", sparsity=2.0).fit(X, y)

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
+from maxmargin.cli.column_selectors import SelectionWish
 from maxmargin.cli.command_options import DemoOptions, Method
 from maxmargin.cli.commands.fit_command import fitted_model
-from maxmargin.cli.commands.select_command import SelectionWish, selected
+from maxmargin.cli.commands.select_command import selected
 from maxmargin.cli.finishing import Finish
 from maxmargin.cli.options import FileOptions, FoldOptions, TableOptions
 from maxmargin.cli.outputs import Outputs

@@ -2,63 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-import maxmargin as mm
 from maxmargin import feature_selection as fs
+from maxmargin.cli.column_selectors import (
+    OF_COVARIANCES,
+    OF_QUANTITIES,
+    OWN_NUMBER,
+    SEARCHES,
+    SelectionWish,
+    criterion_of,
+    cross_validated,
+    selector_of,
+)
 from maxmargin.cli.command_options import Method, SelectOptions, SubsetCriterion
-from maxmargin.cli.options import FoldOptions
 from maxmargin.cli.outputs import Outputs, check_outputs
 from maxmargin.cli.screen import ExitCode, Screen
+from maxmargin.cli.selection_time import selection_seconds
 from maxmargin.cli.table_input import prepared
 from maxmargin.cli.work import check_enough, folds_for
-from maxmargin.feature_selection.comparison import default_methods, variable_ranks
+from maxmargin.feature_selection.comparison import variable_ranks
 from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import NEEDS_PROBABILITIES, TuningMeasure, tuning_measure, weighted
 from maxmargin.tables.models import chosen_family, positive_of
 from maxmargin.tables.refusals import UsageRefusal, listed
+from maxmargin.tables.time_estimate import duration
 from maxmargin.tables.wishes import ClassWeight
 from maxmargin.tuning.errors import ErrorMeasure
 
-_SEARCHES: dict[Method, Callable[[int], Any]] = {
-    Method.CFS: lambda keep: fs.BestFirst(),
-    Method.SFS: fs.Forward,
-    Method.SBS: fs.Backward,
-    Method.FLOATING: fs.Floating,
-    Method.FLOATING_BACKWARD: lambda keep: fs.Floating(keep, direction="backward"),
-    Method.EXHAUSTIVE: fs.Exhaustive,
-    Method.BRANCH_AND_BOUND: fs.BranchAndBound,
-    Method.ANNEALING: lambda keep: fs.SimulatedAnnealing(),
-    Method.GENETIC: lambda keep: fs.Genetic(population=20, generations=20),
-}
-_PENALTIES = (Method.L0, Method.L1, Method.L1L2, Method.L0L2)
-_OF_QUANTITIES = (Method.RFE, *(m for m in _SEARCHES if m not in (Method.CFS, Method.BRANCH_AND_BOUND)))
-_OF_COVARIANCES = (SubsetCriterion.MAHALANOBIS, SubsetCriterion.BHATTACHARYYA, SubsetCriterion.DIVERGENCE)
 _SHRINKAGE = 0.1  # of covariances that the columns of a category make singular, as they add up to one
-_OWN_NUMBER = (Method.CFS, Method.ANNEALING, Method.GENETIC)  # they choose how many columns to keep
-
-
-@dataclass(frozen=True)
-class SelectionWish:
-    """How columns are selected."""
-
-    method: Method
-    keep: int
-    validation: FoldOptions
-    criterion: SubsetCriterion | None = None
-    shrinkage: float = 0.0
-    measure: TuningMeasure = field(default_factory=lambda: TuningMeasure("error"))
-    class_weight: str | None = None
-
-
+_FEW_ROWS, _FEW_COLUMNS = 300, 10  # tables so small take seconds: no estimate
+_RESAMPLES = 5  # of the rows, for the stability of a choice
+_USUAL = {
+    "Fisher": Method.FISHER,
+    "ReliefF": Method.RELIEFF,
+    "SU": Method.SU,
+    "CFS": Method.CFS,
+    "SFS": Method.SFS,
+    "SBS": Method.SBS,
+    "RFE linear": Method.RFE,
+    "RFE kernel": Method.RFE_KERNEL,
+    "l1-SVM": Method.L1,
+}
 _GAPS = "numbers are filled with their median, categories get a value of their own"
 
 
@@ -127,11 +117,10 @@ def selected(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.Da
 
     Ctrl-C ends a search with its best columns so far, and skips the errors; the second value says so.
     """
-    X, y = encoded(data), data.y.to_numpy()
+    X, y, cv = encoded(data), data.y.to_numpy(), _folds(data, wish)
     folds = wish.validation.folds
-    kind = StratifiedKFold if data.classifies else KFold
-    cv = kind(folds, shuffle=True, random_state=wish.validation.seed)
-    selector, estimator = _selector(wish, cv, X.shape[1], classifies=data.classifies)
+    selector, estimator = selector_of(wish, cv, X.shape[1], classifies=data.classifies)
+    say_time([wish], [selector], X, data.y, 1, screen)
     errors: list[float] = []
     with screen.working("selecting"):
         selector.fit(X, y)
@@ -157,13 +146,40 @@ def selected(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.Da
     return found, False
 
 
+def _folds(data: Prepared, wish: SelectionWish) -> Any:
+    kind = StratifiedKFold if data.classifies else KFold
+    return kind(wish.validation.folds, shuffle=True, random_state=wish.validation.seed)
+
+
+def say_time(
+    wishes: list[SelectionWish],
+    selectors: list[Any],
+    X: pd.DataFrame,
+    y: pd.Series,
+    times: int,
+    screen: Screen,
+) -> list[int]:
+    """How long selectors take that are fitted so many ``times``; each one's share of it in percent."""
+    if len(X) <= _FEW_ROWS and X.shape[1] <= _FEW_COLUMNS:
+        return [1] * len(wishes)
+    with screen.working("estimating the time", len(wishes)) as step:
+        seconds = []
+        for wish, selector in zip(wishes, selectors, strict=True):
+            seconds.append(times * selection_seconds(wish.method, selector, wish.keep, X, y))
+            step(wish.method.value)
+    total = sum(seconds)
+    screen.line("time", f"about {duration(total)} on {len(X)} rows and {X.shape[1]} columns")
+    screen.tell(estimate={"seconds": total, "rows": len(X)})
+    return [max(1, round(100 * one / total)) for one in seconds]
+
+
 def _errors_of(
     chosen: Any, X: pd.DataFrame, y: Any, wish: SelectionWish, estimator: Any, cv: Any
 ) -> list[float]:
     """The errors with all columns and with the chosen ones; none after Ctrl-C."""
     subsets = [tuple(range(X.shape[1])), tuple(np.flatnonzero(chosen).tolist())]
     try:
-        errors = [float(value) for value in _cross_validated(wish, estimator, cv).prepare(X, y)(subsets)]
+        errors = [float(value) for value in cross_validated(wish, estimator, cv).prepare(X, y)(subsets)]
     except KeyboardInterrupt:
         return []
     scoring = wish.measure.scoring
@@ -189,37 +205,31 @@ def _say_ranks(found: pd.DataFrame, method: Method, screen: Screen) -> None:
 
 
 def _check_criterion(options: SelectOptions) -> None:
-    if options.criterion is not None and options.method not in _SEARCHES:
-        raise UsageRefusal(f"--criterion is for searches over subsets ({', '.join(_SEARCHES)}).")
-    if options.keep is not None and options.method in _OWN_NUMBER:
+    if options.criterion is not None and options.method not in SEARCHES:
+        raise UsageRefusal(f"--criterion is for searches over subsets ({', '.join(SEARCHES)}).")
+    if options.keep is not None and options.method in OWN_NUMBER:
         raise UsageRefusal(f"{options.method} chooses the number of columns itself: leave out --keep.")
-    if options.method is Method.BRANCH_AND_BOUND and _criterion_of(options) not in _OF_COVARIANCES:
+    if options.method is Method.BRANCH_AND_BOUND and criterion_of(options) not in OF_COVARIANCES:
         raise UsageRefusal(
             "branch-and-bound needs a criterion that never falls when a column is added: use --criterion "
-            f"{', '.join(_OF_COVARIANCES)}, or --method exhaustive."
+            f"{', '.join(OF_COVARIANCES)}, or --method exhaustive."
         )
 
 
 def _check_quantity(options: SelectOptions) -> None:
-    if options.method not in _OF_QUANTITIES:
+    if options.method not in OF_QUANTITIES:
         raise UsageRefusal(
             f"--method {options.method} is for classes, and the target is a quantity: use one of "
-            f"{', '.join(_OF_QUANTITIES)}."
+            f"{', '.join(OF_QUANTITIES)}."
         )
-    if _criterion_of(options) is not SubsetCriterion.ERROR:
+    if criterion_of(options) is not SubsetCriterion.ERROR:
         raise UsageRefusal(
             f"--criterion {options.criterion} is for classes, and the target is a quantity: leave it out."
         )
 
 
-def _criterion_of(options: SelectOptions | SelectionWish) -> SubsetCriterion:
-    """What a search compares: as asked for, or what fits the method."""
-    usual = {Method.CFS: SubsetCriterion.CFS, Method.BRANCH_AND_BOUND: SubsetCriterion.MAHALANOBIS}
-    return options.criterion or usual.get(options.method, SubsetCriterion.ERROR)
-
-
 def _shrinkage(data: Prepared, options: SelectOptions, screen: Screen) -> float:
-    if not data.categories or _criterion_of(options) not in _OF_COVARIANCES:
+    if not data.categories or criterion_of(options) not in OF_COVARIANCES:
         return 0.0
     screen.note(
         f"covariances are shrunk by {_SHRINKAGE}: the columns of a category add up to one, which makes them "
@@ -228,77 +238,30 @@ def _shrinkage(data: Prepared, options: SelectOptions, screen: Screen) -> float:
     return _SHRINKAGE
 
 
-def _selector(wish: SelectionWish, cv: Any, n_columns: int, *, classifies: bool) -> tuple[Any, Any]:
-    """The selector, and the model whose error is printed."""
-    method, keep, seed = wish.method, wish.keep, wish.validation.seed
-    if not classifies:
-        model = make_pipeline(StandardScaler(), mm.Ridge())
-        if method is Method.RFE:
-            return fs.RFE(model, keep), model
-        return fs.SubsetSelector(
-            _SEARCHES[method](keep), _criterion(wish, model, cv), random_state=seed
-        ), model
-    weight: dict[str, Any] = {"class_weight": wish.class_weight}
-    linear = make_pipeline(StandardScaler(), mm.SVC(kernel="linear", **weight))
-    svm = make_pipeline(StandardScaler(), mm.SVC(**weight))
-    # gamma="scale" would grow as columns go, and a narrow kernel gives weight to columns of noise
-    one_kernel = make_pipeline(StandardScaler(), mm.SVC(gamma=1 / n_columns, **weight))
-    if method in _SEARCHES:
-        return fs.SubsetSelector(_SEARCHES[method](keep), _criterion(wish, svm, cv), random_state=seed), svm
-    if method in _PENALTIES:
-        return fs.SparseSVMSelector(method.value, keep, **weight), linear
-    made: dict[Method, tuple[Any, Any]] = {
-        Method.RFE: (fs.RFE(linear, keep), linear),
-        Method.RFE_KERNEL: (fs.RFE(one_kernel, keep), svm),
-        Method.RELIEF: (fs.Relief(n_features=keep, random_state=seed), svm),
-        Method.RELIEFF: (fs.ReliefF(n_features=keep), svm),
-        Method.FISHER: (fs.FisherScore(n_features=keep), svm),
-        Method.IG: (fs.InformationGain(n_features=keep), svm),
-        Method.SU: (fs.SymmetricalUncertainty(n_features=keep), svm),
-    }
-    return made[method]
-
-
-def _cross_validated(wish: SelectionWish, model: Any, cv: Any) -> fs.Criterion:
-    return fs.CrossValidatedError(model, cv=cv, scoring=wish.measure.scoring, n_jobs=wish.validation.jobs)
-
-
-def _criterion(wish: SelectionWish, model: Any, cv: Any) -> fs.Criterion:
-    """What the search compares."""
-    shrunk = {"shrinkage": wish.shrinkage}
-    made: dict[SubsetCriterion, Callable[[], fs.Criterion]] = {
-        SubsetCriterion.ERROR: lambda: _cross_validated(wish, model, cv),
-        SubsetCriterion.LOO_ERROR: lambda: fs.LeaveOneOutError(model),
-        SubsetCriterion.CFS: fs.CFSMerit,
-        SubsetCriterion.MAHALANOBIS: lambda: fs.Mahalanobis(**shrunk),
-        SubsetCriterion.BHATTACHARYYA: lambda: fs.Bhattacharyya(**shrunk),
-        SubsetCriterion.DIVERGENCE: lambda: fs.Divergence(**shrunk),
-    }
-    return made[_criterion_of(wish)]()
-
-
 def _compared(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.DataFrame, bool]:
     """Ranks by all methods, and whether Ctrl-C ended the run: finished methods are kept."""
-    options, scoring = wish.validation, wish.measure.scoring
-    estimator = make_pipeline(StandardScaler(), mm.SVC(class_weight=wish.class_weight))
-    methods = default_methods(estimator, wish.keep, options.folds, scoring)
-    X, y = encoded(data), data.y.to_numpy()
+    X, y, cv = encoded(data), data.y.to_numpy(), _folds(data, wish)
+    wishes = {name: replace(wish, method=method) for name, method in _USUAL.items()}
+    made = {name: selector_of(one, cv, X.shape[1], classifies=True)[0] for name, one in wishes.items()}
+    estimator = made["SFS"].criterion.estimator
+    times = 1 + wish.validation.folds + _RESAMPLES
+    shares = say_time(list(wishes.values()), list(made.values()), X, data.y, times, screen)
     found: dict[str, fs.Comparison] = {}
     interrupted = False
-    with screen.working("comparing", len(methods)) as step:
+    with screen.working("comparing", sum(shares)) as step:
         try:
-            for name, method in methods.items():
-                step(name)
+            for (name, method), share in zip(made.items(), shares, strict=True):
                 found[name] = fs.compare(
                     X,
                     y,
                     {name: method},
                     estimator=estimator,
-                    cv=options.folds,
-                    scoring=scoring,
-                    n_resamples=5,
-                    random_state=options.seed,
+                    cv=cv,
+                    scoring=wish.measure.scoring,
+                    n_resamples=_RESAMPLES,
+                    random_state=wish.validation.seed,
                 )
+                step(name, share)
         except KeyboardInterrupt:
             interrupted = True
             screen.note("interrupted: the finished methods are shown.")

@@ -208,7 +208,8 @@ class SubgradientDescent(HingeDescent):
     ----------
     coef_, intercept_, history_, n_iter_ : as in `Perceptron`.
     objective_, certificate_, bound_, bound_note_, rho_ : as in `Pegasos`; for the constant rule relative to
-        the best theta of length B at most.
+        the best theta of length B at most, and where a callback ends the fit early B^2/(2 eta T) +
+        eta rho^2/2.
 
     Examples
     --------
@@ -312,7 +313,10 @@ class SubgradientDescent(HingeDescent):
 
     def _bounds(self, T: FloatArray) -> FloatArray:
         if self.step == "constant":
-            return np.asarray(self.B * self.rho_ / np.sqrt(T))
+            eta = np.array(
+                [state.eta for state in self._states]
+            )  # B/(rho sqrt T) for all passes; fewer may be made
+            return np.asarray(0.5 * (self.B**2 / (eta * T) + eta * self.rho_**2))
         return super()._bounds(T)
 
     def _shift(self) -> float:

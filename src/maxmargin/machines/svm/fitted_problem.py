@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.base.progress import Callback, SolverProgress, line_printer
+from maxmargin.base.shown import short_repr
 from maxmargin.base.typing import BoolArray, FloatArray, IntArray
 from maxmargin.base.user_line import warn_user
 from maxmargin.kernels.base import Kernel
@@ -60,6 +61,8 @@ class FittedProblem:
     certificate: Certificate
     epsilon: float | None = None
     scale: float = 1.0
+
+    __repr__ = short_repr
 
     @property
     def norm(self) -> float:

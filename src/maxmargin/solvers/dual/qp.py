@@ -14,9 +14,10 @@ import scipy.sparse as sp
 
 from maxmargin.base.memory import cache_bytes
 from maxmargin.base.progress import Callback, SolverProgress
-from maxmargin.base.typing import BoolArray, FloatArray
+from maxmargin.base.typing import FloatArray
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
+from maxmargin.solvers.dual.bounded_points import fixed_sums, points_on_bounds
 from maxmargin.solvers.settings import DualSolver
 from maxmargin.solvers.stopping import Budget
 from maxmargin.solvers.trace import Tracer, Work
@@ -27,7 +28,8 @@ _STATUS = {
     "MaxIterations": Status.MAX_ITER,
     "MaxTime": Status.TIME_LIMIT,
 }
-_ROUNDING = 1e-13
+_LIMITS = (Status.MAX_ITER, Status.TIME_LIMIT)
+_ENOUGH = 0.1  # of tol, after which variables no longer move
 _EXACTNESS = 1e-5  # factor on tol for the interior point, before variables move onto their bounds
 
 
@@ -66,32 +68,68 @@ class QP(DualSolver):
         self.check(problem)
         budget = Budget(self.max_iter, self.time_limit)
         K = problem.Q.kernel.gram(problem.Q.points.astype(np.float64), n_threads=self.n_threads)
-        answer = clarabel.DefaultSolver(*_statement(clarabel, problem, K), self._settings(clarabel)).solve()
-        a = _on_bounds(problem, answer)
-        v = K @ problem.Q.weights(a)
-        g = problem.signed_gradient(a, v[problem.Q.row])
+        Q = _hessian(problem, K)
+        statement = _statement(clarabel, problem, Q)
+        points, n_iter = [], 0
+        for equilibrate in (True, False):  # rounding makes it give up at one scale or the other
+            settings = self._settings(clarabel, equilibrate, budget, n_iter)
+            answer = clarabel.DefaultSolver(*statement, settings).solve()
+            n_iter += int(answer.iterations)
+            points.append(_Point.of(problem, K, Q, answer, self.tol))
+            limited = points[-1].status in _LIMITS or budget.exhausted(n_iter)
+            if limited or points[-1].violation <= self.tol:
+                break
+        best = min(points, key=lambda point: point.violation)
+        reached = best.status is Status.STALLED and best.violation <= self.tol  # by steps on the bounds
         if callback is not None:
-            callback(SolverProgress(answer.iterations, problem.violation(g, a), len(v), budget.seconds))
+            callback(SolverProgress(n_iter, best.violation, len(best.v), budget.seconds))
         return Solution(
-            x=a,
-            multipliers=problem.multipliers(g, a),
-            status=_STATUS.get(str(answer.status), Status.STALLED),
-            n_iter=int(answer.iterations),
+            x=best.a,
+            multipliers=problem.multipliers(best.g, best.a),
+            status=Status.CONVERGED if reached else best.status,
+            n_iter=n_iter,
             seconds=budget.seconds,
-            gradient=g,
-            trace=_trace(problem, K, a, v, g) if self.trace else None,
+            gradient=best.g,
+            trace=_trace(problem, K, best) if self.trace else None,
             kernel_values=K.size,
         )
 
-    def _settings(self, clarabel: Any) -> Any:
-        settings = clarabel.DefaultSettings()
+    def _settings(self, clarabel: Any, equilibrate: bool, budget: Budget, n_iter: int) -> Any:
+        exactness, settings = max(_EXACTNESS * self.tol, 1e-11), clarabel.DefaultSettings()
         settings.verbose = False
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = max(_EXACTNESS * self.tol, 1e-11)
-        if self.max_iter >= 0:
-            settings.max_iter = self.max_iter
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = exactness
+        settings.equilibrate_enable = equilibrate
+        settings.max_iter = budget.steps_left(
+            n_iter, settings.max_iter if self.max_iter < 0 else self.max_iter
+        )
         if self.time_limit is not None:
-            settings.time_limit = self.time_limit
+            settings.time_limit = max(0.0, self.time_limit - budget.seconds)
         return settings
+
+
+@dataclass(frozen=True)
+class _Point:
+    """An answer of the interior point on its bounds, with K beta, its gradient and the largest violation."""
+
+    a: FloatArray
+    v: FloatArray
+    g: FloatArray
+    violation: float
+    status: Status
+
+    @classmethod
+    def of(cls, problem: BoxQP, K: FloatArray, Q: FloatArray, answer: Any, tol: float) -> _Point:
+        """The best of the points on their bounds; the first one within tol ends the search."""
+        status, points = _STATUS.get(str(answer.status), Status.STALLED), []
+        a = np.clip(np.nan_to_num(np.asarray(answer.x)) * _unit(problem), 0.0, problem.C)
+        prices = np.asarray(answer.z)[len(fixed_sums(problem)) :]
+        for on_bounds in points_on_bounds(problem, Q, a, prices):
+            v = K @ problem.Q.weights(on_bounds)
+            g = problem.signed_gradient(on_bounds, v[problem.Q.row])
+            points.append(cls(on_bounds, v, g, problem.violation(g, on_bounds), status))
+            if points[-1].violation <= _ENOUGH * tol:
+                break
+        return min(points, key=lambda point: point.violation)
 
 
 def _clarabel() -> Any:
@@ -102,67 +140,38 @@ def _clarabel() -> Any:
     return clarabel
 
 
-def _statement(clarabel: Any, problem: BoxQP, K: FloatArray) -> tuple[Any, ...]:
-    """min 1/2 a'Pa + q'a with A a + slack = b, slack in cones: the equalities, a >= 0, a <= C."""
-    m = len(problem)
+def _unit(problem: BoxQP) -> float:
+    """Of the variables that clarabel sees: its tolerance is absolute where objectives are below 1."""
+    return min(1.0, float(problem.C.max()))
+
+
+def _hessian(problem: BoxQP, K: FloatArray) -> FloatArray:
     row, sign = problem.Q.row, problem.Q.sign
-    Q = np.outer(sign, sign) * K[np.ix_(row, row)] + np.diag(problem.d)
+    return np.asarray(np.outer(sign, sign) * K[np.ix_(row, row)] + np.diag(problem.d))
+
+
+def _statement(clarabel: Any, problem: BoxQP, Q: FloatArray) -> tuple[Any, ...]:
+    """min 1/2 a'Qa + p'a with A a + slack = b, slack in cones: the equalities, a >= 0, a <= C."""
+    m = len(problem)
     finite = np.flatnonzero(np.isfinite(problem.C))
-    sums = _fixed_sums(problem)
+    sums = fixed_sums(problem)
     groups = sp.csr_array((problem.s, (problem.group, np.arange(m))), (len(problem.delta), m))
     upper = sp.eye_array(m, format="csr")[finite]
     A = sp.vstack([groups[: len(sums)], -sp.eye_array(m), upper]).tocsc()
     b = np.concatenate([sums, np.zeros(m), problem.C[finite]])
     cones = [clarabel.ZeroConeT(len(sums)), clarabel.NonnegativeConeT(m + len(finite))]
-    return sp.csc_matrix(np.triu(Q)), problem.p, sp.csc_matrix(A), b, cones
+    unit = _unit(problem)
+    return sp.csc_matrix(np.triu(Q) * unit), problem.p, sp.csc_matrix(A), b / unit, cones
 
 
-def _fixed_sums(problem: BoxQP) -> FloatArray:
-    return problem.delta if problem.fixed_sums else problem.delta[:0]
-
-
-def _on_bounds(problem: BoxQP, answer: Any) -> FloatArray:
-    """The solution with active variables moved exactly onto their bounds, and exact equalities.
-
-    An interior point keeps a small distance from the bounds. A bound is active if its multiplier is larger
-    than the distance; the free variables of the group compensate for the change in the equality.
-    """
-    m, n_groups = len(problem), len(_fixed_sums(problem))
-    a = np.clip(np.nan_to_num(np.asarray(answer.x)), 0.0, problem.C)
-    prices = np.asarray(answer.z)[n_groups:]
-    finite = np.isfinite(problem.C)
-    at_upper = np.zeros(m, dtype=bool)
-    at_upper[finite] = prices[m:] > (problem.C - a)[finite]
-    at_lower = (prices[:m] > a) & ~at_upper
-    a[at_lower], a[at_upper] = 0.0, problem.C[at_upper]
-    for k in range(n_groups):
-        mine = problem.group == k
-        _restore(problem, a, k, mine & ~(at_lower | at_upper))
-        _restore(problem, a, k, mine)  # if no variable is free
-    return a
-
-
-def _restore(problem: BoxQP, a: FloatArray, k: int, movable: BoolArray) -> None:
-    """Move variables of group k, each in proportion to its room, until their sum is right up to rounding."""
-    mine = problem.group == k
-    missing = float(problem.delta[k] - problem.s[mine] @ a[mine])
-    if abs(missing) <= _ROUNDING * float(a[mine].sum()):
-        return
-    direction = np.sign(missing) * problem.s
-    above = np.where(np.isfinite(problem.C), problem.C - a, a + 1.0)
-    room = np.where(movable, np.where(direction > 0, above, a), 0.0)
-    if room.sum() > 0:
-        a += direction * room * min(1.0, abs(missing) / room.sum())
-        np.clip(a, 0.0, problem.C, out=a)
-
-
-def _trace(problem: BoxQP, K: FloatArray, a: FloatArray, v: FloatArray, g: FloatArray) -> Any:
+def _trace(problem: BoxQP, K: FloatArray, point: _Point) -> Any:
     """One step from the start to the solution, because an interior point moves all rows at once."""
     work = Work()
     work.kernel_values = K.size
     v0 = K @ problem.Q.weights(problem.start)
     g0 = problem.signed_gradient(problem.start, v0[problem.Q.row])
     tracer = Tracer(problem, problem.start, v0, work)
-    tracer.step(np.arange(len(a)), problem.start.copy(), a, problem.s * (g0 + g), n_active=len(v))
-    tracer.describe_all(a, v)
+    change = problem.s * (g0 + point.g)
+    tracer.step(np.arange(len(point.a)), problem.start.copy(), point.a, change, n_active=len(point.v))
+    tracer.describe_all(point.a, point.v)
     return tracer.frame()

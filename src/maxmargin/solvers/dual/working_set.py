@@ -158,6 +158,7 @@ class Engine:
         everything = np.array([[0, len(self.v)]])
         signed = Signed(self.row, self.tau, self.d, self.c, self.lo, self.hi, self.group)
         watch = Watch(self.target, self.budget, self.referee, 0.5 * self.target, self.settings.shrinking)
+        start = self.t.copy()
         while True:
             self._enter(self.dtype)
             K = self.kernel.gram(self.points, n_threads=self.settings.n_threads)
@@ -166,6 +167,7 @@ class Engine:
             self.v = beta[beta != 0] @ K[beta != 0]  # K is symmetric; most starts have few rows or none
             n_groups, free = len(self.problem.delta), self.settings.size is None
             problem = GramProblem(K, everything, signed, n_groups, self.size(), as_block=free)
+            problem.back_to(start, self.t, self.v)  # float32 values may have led far away
             for _ in range(1 + _REFRESHES):
                 ending = problem.solve(self.t, self.v, watch, self.n_iter, is_late=is_late)
                 self.n_iter += ending.n_iter

@@ -55,6 +55,8 @@ def _convex(problem: LossPenalty, start: FloatArray | None, tol: float, steps: i
     solver = _MAKERS[choose(problem)](tol, steps, 0)
     if isinstance(solver, ProximalCoordinateDescent):
         solver = replace(solver, settled=1e4 * tol)  # a descent only needs to lower the objective
+    if isinstance(solver, LinearProgram):
+        solver = replace(solver, presolve=False)
     return solver.solve(problem, start=start)
 
 

@@ -37,6 +37,7 @@ _BEFORE_INTERIOR = 20_000  # pairwise steps at least, before an interior point i
 _AFTER_INTERIOR = 40_000  # pairwise steps after it, before a solve is given up; twice that if they help
 _LEAST_ROUND = 400  # pairwise steps for which every round counts: a Newton step takes that long
 _WORK_OF_STEP = 1_000  # numbers read: rounds that read more count as more steps
+_AFRESH = 10  # rounds of pairwise steps from the start, where other steps led away from the solution
 _REFINEMENTS = 3  # Newton steps near a solution: one is enough if the bounded variables are known
 _SETTLED = 0.003  # share of the free variables that may reach or leave a bound meanwhile
 
@@ -112,7 +113,7 @@ class GramProblem:
         """
         if self._scale != 1.0:
             return self._solve_scaled(t, v, watch, steps, is_late=is_late)
-        seen: list[FloatArray] = []
+        start, seen = t.copy(), list[FloatArray]()
         pace = Pace(watch.tol)
         block = self.block
         before, spent, aim = steps, 0, 0.0
@@ -137,7 +138,7 @@ class GramProblem:
             stuck = made == 0 and (pace.failed or n_free == 0)
             status = watch.referee.judge(violation, n_iter=steps, n_pairs=steps, n_active=len(t), stuck=stuck)
             if status is not None:
-                return self._ended(Ending(status, steps - before, violation), seen, t, v)
+                return self._ended(Ending(status, steps - before, violation), start, seen, t, v, watch.tol)
             pace.note(violation, int(np.count_nonzero(now_free != free)))
             if steps - before > 2 * STEPS_AT_ONCE:
                 block = len(t) if len(t) <= _WHOLE else max(self.block, min(n_free // 4, _LARGEST_BLOCK))
@@ -148,7 +149,7 @@ class GramProblem:
             patience = patience or interior_patience(int(np.count_nonzero(np.bincount(self.signed.point))))
             if is_small and max(taken, spent) > patience:
                 if pace.direct or self.K.dtype != np.float64:
-                    return self._ended(Ending(Status.STALLED, taken, violation), seen, t, v)
+                    return self._ended(Ending(Status.STALLED, taken, violation), start, seen, t, v, watch.tol)
                 pace.direct = True
                 patience = max(taken, spent) + _AFTER_INTERIOR
                 self._interior_step(t, v, watch.tol)
@@ -229,8 +230,20 @@ class GramProblem:
             if self.violation(t, v) <= tol or not self._newton_step(t, v, tol, None)[1]:
                 return
 
-    def _ended(self, ending: Ending, seen: list[FloatArray], t: FloatArray, v: FloatArray) -> Ending:
-        """After a stall take the point that violates least, with fresh sums: those of many steps drift."""
+    def _ended(
+        self,
+        ending: Ending,
+        start: FloatArray,
+        seen: list[FloatArray],
+        t: FloatArray,
+        v: FloatArray,
+        tol: float,
+    ) -> Ending:
+        """After a stall take the point that violates least, with fresh sums: those of many steps drift.
+
+        Rounding of huge kernel values can lead farther away than the start. Then follow pairwise steps from
+        there, with blocks in float64.
+        """
         if ending.status is not Status.STALLED or self.K.dtype != np.float64:
             return ending
         violations = []
@@ -239,7 +252,34 @@ class GramProblem:
             violations.append(self.violation(one, sums))
             if violations[-1] <= min(violations):
                 t[:], v[:] = one, sums
-        return replace(ending, violation=min(violations))
+        least = min(violations)
+        if self.back_to(start, t, v):
+            new, sums = t.copy(), v.copy()
+            for _ in range(_AFRESH):
+                made, _, _ = block_solver.solve_on_gram(
+                    self.K, self.signed, self.n_groups, self.segments, new, sums, _WHOLE, tol, STEPS_AT_ONCE
+                )
+                sums[:] = self.sums_of(new)
+                self.back_to(new, t, v)
+                if made == 0:
+                    break
+            least = self.violation(t, v)
+        status = Status.CONVERGED if least <= tol else Status.STALLED
+        return replace(ending, status=status, violation=least)
+
+    def back_to(self, start: FloatArray, t: FloatArray, v: FloatArray) -> bool:
+        """Set t to ``start``, with fresh sums, if its duality gap is smaller."""
+        sums = self.sums_of(start)
+        if nearer := self._gap(start, sums) < self._gap(t, v):
+            t[:], v[:] = start, sums
+        return bool(nearer)
+
+    def _gap(self, t: FloatArray, v: FloatArray) -> float:
+        """How far the value at ``t`` can fall, to first order, within the bounds; infinite without them."""
+        g = self.gradient(t, v)
+        r = g - np.mean(self.extremes(g, t), axis=0)[self.signed.group]
+        room = t - np.where(r > 0, self.signed.lo, self.signed.hi)
+        return float(np.sum(np.where(r == 0, 0.0, r * room)))
 
     def free(self, t: FloatArray) -> BoolArray:
         return (t > self.signed.lo) & (t < self.signed.hi)
@@ -267,9 +307,13 @@ class GramProblem:
             add_rows(v, self.K, point[used], weights[used], start, stop)
 
     def sums_of(self, t: FloatArray) -> FloatArray:
-        """v = K weights(t)."""
+        """v = K weights(t); the variables of a point are added first, because they may nearly cancel."""
         v = np.zeros(len(self.K))
-        self.add(v, self.signed.point, self.signed.tau * t)
+        self.add(
+            v,
+            np.arange(len(v)),
+            np.bincount(self.signed.point, self.signed.tau * t, len(v)).astype(np.float64),
+        )
         return v
 
     def own_sums(self, t: FloatArray, v: FloatArray) -> FloatArray:
@@ -317,17 +361,23 @@ class GramProblem:
         return ending
 
     def _interior_step(self, t: FloatArray, v: FloatArray, tol: float) -> None:
-        """Continue from an interior point if it has a smaller violation."""
+        """Continue from an interior point with a smaller violation, or a value smaller beyond rounding."""
         new = interior_point(self.K, self.signed, self.n_groups, t, tol)
         if new is None:
             return
         sums, v[:] = self.sums_of(new), self.sums_of(t)
-        if self.violation(new, sums) < self.violation(t, v) or self._value(new, sums) < self._value(t, v):
+        fall = self._value(t, v) - self._value(new, sums)
+        if self.violation(new, sums) < self.violation(t, v) or fall > self._rounding(new) + self._rounding(t):
             t[:], v[:] = new, sums
 
     def _value(self, t: FloatArray, v: FloatArray) -> float:
         s = self.signed
         return float(0.5 * (s.tau * t) @ v[s.point] + 0.5 * (s.d @ (t * t)) + s.c @ t)
+
+    def _rounding(self, t: FloatArray) -> float:
+        """How far `_value` can be off: a bound by Cauchy and Schwarz."""
+        root = np.sqrt(np.abs(self.K.diagonal().astype(np.float64)))
+        return float(np.finfo(np.float64).eps * (np.abs(t) @ root[self.signed.point]) ** 2)
 
     def _newton_step(
         self, t: FloatArray, v: FloatArray, tol: float, system: FreeSystem | None

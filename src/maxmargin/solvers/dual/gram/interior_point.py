@@ -10,6 +10,7 @@ Predictor and corrector steps as Mehrotra (SIAM J. Optim. 2, 1992) chooses them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -132,6 +133,20 @@ class _Interior:
         self.y: FloatArray = np.zeros(n_groups)
         self.iterates: list[_Iterate] = []
         self._smallest, self._idle = np.full(2, np.inf), 0
+
+    @cached_property
+    def opposites(self) -> tuple[IntArray, IntArray]:
+        """The variables t >= 0 and t <= 0 of the same point and group: their sum alone counts."""
+        order = np.lexsort((self.lo < 0, self.E.argmax(axis=0), self.place))
+        key = self.place * len(self.E) + self.E.argmax(axis=0)
+        up, down = order[:-1], order[1:]
+        twin = (
+            (key[up] == key[down])
+            & (self.lo[up] == 0)
+            & (self.hi[down] == 0)
+            & (self.tau[up] == self.tau[down])
+        )
+        return up[twin], down[twin]
 
     def _inside(self, t: FloatArray) -> FloatArray:
         """A point well inside its bounds; the sums need not hold yet."""
@@ -291,7 +306,11 @@ class _Interior:
 
     def _summed(self, x: FloatArray) -> FloatArray:
         """The point with the sums of the groups made right."""
-        x, movable = x.copy(), (x > self.lo) & (x < self.hi)
+        x = x.copy()
+        up, down = self.opposites
+        both = np.minimum(x[up], -x[down])
+        x[up], x[down] = x[up] - both, x[down] + both
+        movable = (x > self.lo) & (x < self.hi)
         for row, total in zip(self.E, self.sums, strict=True):
             missing = float(total - row @ x)
             for candidates in ((row > 0) & movable, row > 0):

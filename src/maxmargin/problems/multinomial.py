@@ -150,7 +150,7 @@ class Multinomial(MultinomialProblem):
         v /= v.sum(axis=1, keepdims=True)
         own = np.arange(len(v)), self.codes
         v[own] = 0.0
-        others = v.sum(axis=1)  # 1 - v keeps no digits of a v next to 1
+        others = np.minimum(v.sum(axis=1), 1.0)  # 1 - v keeps no digits of a v next to 1
         entropy = -float(self.c @ (xlogy(v, v).sum(axis=1) + xlog1py(1.0 - others, -others)))
         v[own] = -others
         inside = v * self.c[:, None]

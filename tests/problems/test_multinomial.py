@@ -244,3 +244,10 @@ def test_the_entropy_keeps_its_digits_far_from_the_margin(margin: float) -> None
     entropy = np.log1p(np.exp(-margin)) + margin * other
     assert found.entropy == pytest.approx(1e9 * entropy, rel=1e-13, abs=0.0)
     assert found.balance[:, 0] == pytest.approx([1e9 * margin * other, -1e9 * margin * other], rel=1e-13)
+
+
+def test_a_dual_point_without_the_own_class_has_a_value() -> None:
+    """Its other shares may add up to a little more than 1."""
+    problem = a_problem(n=300)
+    for step in np.random.default_rng(1).normal(size=(20, 3, 3)):
+        assert np.isfinite(problem.checks(THETA, Slopes(THETA, 10.0 * step)).entropy)

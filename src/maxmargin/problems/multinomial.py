@@ -16,6 +16,8 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import ROUNDING, Slopes, column_squares
 from maxmargin.problems.newton_system import EXPLICIT, solve_symmetric
 
+_NEGLIGIBLE = 1e-11  # a probability
+
 
 class MultinomialPoint(Protocol):
     """The objective at a point theta: its value, gradient and Hessian, the penalty included.
@@ -54,8 +56,8 @@ class MultinomialProblem:
         """The objective at theta. Cost: n K^2 p^2 with the Hessian."""
         raise NotImplementedError  # implemented for rows in memory and in pieces
 
-    def checks(self, theta: FloatArray, slopes: Slopes | None) -> RowChecks:
-        """The sums over rows for the certificate."""
+    def checks(self, theta: FloatArray, slopes: Slopes | None, least: float = 0.0) -> RowChecks:
+        """The sums over rows for the certificate; smaller entries of v than ``least`` become 0."""
         raise NotImplementedError  # implemented for rows in memory and in pieces
 
     def free(self) -> BoolArray:
@@ -85,6 +87,9 @@ class MultinomialProblem:
             at, step = self.at(theta), np.zeros(theta.shape)
             step[needed] = solve_symmetric(at.hessian_of(needed), -at.gradient[needed])
             other = self.checks(theta, Slopes(theta, step))
+            found = other if other.balanced(self.l2) else found
+        if not found.balanced(self.l2):  # of a class that is separated from the others only rounding is left
+            other = self.checks(theta, slopes, _NEGLIGIBLE)
             found = other if other.balanced(self.l2) else found
         return found.certificate(theta, self.l2)
 
@@ -140,17 +145,18 @@ class Multinomial(MultinomialProblem):
     def at(self, theta: FloatArray) -> MemoryPoint:
         return MemoryPoint(self, theta)
 
-    def checks(self, theta: FloatArray, slopes: Slopes | None) -> RowChecks:
+    def checks(self, theta: FloatArray, slopes: Slopes | None, least: float = 0.0) -> RowChecks:
         scores = self.scores(theta)
         u = plain = self.slopes(scores)
         if slopes is not None:
             u = self.slopes(self.scores(slopes.base))
             u = u + self.curvature_product(u, self.scores(slopes.step))
-        v = np.clip(self.probabilities(u), 0.0, None)
+        v = self.probabilities(u)
+        v[v < least] = 0.0
         v /= v.sum(axis=1, keepdims=True)
         own = np.arange(len(v)), self.codes
         v[own] = 0.0
-        others = v.sum(axis=1)  # 1 - v keeps no digits of a v next to 1
+        others = np.minimum(v.sum(axis=1), 1.0)  # 1 - v keeps no digits of a v next to 1
         entropy = -float(self.c @ (xlogy(v, v).sum(axis=1) + xlog1py(1.0 - others, -others)))
         v[own] = -others
         inside = v * self.c[:, None]

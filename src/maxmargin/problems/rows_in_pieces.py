@@ -205,8 +205,8 @@ class MultinomialPieces(MultinomialProblem):
         value = sums.value + 0.5 * self.l2 * float(np.sum(w**2))
         return MultinomialSums(value, sums.gradient + self.l2 * w, sums.hessian + np.diag(ridge), sums.least)
 
-    def checks(self, theta: FloatArray, slopes: Slopes | None) -> RowChecks:
-        return self.pieces.map_reduce(_on_piece, self.rows, Multinomial.checks, theta, slopes)
+    def checks(self, theta: FloatArray, slopes: Slopes | None, least: float = 0.0) -> RowChecks:
+        return self.pieces.map_reduce(_on_piece, self.rows, Multinomial.checks, theta, slopes, least)
 
 
 def _multinomial_sums(rows: Multinomial, theta: FloatArray) -> MultinomialSums:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -61,6 +63,39 @@ def interrupt(call: Callable[[], Any], begun: Callable[[], bool] = lambda: True)
 needs_signals = pytest.mark.skipif(
     not hasattr(signal, "pthread_kill"), reason="a signal cannot be sent to a thread here"
 )
+
+
+LOCKED = """
+import signal, threading
+from maxmargin.base.threads import beside, run
+enter, entered, main = threading.Condition.__enter__, [], threading.get_ident()
+
+def interrupted(condition):
+    enter(condition)
+    if threading.get_ident() == main:
+        entered.append(condition)
+        if len(entered) == {nth}:
+            signal.raise_signal(signal.SIGINT)
+
+threading.Condition.__enter__ = interrupted
+try:
+    {call}
+except KeyboardInterrupt:
+    pass
+threading.Condition.__enter__ = enter
+print({call}, run([lambda: 1, lambda: 2], 2))
+"""
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+@pytest.mark.parametrize("call", ["run([lambda: 3, lambda: 4], 2)", "beside(lambda: 5, 10**9)"])
+def test_an_interrupt_while_a_lock_is_taken_leaves_no_lock_behind(nth: int, call: str) -> None:
+    """Those of semaphores and futures are written in Python: one stayed locked, and the next call hung."""
+    code = LOCKED.format(nth=nth, call=call)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip().endswith("[1, 2]")
 
 
 @needs_signals

@@ -6,16 +6,21 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
 from numbers import Integral
+from queue import SimpleQueue
 from typing import Any
 
 import joblib
 import numpy as np
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
+
+from maxmargin.base.interruption import interrupts_afterwards
+
+_Done = tuple[int, Any, BaseException | None]  # the number of a task, its result, its error
 
 
 def effective_threads(n_jobs: int | None) -> int:
@@ -69,8 +74,8 @@ def run(tasks: Sequence[Callable[[], Any]], n_threads: int) -> list[Any]:
     """Run the tasks on up to ``n_threads`` threads and return their results in order."""
     if _alone(len(tasks), n_threads):
         return [task() for task in tasks]
-    with _handed_over(tasks, n_threads) as futures:
-        return [future.result() for future in futures]
+    with _handed_over(tasks, n_threads) as results:
+        return results()
 
 
 def run_short(tasks: Sequence[Callable[[], Any]], n_threads: int) -> None:
@@ -80,8 +85,9 @@ def run_short(tasks: Sequence[Callable[[], Any]], n_threads: int) -> None:
     """
     n_shares = 1 if _alone(len(tasks), n_threads) else min(n_threads, len(tasks))
     mine, *others = [partial(_each, tasks[k::n_shares]) for k in range(n_shares)]
-    with _handed_over(others, n_threads) if others else nullcontext():
+    with _handed_over(others, n_threads) if others else nullcontext(list) as results:
         mine()
+        results()
 
 
 def _each(tasks: Sequence[Callable[[], Any]]) -> None:
@@ -95,26 +101,46 @@ def _alone(n_tasks: int, n_threads: int) -> bool:
 
 
 @contextmanager
-def _handed_over(tasks: Sequence[Callable[[], Any]], n_threads: int) -> Iterator[list[Future[Any]]]:
-    """Start the tasks on the pool, and wait for them at the end; an error stops them."""
-    stop, errors = threading.Event(), np.geterr()
+def _handed_over(tasks: Sequence[Callable[[], Any]], n_threads: int) -> Iterator[Callable[[], list[Any]]]:
+    """Start the tasks on the pool, and give a function that waits for their results; an error stops them.
 
-    def watched(task: Callable[[], Any]) -> Any:
+    Ctrl-C in the middle of a lock that is written in Python, as those of futures, would leave it locked for
+    ever. So it is held back while tasks are handed over, and the results come through a queue written in C.
+    """
+    stop, errors, done = threading.Event(), np.geterr(), SimpleQueue[_Done]()
+
+    def watched(number: int, task: Callable[[], Any]) -> None:
         _local.stop = stop
-        check_stop()
-        with np.errstate(**errors):  # threads do not inherit it
-            return task()
+        try:
+            check_stop()
+            with np.errstate(**errors):  # threads do not inherit it
+                done.put((number, task(), None))
+        except BaseException as error:
+            done.put((number, None, error))
 
     with single_threaded_blas():
-        futures = [_pool(n_threads, os.getpid()).submit(watched, task) for task in tasks]
         try:
-            yield futures
-            for future in futures:
-                future.result()
+            with interrupts_afterwards():
+                for number, task in enumerate(tasks):
+                    _pool(n_threads, os.getpid()).submit(watched, number, task)
+            yield partial(_in_order, done, len(tasks))
         except BaseException:
             stop.set()
             _pool.cache_clear()  # later calls do not wait for tasks that notice the stop event late
             raise
+
+
+def _in_order(done: SimpleQueue[_Done], n_tasks: int) -> list[Any]:
+    """The results of all tasks, or the error of the first that failed."""
+    found: dict[int, tuple[Any, BaseException | None]] = {}
+    for number in range(n_tasks):
+        while number not in found:
+            other, value, failure = done.get()
+            found[other] = value, failure
+        failure = found[number][1]
+        if failure is not None:
+            raise failure
+    return [found[number][0] for number in range(n_tasks)]
 
 
 def beside(call: Callable[[], Any], size: int) -> Any:
@@ -131,26 +157,26 @@ def beside(call: Callable[[], Any], size: int) -> Any:
             return call()
     if threading.current_thread() is not threading.main_thread():
         return call()
-    future: Future[Any] = Future()
-    turn = _turn(os.getpid())
+    done, dropped, turn = SimpleQueue[_Done](), list[bool](), _turn(os.getpid())
 
     def work() -> None:
         while not turn.acquire(timeout=0.1):
-            if future.cancelled():
+            if dropped:
                 return
         try:
-            if future.set_running_or_notify_cancel():
-                future.set_result(call())
+            if not dropped:
+                done.put((0, call(), None))
         except BaseException as error:
-            future.set_exception(error)
+            done.put((0, None, error))
         finally:
             turn.release()
 
-    threading.Thread(target=work, daemon=True).start()
     try:
-        return future.result()
+        with interrupts_afterwards():  # see `_handed_over`
+            threading.Thread(target=work, daemon=True).start()
+        return _in_order(done, 1)[0]
     finally:
-        future.cancel()  # interrupted before its turn: it never begins
+        dropped.append(True)  # interrupted before its turn: it never begins
 
 
 @cache

@@ -186,6 +186,8 @@ def test_the_time_of_a_selection_comes_before_it(tmp_path: Path, run: Any, ask: 
     assert said.index("about ") < said.index("sfs: 1 of 3 columns")
     assert "on 320 rows and 3 columns" in said
     assert ask("select", "t.csv", "-t", "y", "--method", "fisher", "--folds", "3")["estimate"]["seconds"] > 0
+    pruned = ask("select", "t.csv", "-t", "y", "--method", "branch-and-bound", "--folds", "3")
+    assert "estimate" not in pruned  # nobody knows how much it will prune
 
 
 def test_the_estimate_of_a_comparison_weighs_its_methods(

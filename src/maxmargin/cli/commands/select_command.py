@@ -162,7 +162,8 @@ def say_time(
     screen: Screen,
 ) -> list[int]:
     """How long selectors take that are fitted so many ``times``; the whole seconds of each."""
-    if len(X) <= _FEW_ROWS and X.shape[1] <= _FEW_COLUMNS:
+    unknown = any(wish.method is Method.BRANCH_AND_BOUND for wish in wishes)  # how much it will prune
+    if unknown or (len(X) <= _FEW_ROWS and X.shape[1] <= _FEW_COLUMNS):
         return [1] * len(wishes)
     with screen.working("estimating the time", len(wishes)) as step:
         seconds = []

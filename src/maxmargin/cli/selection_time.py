@@ -75,7 +75,6 @@ def _subsets(method: Method, p: int, keep: int) -> int:
         Method.FLOATING: 3 * forward,
         Method.FLOATING_BACKWARD: 3 * backward,
         Method.EXHAUSTIVE: comb(p, keep),
-        Method.BRANCH_AND_BOUND: comb(p, keep),
         Method.ANNEALING: _ANNEALING,
         Method.GENETIC: 20 * 20,
     }

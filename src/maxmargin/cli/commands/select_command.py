@@ -161,8 +161,9 @@ def say_time(
     times: int,
     screen: Screen,
 ) -> list[int]:
-    """How long selectors take that are fitted so many ``times``; each one's share of it in percent."""
-    if len(X) <= _FEW_ROWS and X.shape[1] <= _FEW_COLUMNS:
+    """How long selectors take that are fitted so many ``times``; the whole seconds of each."""
+    unknown = any(wish.method is Method.BRANCH_AND_BOUND for wish in wishes)  # how much it will prune
+    if unknown or (len(X) <= _FEW_ROWS and X.shape[1] <= _FEW_COLUMNS):
         return [1] * len(wishes)
     with screen.working("estimating the time", len(wishes)) as step:
         seconds = []
@@ -172,7 +173,7 @@ def say_time(
     total = sum(seconds)
     screen.line("time", f"about {duration(total)} on {len(X)} rows and {X.shape[1]} columns")
     screen.tell(estimate={"seconds": total, "rows": len(X)})
-    return [max(1, round(100 * one / total)) for one in seconds]
+    return [max(1, round(one)) for one in seconds]
 
 
 def _errors_of(

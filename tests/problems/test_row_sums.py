@@ -316,6 +316,24 @@ def test_a_projection_is_made_up_to_a_number_of_columns(monkeypatch):
     assert problem.certify(THETA).dual == 0.0
 
 
+def test_a_certificate_in_memory_multiplies_the_rows_by_one_dual_point(monkeypatch):
+    """Both sides apart, as rows in pieces need them, take three times as long."""
+    problem, seen = a_problem(losses.Logistic()), []
+    apart, _ = problem.dual_sums(THETA, None, apart=True)
+    adjoint = type(problem.X).adjoint
+    monkeypatch.setattr(type(problem.X), "adjoint", lambda X, u: seen.append(u) or adjoint(X, u))
+    both, _ = problem.dual_sums(THETA, None)
+    assert [u.shape for u in seen] == [(12,)]
+    up, down = problem.balance(both.up, both.down)
+    assert 1.0 in (up, down)
+    np.testing.assert_allclose(
+        up * both.adjoint_up + down * both.adjoint_down,
+        up * apart.adjoint_up + down * apart.adjoint_down,
+        rtol=1e-12,
+        atol=1e-14,
+    )
+
+
 def test_what_rounding_can_hide_is_subtracted_from_the_bound():
     """|X'u| <= limit = 1e-9 sqrt(4 * (9, 16)) counts as zero, and costs |X'u| |w|; so does sum u times b."""
     problem = a_problem(losses.Squared(), Penalty(constant=7.0), intercept=False)

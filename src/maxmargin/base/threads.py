@@ -92,6 +92,7 @@ def run_short(tasks: Sequence[Callable[[], Any]], n_threads: int) -> None:
 
 def _each(tasks: Sequence[Callable[[], Any]]) -> None:
     for task in tasks:
+        check_stop()
         task()
 
 

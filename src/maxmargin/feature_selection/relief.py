@@ -449,9 +449,12 @@ def _quotient(above: Any, below: Any, empty: float = 0.0) -> Any:
 
 def _scaled(table: CodedTable) -> FloatArray:
     """Columns as rows, of shape (n_features, n_samples), numbers divided by their range."""
-    known = np.where(np.isnan(table.values), np.inf, table.values)
-    highest = np.where(np.isnan(table.values), -np.inf, table.values).max(axis=0)
-    ranges = np.maximum(highest - known.min(axis=0), 0.0)  # a column without any value has range 0
+    ranges = np.ptp(table.values, axis=0)
+    if np.isnan(ranges).any():
+        missing = np.isnan(table.values)
+        highest = np.where(missing, -np.inf, table.values).max(axis=0)
+        lowest = np.where(missing, np.inf, table.values).min(axis=0)
+        ranges = np.maximum(highest - lowest, 0.0)  # a column without any value has range 0
     scale = np.where(table.categorical | (ranges == 0), 1.0, ranges)
     return np.ascontiguousarray((table.values / scale).T)
 

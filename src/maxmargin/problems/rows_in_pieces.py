@@ -154,7 +154,7 @@ def _wider(left: tuple[float, float], right: tuple[float, float]) -> tuple[float
 
 
 def _sides(rows: LossPenalty, theta: FloatArray, slopes: Slopes | None) -> Sides:
-    return rows.dual_sums(theta, slopes)[0]
+    return rows.dual_sums(theta, slopes, apart=True)[0]
 
 
 def _add_and_max(left: tuple[float, float], right: tuple[float, float]) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from scipy import linalg
 
 from maxmargin.base.parameters import check_not_negative, check_positives
 from maxmargin.base.shown import short_repr
-from maxmargin.base.threads import beside, run, single_threaded_blas
+from maxmargin.base.threads import beside, run_short, single_threaded_blas
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.lapack.cholesky import Cholesky
 from maxmargin.compute.tables.design import Design
@@ -148,17 +148,18 @@ def _by_columns(
         inner = [inverse.inner(inverse.Q.T @ table.adjoint(target)) for target in targets]
         coef = [each @ inverse.Q.T for each in inner]
     residuals = np.empty((len(targets), len(alphas), n))
+    parts = [slice(start, start + _ROWS) for start in range(0, n, _ROWS)]
+    squares = np.empty((len(parts), len(targets), len(alphas)))
 
-    def leave_out(part: slice) -> FloatArray:
+    def leave_out(place: int, part: slice) -> None:
         Z = inverse.Q.T @ table.rows(part).T
         left = rest[part] - inverse.forms(Z)
         for k, target in enumerate(targets):
             residuals[k, :, part] = _divided(target[part] - inner[k] @ Z, left)
-        return np.array([_squares(some[:, part]) for some in residuals])
+        squares[place] = [_squares(some[:, part]) for some in residuals]
 
-    parts = [slice(start, start + _ROWS) for start in range(0, n, _ROWS)]
-    squares = sum(run([partial(leave_out, part) for part in parts], n_threads))
-    return list(zip(coef, residuals, np.asarray(squares), strict=True))
+    run_short([partial(leave_out, *numbered) for numbered in enumerate(parts)], n_threads)
+    return list(zip(coef, residuals, squares.sum(axis=0), strict=True))
 
 
 def _by_rows(

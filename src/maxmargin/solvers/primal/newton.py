@@ -250,7 +250,8 @@ def _compiled_steps(
         state.follower = DenseFollower(np.zeros(n), np.zeros((p + 1, p + 1)), np.empty(p + 1))
     if state.local is None or state.terms is not terms:
         state.terms, state.local = terms, np.empty((2, n))
-        PlainTerms.model(terms, state.f, state.local)  # a compiled pass would be one more to compile
+        # a compiled pass would be one more to compile
+        state.local[0], state.local[1] = terms.slope(state.f), terms.curvature(state.f)
     local, mine = state.local, state.follower
     if mine.local is not local:
         mine.gradient[:p], mine.gradient[p] = problem.X.adjoint(local[0]), local[0].sum()

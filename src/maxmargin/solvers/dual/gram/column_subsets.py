@@ -24,7 +24,7 @@ from maxmargin.kernels.vector_base import resolve_gamma
 from maxmargin.problems.loss_penalty import LossPenalty
 from maxmargin.problems.losses import Hinge
 from maxmargin.problems.penalties import Penalty
-from maxmargin.problems.solution import Ending, worst_ending
+from maxmargin.problems.solution import Ending, Status, worst_ending
 from maxmargin.solvers.dual.gram.certified_hinge import certified_hinge
 from maxmargin.solvers.dual.gram.chains import ChainCell, watch_of
 from maxmargin.solvers.dual.gram.class_pairs import ending_of, hinge_problem
@@ -40,6 +40,9 @@ Splits = list[tuple[IntArray, IntArray]]
 LARGEST_STRETCH = 1 / 4  # relative difference of gammas up to which they share a matrix
 _REFRESH = 64  # moves of the centre before its statistic is recomputed, because rounding errors add up
 _PRIMAL_GAP = 1e-6  # relative, of a primal solution that starts the dual one
+_QUICK = 1_000_000  # numbers read by the pairwise steps that are tried first on fewer columns
+_SMALL = 64  # rows with which pairwise steps on a singular matrix take no longer than the primal problem
+_NO_STRETCH = np.zeros(1)
 _CLOSE_UP = 0.9  # when this share of the columns is left, the others are dropped from memory
 
 
@@ -256,6 +259,7 @@ class FewerColumns:
         self.total = problems.kernel.statistic(self.columns)
         self.t = np.zeros_like(problems.signs)
         self.decisions = np.zeros_like(problems.signs)
+        self._answers = FoldAnswers.empty((1, *problems.signs.shape))
         self._n_summed = len(self.columns)  # columns when the statistic was last recomputed
 
     def kernel(self) -> SubsetKernel:
@@ -268,15 +272,37 @@ class FewerColumns:
 
     def solve(self, K: FloatArray) -> Ending:
         """Solve on the kernel matrix of the remaining columns."""
-        pairs = zip(self.problems.signs, self.problems.bounds[0], strict=True)
+        tol, signs, bounds = self.problems.cell.solver.tol, self.problems.signs, self.problems.bounds[0]
+        most, found = self._quick_steps(K), self._answers
+        if (violation := float(found.violations.max())) <= tol:
+            self.t[:], self.decisions[:] = found.t[0], found.decisions[0]
+            return Ending(Status.CONVERGED, int(found.steps.sum()), violation)
+        endings = []
         with single_threaded_blas():
-            return worst_ending([self._solve_one(K, m, y, bound) for m, (y, bound) in enumerate(pairs)])
+            for m, (steps, violation) in enumerate(zip(found.steps[0], found.violations[0], strict=True)):
+                if violation <= tol:
+                    self.t[m], self.decisions[m] = found.t[0, m], found.decisions[0, m]
+                    endings.append(ending_of(int(steps), float(violation), tol, most))
+                else:
+                    endings.append(self._solve_one(K, m, signs[m], bounds[m]))
+        return worst_ending(endings)
+
+    def _quick_steps(self, K: FloatArray) -> int:
+        """Pairwise steps without the interpreter, which would take longer than these; at most how many."""
+        solver, answers = self.problems.cell.solver, self._answers
+        answers.steps[:], answers.violations[:] = 0, np.inf
+        most = _QUICK // len(K)
+        most = most if solver.max_iter < 0 else min(most, solver.max_iter)
+        if not self.problems.hides_gaps and (len(K) <= _SMALL or not self._is_tall(len(K))):
+            matrix, problems = FoldMatrix(K, K, K), (self.problems.signs, self.problems.bounds[:1])
+            cursor = np.array([0, -1])
+            solve_folds(matrix, _NO_STRETCH, *problems, self.t, solver.tol, most, answers, cursor)
+        return most
 
     def _solve_one(self, K: FloatArray, m: int, y: FloatArray, bound: FloatArray) -> Ending:
         problem, point = hinge_problem(K, y, bound)
         watch = watch_of(self.problems.cell, len(point))
-        is_tall = isinstance(self.problems.kernel.kernel, Linear) and len(self.left) < len(point)
-        is_primal = is_tall and bool(np.isfinite(bound).all())
+        is_primal = self._is_tall(len(point)) and bool(np.isfinite(bound).all())
         t = self._primal_start(y[point], bound[point], point) if is_primal else self.t[m, point]
         v = problem.sums_of(t)
         if is_primal:
@@ -289,6 +315,10 @@ class FewerColumns:
         s = problem.signed
         self.decisions[m] = v - multiplier_of(problem.gradient(t, v), t, s.lo, s.hi)
         return ending
+
+    def _is_tall(self, n_rows: int) -> bool:
+        """True where a kernel matrix of so many rows is singular."""
+        return isinstance(self.problems.kernel.kernel, Linear) and len(self.left) < n_rows
 
     def _primal_start(self, y: FloatArray, upper: FloatArray, rows: IntArray) -> FloatArray:
         """Signed variables from the multipliers of the primal problem, the slopes of its losses."""

@@ -310,6 +310,17 @@ def test_a_stall_is_not_worse_than_its_start(number: int) -> None:
     assert model.certificate_.primal <= model.C * len(X) * (1 + 1e-9)  # that of alpha = 0
 
 
+def test_steps_from_the_start_again_count_and_keep_to_the_limits() -> None:
+    """After a stall 40 000 more steps were made, which no limit stopped and ``n_iter_`` did not count."""
+    model, (X, y), _ = make_problem("SVC", 21, 3)
+    with pytest.warns(ConvergenceWarning, match="no longer made useful progress"):
+        n_iter = int(model.fit(X, y).n_iter_[0])
+    assert n_iter > 100_000
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model.set_params(max_iter=n_iter - 30_000).fit(X, y)
+    assert model.n_iter_[0] == n_iter - 30_000
+
+
 def test_both_variables_of_a_row_give_way() -> None:
     """An interior point stopped half-way keeps both; what they share only costs digits."""
     model, (X, y), _ = make_problem("SVR", 21, 7)

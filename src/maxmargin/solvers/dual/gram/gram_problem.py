@@ -37,7 +37,7 @@ _BEFORE_INTERIOR = 20_000  # pairwise steps at least, before an interior point i
 _AFTER_INTERIOR = 40_000  # pairwise steps after it, before a solve is given up; twice that if they help
 _LEAST_ROUND = 400  # pairwise steps for which every round counts: a Newton step takes that long
 _WORK_OF_STEP = 1_000  # numbers read: rounds that read more count as more steps
-_AFRESH = 10  # rounds of pairwise steps from the start, where other steps led away from the solution
+_AFRESH = 10  # rounds of pairwise steps from the start, if other steps led away from the solution
 _REFINEMENTS = 3  # Newton steps near a solution: one is enough if the bounded variables are known
 _SETTLED = 0.003  # share of the free variables that may reach or leave a bound meanwhile
 
@@ -114,7 +114,7 @@ class GramProblem:
         """
         if self._scale != 1.0:
             return self._solve_scaled(t, v, watch, steps, is_late=is_late)
-        start, seen = t.copy(), list[FloatArray]()
+        seen = [t.copy()]
         pace = Pace(watch.tol, exact=self.exact)
         block = self.block
         before, spent, aim = steps, 0, 0.0
@@ -139,7 +139,7 @@ class GramProblem:
             stuck = made == 0 and (pace.failed or n_free == 0)
             status = watch.referee.judge(violation, n_iter=steps, n_pairs=steps, n_active=len(t), stuck=stuck)
             if status is not None:
-                return self._ended(Ending(status, steps - before, violation), start, seen, t, v, watch.tol)
+                return self._ended(Ending(status, steps - before, violation), before, seen, t, v, watch)
             pace.note(violation, int(np.count_nonzero(now_free != free)))
             if steps - before > 2 * STEPS_AT_ONCE:
                 block = len(t) if len(t) <= _WHOLE else max(self.block, min(n_free // 4, _LARGEST_BLOCK))
@@ -150,7 +150,7 @@ class GramProblem:
             patience = patience or interior_patience(int(np.count_nonzero(np.bincount(self.signed.point))))
             if is_small and max(taken, spent) > patience:
                 if pace.direct or self.K.dtype != np.float64:
-                    return self._ended(Ending(Status.STALLED, taken, violation), start, seen, t, v, watch.tol)
+                    return self._ended(Ending(Status.STALLED, taken, violation), before, seen, t, v, watch)
                 pace.direct = True
                 patience = max(taken, spent) + _AFTER_INTERIOR
                 self._interior_step(t, v, watch.tol)
@@ -180,7 +180,7 @@ class GramProblem:
         s, scale = self.signed, self._scale
         with np.errstate(over="ignore"):  # a bound beyond the largest number is none
             signed = s._replace(d=s.d / scale, lo=s.lo * scale, hi=s.hi * scale)
-        inner = GramProblem(self.K / scale, self.segments, signed, self.n_groups, self.size, self.as_block)
+        inner = replace(self, K=self.K / scale, signed=signed)
         new = t * scale
         ending = inner.solve(new, v, watch, steps, is_late=is_late)
         t[:] = new / scale
@@ -234,39 +234,41 @@ class GramProblem:
     def _ended(
         self,
         ending: Ending,
-        start: FloatArray,
+        before: int,
         seen: list[FloatArray],
         t: FloatArray,
         v: FloatArray,
-        tol: float,
+        watch: Watch,
     ) -> Ending:
         """After a stall take the point that violates least, with fresh sums: those of many steps drift.
 
-        Rounding of huge kernel values can lead farther away than the start. Then follow pairwise steps from
-        there, with blocks in float64.
+        With huge kernel values rounding can lead farther away than the start, ``seen[0]``. Then pairwise
+        steps start again from there, with blocks in float64.
         """
         if ending.status is not Status.STALLED or self.K.dtype != np.float64:
             return ending
         violations = []
-        for one in [t.copy(), *seen]:
+        for one in [t.copy(), *seen[1:]]:
             sums = self.sums_of(one)
             violations.append(self.violation(one, sums))
             if violations[-1] <= min(violations):
                 t[:], v[:] = one, sums
-        least = min(violations)
-        if self.back_to(start, t, v):
+        stopped, steps, tol = None, before + ending.n_iter, watch.tol
+        if self.back_to(seen[0], t, v):
             new, sums = t.copy(), v.copy()
             for _ in range(_AFRESH):
+                left = watch.budget.steps_left(steps, STEPS_AT_ONCE)
                 made, _, _ = block_solver.solve_on_gram(
-                    self.K, self.signed, self.n_groups, self.segments, new, sums, _WHOLE, tol, STEPS_AT_ONCE
+                    self.K, self.signed, self.n_groups, self.segments, new, sums, _WHOLE, tol, left
                 )
+                steps += made
                 sums[:] = self.sums_of(new)
                 self.back_to(new, t, v)
-                if made == 0:
+                if made == 0 or (stopped := watch.budget.exhausted(steps)) is not None:
                     break
-            least = self.violation(t, v)
-        status = Status.CONVERGED if least <= tol else Status.STALLED
-        return replace(ending, status=status, violation=least)
+        least = self.violation(t, v)
+        status = Status.CONVERGED if least <= tol else stopped or Status.STALLED
+        return Ending(status, steps - before, least)
 
     def back_to(self, start: FloatArray, t: FloatArray, v: FloatArray) -> bool:
         """Set t to ``start``, with fresh sums, if its duality gap is smaller."""

@@ -89,7 +89,7 @@ def test_text_in_a_table_of_numbers(kind):
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_labels(kind):
-    with pytest.raises(ValueError, match="y holds one class only, 'a': bring rows of another class"):
+    with pytest.raises(ValueError, match="y holds one class only, 'a': add rows of another class"):
         kind().fit(X, np.full(12, "a"))
     with pytest.raises(ValueError, match=r"y has 1 missing labels: drop these rows"):
         kind().fit(X, np.array([None, *LABELS[1:]], dtype=object))

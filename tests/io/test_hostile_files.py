@@ -545,7 +545,7 @@ def test_numbers_that_load_would_refuse_are_not_saved(tmp_path: Path) -> None:
             assert mm.load(mm.save(model, tmp_path / "m")).random_state == 10**300
         else:
             with pytest.raises(
-                mm.io.NotStorableError, match=r"SVC.random_state is a number of too many digits"
+                mm.io.NotStorableError, match=r"SVC.random_state is a number with too many digits"
             ):
                 mm.save(model, tmp_path / "m")
 

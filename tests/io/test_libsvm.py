@@ -217,7 +217,7 @@ def test_a_good_text_is_read(tmp_path: Path) -> None:
         (("gamma 0.5", "gamma 1e400"), "'gamma' holds NaN or infinity"),
         (("gamma 0.5", "gamma x"), "'gamma' does not hold numbers"),
         (("gamma 0.5\n", ""), "'gamma' is missing"),
-        (("gamma 0.5", "gamma 0.5\ngamma 0.6"), "a line is there twice"),
+        (("gamma 0.5", "gamma 0.5\ngamma 0.6"), "a line occurs twice"),
         (("gamma 0.5", "gamma 0.5\nanything 3"), "its header has the line 'anything'"),
         (("total_sv 2", "total_sv 1e18"), "total_sv 1e18 must be whole numbers"),
         (("total_sv 2", "total_sv -2"), "total_sv -2 must be whole numbers"),

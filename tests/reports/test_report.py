@@ -536,6 +536,15 @@ def test_a_caution_advises_only_what_the_model_has(tmp_path):
     assert "--class-weight balanced" in text
 
 
+def test_kernels_have_few_digits_and_columns_keep_their_names():
+    kernel = RBF(gamma=0.19120924777, features=["rate 0.123456, monthly", "x"]) + 2.5 * Linear()
+    names = "'rate 0.123456, monthly'"
+    english, spanish = words_in("en").kernel(kernel), words_in("es").kernel(kernel)
+    assert f"gamma=0.1912, features=[{names}, 'x']" in english
+    assert f"gamma=0,1912; features=[{names}; 'x']" in spanish
+    assert "2,5 * Linear()" in spanish
+
+
 def test_large_figures_are_short():
     from maxmargin.reports.words import words_in
 

@@ -294,7 +294,7 @@ def check_two_classes(classes: AnyArray, estimator: object) -> None:
     if len(classes) < 2:
         raise ValueError(
             f"{type(estimator).__name__} needs at least two classes, and y holds one class only, "
-            f"{classes.tolist()[0]!r}: bring rows of another class."
+            f"{classes.tolist()[0]!r}: add rows of another class."
         )
 
 

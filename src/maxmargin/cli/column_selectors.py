@@ -35,12 +35,7 @@ OF_QUANTITIES = (
     *NEIGHBOURS,
 )
 OF_COVARIANCES = (SubsetCriterion.MAHALANOBIS, SubsetCriterion.BHATTACHARYYA, SubsetCriterion.DIVERGENCE)
-OWN_NUMBER = (
-    Method.CFS,
-    Method.ANNEALING,
-    Method.GENETIC,
-    Method.RFECV,
-)  # they choose how many to keep
+OWN_NUMBER = (Method.CFS, Method.ANNEALING, Method.GENETIC, Method.RFECV)  # choose how many to keep
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from math import comb
 from typing import Any
 
@@ -16,10 +17,10 @@ from maxmargin.cli.command_options import Method
 from maxmargin.tables.time_estimate import SampleTimes, sample_rows
 
 _BUDGET = 0.3  # seconds for the estimate of a method
-_FIRST, _STEP = 150, 2.5  # rows of the first sample; by so much the next one is larger
+_FIRST, _STEP = 150, 2.5  # rows of the first sample, and by which factor samples grow
 _TRIED = 6  # subsets on which the criterion of a search is timed
 _PAIRS = (*NEIGHBOURS, Method.RELIEF, Method.RFE, Method.RFE_KERNEL, Method.RFECV)
-_ANNEALING = 66 * 25  # temperatures, and flips tried at each, about
+_ANNEALING = 66 * 25  # temperatures times about 25 flips at each
 
 
 def selection_seconds(method: Method, selector: Any, keep: int, X: pd.DataFrame, y: pd.Series) -> float:
@@ -39,15 +40,15 @@ def selection_seconds(method: Method, selector: Any, keep: int, X: pd.DataFrame,
                     selector.criterion.prepare(part, target)(_some_subsets(X.shape[1], keep))
                 else:
                     clone(selector).fit(part, target)
-            except ValueError:  # such as a class that a fold of a sample lacks: its time counts all the same
+            except ValueError:  # a fold of the sample may lack a class; its time counts all the same
                 pass
         return work_clock.now() - began
 
     spent = _of_samples(time, len(X), 2.0 if is_search or method in _PAIRS else 1.0)
-    return spent * (_subsets(method, X.shape[1], keep) / _TRIED if is_search else 1.0)
+    return spent * (_subsets(method, selector.search, X.shape[1], keep) / _TRIED if is_search else 1.0)
 
 
-def _of_samples(time: Any, n: int, growth: float) -> float:
+def _of_samples(time: Callable[[int], float], n: int, growth: float) -> float:
     """The time of all n rows."""
     sizes, spent, total = [min(_FIRST, n)], [], 0.0
     time(sizes[0])  # loads compiled code
@@ -66,8 +67,8 @@ def _some_subsets(p: int, keep: int) -> list[tuple[int, ...]]:
     return [tuple(np.sort(rng.permutation(p)[: max(1, keep)]).tolist()) for _ in range(_TRIED)]
 
 
-def _subsets(method: Method, p: int, keep: int) -> int:
-    """How many subsets a search looks at, about: each of them once."""
+def _subsets(method: Method, search: Any, p: int, keep: int) -> int:
+    """About how many different subsets a search evaluates."""
     forward, backward = sum(range(p - keep + 1, p + 1)), sum(range(keep + 1, p + 1))
     looked_at = {
         Method.SFS: forward,
@@ -76,6 +77,7 @@ def _subsets(method: Method, p: int, keep: int) -> int:
         Method.FLOATING_BACKWARD: 3 * backward,
         Method.EXHAUSTIVE: comb(p, keep),
         Method.ANNEALING: _ANNEALING,
-        Method.GENETIC: 20 * 20,
     }
+    if method is Method.GENETIC:
+        looked_at[method] = search.population * search.generations
     return min(looked_at[method], 2**p - 1)

@@ -189,7 +189,7 @@ def _read_header(file: IO[bytes], size: int) -> dict[str, Any]:
     require(right, "its header is not that of a model.")
     _check_parts(header, there)
     needed = sum(_size(entry) for entry in header["arrays"])
-    require(needed == there, f"its arrays need {needed} bytes, and {there} are there.")
+    require(needed == there, f"its arrays need {needed} bytes, but {there} follow.")
     return header
 
 
@@ -209,7 +209,7 @@ def _check_parts(header: dict[str, Any], array_bytes: int) -> None:
 
 
 def _whole(digits: str) -> int:
-    require(len(digits) <= LONGEST_NUMBER, "its header holds a number of too many digits.")
+    require(len(digits) <= LONGEST_NUMBER, "its header holds a number with too many digits.")
     return int(digits)
 
 

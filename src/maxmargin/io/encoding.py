@@ -52,7 +52,7 @@ class Encoder:
     def encode(self, value: Any, place: str) -> Any:
         """A plain value itself, or a reference to the node of anything else."""
         if type(value) is int and value.bit_length() > 3 * LONGEST_NUMBER:
-            raise NotStorableError(f"{place} is a number of too many digits for a model file.")
+            raise NotStorableError(f"{place} is a number with too many digits for a model file.")
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float and math.isfinite(value):

@@ -302,7 +302,7 @@ def _split(path: Path) -> tuple[_Header, list[str]]:
         raise header.refuse(
             f"its header has the line {printable(unknown[0])[:40]!r}."
             if unknown
-            else "a line is there twice."
+            else "a line occurs twice."
         )
     return header, [line for line in lines[where + 1 :] if line]
 

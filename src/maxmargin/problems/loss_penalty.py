@@ -280,9 +280,11 @@ class LossPenalty(RowsProblem):
     def dual_sums(
         self, theta: FloatArray, slopes: Any, *, apart: bool = False
     ) -> tuple[Sides, Callable[[Factors], tuple[float, float]]]:
-        """``apart``: X'u of each side, for sums with other rows; else that of both after their balance.
+        """The sums of both sides of a dual point, and the conjugates after factors for the sides.
 
-        Two products at once take three times as long as one. X'u of both is that of a side whose factor is 1.
+        With ``apart`` X'u is computed for each side, so that the sums of other rows can be added. Otherwise
+        the balance is known, and the side whose factor is 1 receives X'u of both: one product instead of two
+        takes a third of the time.
         """
         f = self.scores(theta)
         v = self._dual_rows(f, slopes)

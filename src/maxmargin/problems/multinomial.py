@@ -16,7 +16,7 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.loss_penalty import ROUNDING, Slopes, column_squares
 from maxmargin.problems.newton_system import EXPLICIT, solve_symmetric
 
-_NEGLIGIBLE = 1e-11  # a probability
+_NEGLIGIBLE = 1e-11  # probabilities below it count as 0
 
 
 class MultinomialPoint(Protocol):
@@ -57,7 +57,7 @@ class MultinomialProblem:
         raise NotImplementedError  # implemented for rows in memory and in pieces
 
     def checks(self, theta: FloatArray, slopes: Slopes | None, least: float = 0.0) -> RowChecks:
-        """The sums over rows for the certificate; smaller entries of v than ``least`` become 0."""
+        """The sums over rows for the certificate; probabilities v below ``least`` become 0."""
         raise NotImplementedError  # implemented for rows in memory and in pieces
 
     def free(self) -> BoolArray:
@@ -88,7 +88,7 @@ class MultinomialProblem:
             step[needed] = solve_symmetric(at.hessian_of(needed), -at.gradient[needed])
             other = self.checks(theta, Slopes(theta, step))
             found = other if other.balanced(self.l2) else found
-        if not found.balanced(self.l2):  # of a class that is separated from the others only rounding is left
+        if not found.balanced(self.l2):  # the probabilities of a separated class are rounding errors
             other = self.checks(theta, slopes, _NEGLIGIBLE)
             found = other if other.balanced(self.l2) else found
         return found.certificate(theta, self.l2)

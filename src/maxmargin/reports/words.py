@@ -13,7 +13,7 @@ import numpy as np
 
 LANGUAGES = ("en", "es")
 _ONE = re.compile(r"(?<![\d.,])1( (?:more )?(?:variable|row|fila))s\b")  # the plural of one
-_FRACTION = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?|(?<![\w.])\d+e[-+]?\d+")
+_IN_KERNELS = re.compile(r"""'[^']*'|"[^"]*"|, |(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?|(?<![\w.])\d+e[-+]?\d+""")
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,15 @@ class Words:
         return f"{text} %".replace(".", self.decimal)
 
     def kernel(self, kernel: Any, length: int = 120) -> str:
-        """A kernel with few digits: semicolons part its parameters where commas are decimal marks."""
-        text = str(kernel) if self.decimal == "." else str(kernel).replace(", ", "; ")
-        return shortened_words(_FRACTION.sub(lambda found: self.number(float(found[0])), text), length)
+        """A kernel with few digits; where commas are decimal marks, semicolons separate its parameters."""
+
+        def shown(found: re.Match[str]) -> str:
+            text = found[0]
+            if text == ", ":
+                return text if self.decimal == "." else "; "
+            return text if text[0] in "'\"" else self.number(float(text))  # names of columns stay
+
+        return shortened_words(_IN_KERNELS.sub(shown, str(kernel)), length)
 
     def value(self, value: Any, length: int = 60) -> str:
         """A parameter or a cell, shortened if it is long."""

@@ -207,9 +207,8 @@ class SubgradientDescent(HingeDescent):
     Attributes
     ----------
     coef_, intercept_, history_, n_iter_ : as in `Perceptron`.
-    objective_, certificate_, bound_, bound_note_, rho_ : as in `Pegasos`; for the constant rule relative to
-        the best theta of length B at most, and where a callback ends the fit early B^2/(2 eta T) +
-        eta rho^2/2.
+    objective_, certificate_, bound_, bound_note_, rho_ : as in `Pegasos`. For the constant rule the bound
+        compares with the best theta of length at most B; it is B^2/(2 eta T) + eta rho^2/2.
 
     Examples
     --------
@@ -313,9 +312,8 @@ class SubgradientDescent(HingeDescent):
 
     def _bounds(self, T: FloatArray) -> FloatArray:
         if self.step == "constant":
-            eta = np.array(
-                [state.eta for state in self._states]
-            )  # B/(rho sqrt T) for all passes; fewer may be made
+            # the step is B/(rho sqrt T) for all T steps of the fit, and a callback may stop it earlier
+            eta = np.array([state.eta for state in self._states])
             return np.asarray(0.5 * (self.B**2 / (eta * T) + eta * self.rho_**2))
         return super()._bounds(T)
 

@@ -217,7 +217,7 @@ class ActivePoints:
 
     @property
     def _stores_late(self) -> bool:
-        """Is a row cheaper to compute than to store, so that it is stored when needed a second time?"""
+        """Are rows stored only when needed again, because computing one costs less than storing it?"""
         fresh = self.store is not None and self.store.needs_fresh_pages
         return self.whole.adds_cheaply or (fresh and self.whole.adds_beyond)
 

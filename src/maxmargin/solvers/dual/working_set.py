@@ -43,8 +43,8 @@ _FEWER, _LESS = 64, 0.2  # the same where rows are expensive: the largest of few
 _REFRESHES = 2  # of v in float64 while rows are float32, before the rows become float64 too
 _BLOCK = 8192  # points that are summed afresh together: their columns in float64 take memory
 _SMALLEST_RIDGE = 1e-4  # of the largest K(x, x): float32 rows with a smaller one need not be convex
-_NARROW = 32  # columns below which a row is computed twice before it is stored: memory costs as much
-_MIDDLE = 128  # the same for rows in memory that does not stay between fits: fresh pages cost more
+_NARROW = 32  # columns below which a row is only stored when it is needed again: memory costs as much
+_MIDDLE = 128  # the same where the memory is not kept between fits, because fresh pages cost more
 _WIDE = 192  # from this number of columns on a kernel row costs more than the memory to store it
 _STORE_SHARE = 0.85  # of cache_size for kernel rows, the rest for the engine's other arrays
 
@@ -167,7 +167,7 @@ class Engine:
             self.v = beta[beta != 0] @ K[beta != 0]  # K is symmetric; most starts have few rows or none
             n_groups, free = len(self.problem.delta), self.settings.size is None
             problem = GramProblem(K, everything, signed, n_groups, self.size(), as_block=free)
-            problem.exact = problem.back_to(start, self.t, self.v)  # float32 values led far away
+            problem.exact = problem.back_to(start, self.t, self.v)  # float32 led far away
             for _ in range(1 + _REFRESHES):
                 ending = problem.solve(self.t, self.v, watch, self.n_iter, is_late=is_late)
                 self.n_iter += ending.n_iter

@@ -250,7 +250,7 @@ def _compiled_steps(
         state.follower = DenseFollower(np.zeros(n), np.zeros((p + 1, p + 1)), np.empty(p + 1))
     if state.local is None or state.terms is not terms:
         state.terms, state.local = terms, np.empty((2, n))
-        # a compiled pass would be one more to compile
+        # in NumPy: a compiled function would have to be compiled for this one use
         state.local[0], state.local[1] = terms.slope(state.f), terms.curvature(state.f)
     local, mine = state.local, state.follower
     if mine.local is not local:

@@ -300,9 +300,7 @@ def _split(path: Path) -> tuple[_Header, list[str]]:
     unknown = [word[0] for word in words if word[0] not in (*_PARTS, *_PROBABILITIES)]
     if unknown or len(header.values) < len(words):
         raise header.refuse(
-            f"its header has the line {printable(unknown[0])[:40]!r}."
-            if unknown
-            else "a line occurs twice."
+            f"its header has the line {printable(unknown[0])[:40]!r}." if unknown else "a line occurs twice."
         )
     return header, [line for line in lines[where + 1 :] if line]
 

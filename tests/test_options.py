@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -78,7 +79,12 @@ PATHS: dict[str, Callable[..., Any]] = {
     "SFS leave-one-out": lambda **options: SubsetSelector(Forward(2), LeaveOneOutError(_svc(**options))).fit(
         X[:60, :3], Y[:60]
     ),
+    "tune NuSVC": lambda **options: _tune(mm.NuSVC(gamma=0.5, **options), X, Y, {"nu": [0.1, 0.3]}),
+    "RandomSearch": lambda **options: mm.RandomSearch(
+        _svc(**options), {"C": [1.0, 10.0]}, n_iter=2, cv=3, refit=False, random_state=0
+    ).fit(X, Y),
     "RFE": lambda **options: RFE(_svc(**options), 4).fit(X, Y),
+    "RFE in folds": lambda **options: RFE(_svc(**options), cv=3).fit(X[:, :3], Y),
     "RFE linear": lambda **options: RFE(_svc(kernel="linear", **options), 4).fit(X, Y),
 }
 # a criterion alone neither prints nor looks at the clock: the selectors that search with it do
@@ -166,8 +172,22 @@ def test_tol_reaches_the_solver(path: Callable[..., Any]) -> None:
         path(tol=1e-300, max_iter=50)
 
 
-def test_cache_size_decides_what_is_shared(path: Callable[..., Any]) -> None:
-    path(cache_size=0.5)  # one row of 140 points fits, a matrix of products and values does not
+def test_cache_size(path: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every path asks how much memory its estimator allows, and answers within it."""
+    seen: list[float | None] = []
+
+    def noted(cache_size: float | None) -> int:
+        seen.append(cache_size)
+        return cache_bytes(cache_size)
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("maxmargin.") and vars(module).get("cache_bytes") is cache_bytes:
+            monkeypatch.setattr(module, "cache_bytes", noted)
+    path(cache_size=0.5)  # a row of 140 points fits, a matrix of products and values does not
+    assert set(seen) == {0.5}
+
+
+def test_cache_size_decides_what_is_shared() -> None:
     result = _tune(_svc(cache_size=0.2), X, Y)
     assert result.path.startswith("row store")
     assert "cache_size" in result.path
@@ -175,8 +195,19 @@ def test_cache_size_decides_what_is_shared(path: Callable[..., Any]) -> None:
 
 
 def test_a_wrapper_without_memory_fits_fold_by_fold() -> None:
-    scorer = CrossValidatedError(_svc(cache_size=0.2), 3).prepare(X, Y)
-    assert type(scorer).__name__ == "EstimatorErrors"
+    for criterion in (CrossValidatedError(_svc(cache_size=0.2), 3), LeaveOneOutError(_svc(cache_size=0.2))):
+        assert type(criterion.prepare(X, Y)).__name__ == "EstimatorErrors"
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_elimination_without_memory_fits_in_every_round(
+    monkeypatch: pytest.MonkeyPatch, cv: int | None
+) -> None:
+    """It kept whole matrices of up to 4096 rows, whatever cache_size said."""
+    expected = RFE(_svc(n_jobs=1), cv=cv).fit(X[:, :3], Y).ranking_
+    monkeypatch.setattr("maxmargin.feature_selection.rfe.SVCElimination", None)
+    few = RFE(_svc(cache_size=0.2, n_jobs=1), cv=cv).fit(X[:, :3], Y)
+    np.testing.assert_array_equal(few.ranking_, expected)
 
 
 def _answer(result: Any) -> Any:

@@ -27,7 +27,7 @@ from maxmargin.base.parameters import as_number, check_count
 from maxmargin.base.progress import ProgressReport
 from maxmargin.base.table_columns import feature_names
 from maxmargin.base.tables import n_rows, read_classes
-from maxmargin.base.threads import effective_threads, run
+from maxmargin.base.threads import run
 from maxmargin.base.typing import FloatArray, FoldsLike, IntArray, TableLike, TargetLike
 from maxmargin.base.user_line import warnings_once
 from maxmargin.feature_selection.base import Selector, how_many, takes_missing, told_by
@@ -78,7 +78,7 @@ class RFE(Selector, ScikitRFE):
     min_features_to_select : smallest size that the folds try.
     importance_getter : "auto" for the worths above, or as in scikit-learn the name of an attribute or a
         function of the fitted estimator.
-    n_jobs : joblib workers over folds; for mm.SVC threads (None: the free cores).
+    n_jobs : joblib workers over folds; for mm.SVC threads (None: the n_jobs of the SVC).
     verbose : 1 prints every round on standard error.
 
     Attributes
@@ -141,9 +141,9 @@ class RFE(Selector, ScikitRFE):
 
     def _fit(self, X: Any, y: Any, routed: Bunch) -> None:
         fit_params = routed.estimator.fit
-        make = self._make_elimination(X, y, fit_params, routed.scorer.score)
+        make, n_threads = self._make_elimination(X, y, fit_params, routed.scorer.score)
         everything = np.arange(n_rows(X))
-        self._cross_validate(X, y, make, routed.splitter.split)
+        self._cross_validate(X, y, make, n_threads, routed.splitter.split)
         start = make(everything, everything)
         size = Sizes.of(self.step, self.n_features_in_)
         rounds = eliminate(start, self._n_final(), size, verbose=told_by(self, self.estimator))
@@ -182,26 +182,37 @@ class RFE(Selector, ScikitRFE):
 
     def _make_elimination(
         self, X: Any, y: Any, fit_params: dict[str, Any], score_params: dict[str, Any]
-    ) -> MakeElimination:
-        model, values = ColumnSVC.of(self.estimator), numbers_of(X)
+    ) -> tuple[MakeElimination, int]:
+        """One elimination for each training set, and threads for several of them; 0 for joblib's workers."""
         plain = self.importance_getter == "auto" and not fit_params and self.scoring in (None, "accuracy")
-        self._on_threads = model is not None and values is not None and plain and y.ndim == 1
-        if model is None or values is None or not self._on_threads:
-            fits = Fits(
-                self.estimator,
-                X,
-                y,
-                fit_params,
-                score_params,
-                importance_getter=self.importance_getter,
-                scorer=check_scoring(self.estimator, self.scoring) if self._wants_folds() else None,
-            )
-            return partial(AnyElimination, fits)
-        classes = read_classes(y, len(values), self)
-        n_threads = 1 if self._wants_folds() else model.n_threads(self.n_jobs)
-        return lambda train, test: SVCElimination(model, values, classes, train, test, n_threads)
+        shared = self._shared_elimination(X, y) if plain and y.ndim == 1 else None
+        if shared is not None:
+            return shared
+        fits = Fits(
+            self.estimator,
+            X,
+            y,
+            fit_params,
+            score_params,
+            importance_getter=self.importance_getter,
+            scorer=check_scoring(self.estimator, self.scoring) if self._wants_folds() else None,
+        )
+        return partial(AnyElimination, fits), 0
 
-    def _cross_validate(self, X: Any, y: Any, make: MakeElimination, split_params: dict[str, Any]) -> None:
+    def _shared_elimination(self, X: Any, y: Any) -> tuple[MakeElimination, int] | None:
+        """With a kernel matrix that loses columns, if the estimator has one and its cache_size allows it."""
+        model, values = ColumnSVC.of(self.estimator), numbers_of(X)
+        if model is None or values is None:
+            return None
+        classes, n_threads = read_classes(y, len(values), self), model.n_threads(self.n_jobs)
+        if not model.fits_in_memory(len(values), len(classes.labels), 1, n_threads):
+            return None
+        inside = 1 if self._wants_folds() else n_threads
+        return lambda train, test: SVCElimination(model, values, classes, train, test, inside), n_threads
+
+    def _cross_validate(
+        self, X: Any, y: Any, make: MakeElimination, n_threads: int, split_params: dict[str, Any]
+    ) -> None:
         """``cv_results_``: the scores of every fold by number of columns."""
         self.__dict__.pop("cv_results_", None)
         if not self._wants_folds():
@@ -213,8 +224,8 @@ class RFE(Selector, ScikitRFE):
         def rounds_of(train: IntArray, test: IntArray) -> list[Round]:
             return eliminate(make(train, test), smallest, size, with_error=True)
 
-        if self._on_threads:
-            found = run([partial(rounds_of, *s) for s in splits], effective_threads(self.n_jobs))
+        if n_threads:
+            found = run([partial(rounds_of, *s) for s in splits], n_threads)
         else:
             found = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(rounds_of)(*s) for s in splits)
         self.cv_results_ = _cv_results(found, self.n_features_in_)

@@ -172,21 +172,19 @@ def fold_errors(
     if model is None or values is None:
         return None
     classes = read_classes(y, len(values), estimator)
-    n_threads = model.n_threads(n_jobs)
+    n_classes, n_threads = len(classes.labels), model.n_threads(n_jobs)
     if leave_one_out:
         if not _can_be_repaired(model) or classes.masses.min() <= 1:
             return None
         everything = np.arange(len(values))
-        problems = model.problems(values, classes, [(everything, everything)])
-        left_out = SubsetLeaveOneOut(problems, RepeatedRows(values, classes.codes))
-        return FoldErrors(model, left_out, classes, n_threads)
-    n_classes = len(classes.labels)
+        splits = [(everything, everything)]
     if any(len(np.unique(classes.codes[train])) < n_classes for train, _ in splits):
         return None
     if not model.fits_in_memory(len(values), n_classes, len(splits), n_threads):
         return None
-    problems = model.problems(values, classes, splits)
-    return FoldErrors(model, SubsetFolds(problems, RepeatedRows(values, classes.codes)), classes, n_threads)
+    problems, repeats = model.problems(values, classes, splits), RepeatedRows(values, classes.codes)
+    folds = (SubsetLeaveOneOut if leave_one_out else SubsetFolds)(problems, repeats)
+    return FoldErrors(model, folds, classes, n_threads)
 
 
 def _can_be_repaired(model: ColumnSVC) -> bool:

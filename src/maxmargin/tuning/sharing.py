@@ -125,8 +125,8 @@ def make_plan(models: list[Any], cells: list[dict[str, Any]], n: int, needs_prob
     needed = matrix_bytes(n)
     budget = min(map(cache_bytes, {getattr(part.model, "cache_size", None) for part in parts}))
     if needed > budget:
-        reason = f"a Gram matrix of {n} rows takes {needed >> 20} MB, cache_size allows {budget >> 20} MB"
-        return Plan(ROWS, reason, parts[0].front, models)
+        megabytes = f"takes {needed / 2**20:.3g} MB, cache_size allows {budget / 2**20:.3g} MB"
+        return Plan(ROWS, f"a Gram matrix of {n} rows {megabytes}", parts[0].front, models)
     return Plan(SHARED, "", parts[0].front, [part.model for part in parts])
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from sklearn.datasets import make_blobs, make_regression
+from sklearn.datasets import load_breast_cancer, make_blobs, make_regression
+from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
 
@@ -177,3 +178,14 @@ def test_budgets_that_no_cost_meets_are_refused():
     for model in (mm.SVC(loss="squared_hinge"), mm.HardMarginSVC(), mm.NuSVC()):
         with pytest.raises(TypeError, match="SVC with loss='hinge'"):
             mm.slack_budget(model, X, y, 1.0)
+
+
+def test_a_budget_that_a_limit_leaves_open_is_not_called_impossible():
+    X, y = load_breast_cancer(return_X_y=True)
+    with (
+        pytest.warns(ConvergenceWarning),
+        pytest.raises(
+            ValueError, match=r"not reached, because a fit stopped at max_iter .*: raise the limit"
+        ),
+    ):
+        mm.slack_budget(mm.SVC(max_iter=1), X, y, 50.0)

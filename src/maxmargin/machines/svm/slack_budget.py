@@ -9,6 +9,7 @@ from sklearn.base import clone
 from maxmargin.base.parameters import check_positive
 from maxmargin.base.typing import TableLike, TargetLike
 from maxmargin.machines.svm.svc import SVC, HardMarginSVC
+from maxmargin.problems.solution import Status
 
 _TOL = 1e-6  # KKT violation of the intermediate fits, so that the slacks are accurate enough
 _FACTOR = 8.0
@@ -77,9 +78,15 @@ class _Search:
     def _larger(self) -> tuple[float, float]:
         C, best, idle = 1.0, np.inf, 0
         while True:
-            excess = self.excess(np.log(C))
+            model = self.fitted(C)
+            excess = float(model.slack_.sum()) - self.budget
             if excess <= 0:
                 return C / _FACTOR, C
+            status = model.solution_.status
+            if status in (Status.MAX_ITER, Status.TIME_LIMIT):
+                raise ValueError(
+                    f"budget={self.budget:g} was not reached, because a fit {status.value}: raise the limit."
+                )
             idle = idle + 1 if excess > best - 1e-6 * (best + self.budget) else 0
             if idle == _TRIES:
                 raise ValueError(

@@ -57,8 +57,8 @@ class QP(DualSolver):
         needed, allowed = 8 * len(problem) ** 2, cache_bytes(self.cache_size)
         if needed > allowed:
             raise ValueError(
-                f"solver='qp' needs the whole matrix of {len(problem)} multipliers ({needed >> 20} MB), "
-                f"cache_size allows {allowed >> 20} MB: use solver='smo'."
+                f"solver='qp' needs the whole matrix of {len(problem)} multipliers "
+                f"({needed / 2**20:.3g} MB), cache_size allows {allowed / 2**20:.3g} MB: use solver='smo'."
             )
 
     def solve(

@@ -185,7 +185,7 @@ def test_a_budget_that_a_limit_leaves_open_is_not_called_impossible():
     with (
         pytest.warns(ConvergenceWarning),
         pytest.raises(
-            ValueError, match=r"not reached, because a fit stopped at max_iter .*: raise the limit"
+            ValueError, match=r"a fit stopped at max_iter .*: raise the limit"
         ),
     ):
         mm.slack_budget(mm.SVC(max_iter=1), X, y, 50.0)

@@ -64,8 +64,8 @@ class Splitter(Protocol):
         """The training rows and test rows of every fold."""
 
 
-FoldsLike: TypeAlias = int | Splitter | Iterable[tuple[IntArray, IntArray]]
-"""cv: a number of folds, a cross-validation object, or pairs of training rows and test rows."""
+FoldsLike: TypeAlias = int | Literal["loo"] | Splitter | Iterable[tuple[IntArray, IntArray]]
+"""cv: a number of folds, "loo", a cross-validation object, or pairs of training rows and test rows."""
 
 __all__ = [
     "AnyArray",

@@ -119,7 +119,9 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_jobs: int | None = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Binning:
+    def fit(
+        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> Binning:
         """Find the bins of every column of a table, or of `Pieces` of one: the same bins."""
         pieces = as_pieces(X, y, sample_weight)
         if pieces is None:
@@ -144,7 +146,9 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         found = run(tasks, effective_threads(self.n_jobs))
         self._store(found, labels, compressed[0].rows.totals)
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(
+        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> Any:
         """Find the bins and return the bin number of every cell: ``fit(X, y).transform(X)`` in one pass.
 
         Of Dask data and `Pieces` the result is that of `pieces.predict`.
@@ -185,7 +189,9 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return pd.concat([self._table(j) for j in range(len(self.bins_))], ignore_index=True)
         return self._table(position(variable, feature_names(self)))
 
-    def edit(self, edges: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None) -> Binning:
+    def edit(
+        self, edges: Mapping[str, Any], X: TableLike, y: TargetLike, sample_weight: WeightLike | None = None
+    ) -> Binning:
         """A new Binning, fitted on the same rows, with the bins of some variables set by hand.
 
         >>> import pandas as pd
@@ -198,7 +204,9 @@ class Binning(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return edited.fit(X, y, sample_weight)
 
     @all_or_nothing
-    def fit_codes(self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None) -> list[IntArray]:
+    def fit_codes(
+        self, X: TableLike, y: TargetLike | None, sample_weight: WeightLike | None
+    ) -> list[IntArray]:
         """Fit, and return the bin numbers column by column."""
         self._check_settings()
         columns = read_columns(self, X, categorical=self.categorical_features)

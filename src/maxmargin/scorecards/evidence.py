@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from maxmargin.base.parameters import as_number
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.columns.column_bins import evidence_of_bins
 
 
-def weight_of_evidence(events: Any, nonevents: Any, *, smoothing: float = 0.5) -> FloatArray:
+def weight_of_evidence(
+    events: npt.ArrayLike, nonevents: npt.ArrayLike, *, smoothing: float = 0.5
+) -> FloatArray:
     """WoE_i = log((N_i/N) / (P_i/P)) of bins with P_i events and N_i non-events.
 
     If one of the two counts of a bin is zero, its evidence would be infinite: only that zero is replaced by
@@ -37,7 +38,7 @@ def weight_of_evidence(events: Any, nonevents: Any, *, smoothing: float = 0.5) -
     return evidence_of_bins(p, q, p.sum(), q.sum(), float(smoothing))[0]
 
 
-def iv_of_counts(events: Any, nonevents: Any, *, smoothing: float = 0.5) -> float:
+def iv_of_counts(events: npt.ArrayLike, nonevents: npt.ArrayLike, *, smoothing: float = 0.5) -> float:
     """IV = sum of (N_i/N - P_i/P) WoE_i: the symmetric Kullback-Leibler divergence of the two classes'
     shares.
 
@@ -72,7 +73,9 @@ def check_smoothing(smoothing: float) -> None:
         raise ValueError(f"smoothing={smoothing!r} must be positive: an empty cell has no logarithm.")
 
 
-def _checked(events: Any, nonevents: Any, smoothing: float) -> tuple[FloatArray, FloatArray]:
+def _checked(
+    events: npt.ArrayLike, nonevents: npt.ArrayLike, smoothing: float
+) -> tuple[FloatArray, FloatArray]:
     p, q = np.asarray(events, dtype=np.float64), np.asarray(nonevents, dtype=np.float64)
     check_smoothing(smoothing)
     if p.ndim != 1 or p.shape != q.shape:

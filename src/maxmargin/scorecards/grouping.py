@@ -61,7 +61,7 @@ class EventLabels:
 
 def read_events(
     estimator: BaseEstimator,
-    y: TargetLike,
+    y: TargetLike | None,
     n_rows: int,
     positive: LabelLike | None,
     sample_weight: WeightLike | None,

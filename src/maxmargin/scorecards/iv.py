@@ -12,7 +12,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing
-from maxmargin.base.typing import BoolArray, FloatArray
+from maxmargin.base.typing import BoolArray, FloatArray, TableLike, TargetLike, WeightLike
+from maxmargin.pieces.collection import Pieces
 from maxmargin.scorecards.binning import Binning, binary_table_tags, binning_of, fresh_binning
 from maxmargin.scorecards.woe import adopt_names
 
@@ -55,7 +56,11 @@ def iv_table(binning: Binning) -> pd.DataFrame:
 
 
 def information_value(
-    X: Any, y: Any = None, *, binning: Binning | None = None, sample_weight: Any = None
+    X: TableLike | Pieces,
+    y: TargetLike | None = None,
+    *,
+    binning: Binning | None = None,
+    sample_weight: WeightLike | None = None,
 ) -> pd.DataFrame:
     """Bin a table and give the information value of every variable, largest first.
 
@@ -117,7 +122,9 @@ class IVSelector(SelectorMixin, BaseEstimator):
     binning: Binning | None = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> IVSelector:
+    def fit(
+        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> IVSelector:
         """Bin the table and measure every variable."""
         if not self.min_iv <= self.max_iv:
             raise ValueError(f"min_iv={self.min_iv!r} must not be above max_iv={self.max_iv!r}.")

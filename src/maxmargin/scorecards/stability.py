@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
@@ -13,7 +14,7 @@ from sklearn.utils import column_or_1d
 from maxmargin.base.parameters import check_count
 from maxmargin.base.shown import short_repr, shown
 from maxmargin.base.table_columns import Column, as_column
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, TableLike
 from maxmargin.compute.columns.column_bins import evidence_of_bins
 from maxmargin.scorecards.binning import binning_of
 from maxmargin.scorecards.bins import Bins, CategoryBins, NumberBins, missing_rows
@@ -60,7 +61,7 @@ class StabilityResult:
 
 
 def population_stability(
-    expected: Any, actual: Any, *, n_bins: int = 10, smoothing: float = 0.5
+    expected: npt.ArrayLike, actual: npt.ArrayLike, *, n_bins: int = 10, smoothing: float = 0.5
 ) -> StabilityResult:
     """Population stability index of one variable (or of a score) between two samples.
 
@@ -93,7 +94,7 @@ def population_stability(
 
 
 def variable_stability(
-    model: BaseEstimator, expected: Any, actual: Any, *, smoothing: float = 0.5
+    model: BaseEstimator, expected: TableLike, actual: TableLike, *, smoothing: float = 0.5
 ) -> pd.DataFrame:
     """PSI of every variable of a table between two samples, in the bins of a fitted model, largest first.
 

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_choice
-from maxmargin.base.typing import FloatArray, IntArray, TableLike
+from maxmargin.base.typing import FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.base.user_line import warn_user
+from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.given import as_pieces
 from maxmargin.pieces.prediction import predict
 from maxmargin.scorecards.binning import Binning, binary_table_tags, fresh_binning
@@ -62,7 +63,9 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     handle_unknown: str = "warn"
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> WOEEncoder:
+    def fit(
+        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> WOEEncoder:
         """Find the bins of every column of a table or of `Pieces`, and their evidence."""
         self._start()
         self.binning_.fit(X, y, sample_weight)
@@ -70,7 +73,9 @@ class WOEEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     @all_or_nothing
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(
+        self, X: TableLike | Pieces, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> Any:
         """Fit and encode the same rows; equal to ``fit(X, y).transform(X)``, in one pass.
 
         Of Dask data and `Pieces` the result is that of `pieces.predict`.

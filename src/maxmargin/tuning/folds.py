@@ -7,17 +7,22 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, check_cv
 
 from maxmargin.base.tables import n_rows
-from maxmargin.base.typing import AnyArray, IntArray, Matrix
+from maxmargin.base.typing import AnyArray, FoldsLike, IntArray, Matrix, RandomStateLike
 
 Fold = tuple[IntArray, IntArray]
 
 
 def make_folds(
-    cv: Any, estimator: Any, X: Matrix, y: AnyArray | None, random_state: Any, groups: Any = None
+    cv: FoldsLike | None,
+    estimator: BaseEstimator,
+    X: Matrix,
+    y: AnyArray | None,
+    random_state: RandomStateLike | None,
+    groups: Any = None,
 ) -> list[Fold]:
     """Training and test rows of every fold.
 

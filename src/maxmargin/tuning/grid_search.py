@@ -27,7 +27,16 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 from maxmargin.base import work_clock
 from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.tables import as_rows, as_targets, n_rows
-from maxmargin.base.typing import AnyArray, FloatArray, FoldsLike, IntArray, Matrix, TableLike, TargetLike
+from maxmargin.base.typing import (
+    AnyArray,
+    FloatArray,
+    FoldsLike,
+    IntArray,
+    Matrix,
+    RandomStateLike,
+    TableLike,
+    TargetLike,
+)
 from maxmargin.tuning.errors import ErrorMeasure, needs_probabilities, stand_in
 from maxmargin.tuning.folds import make_folds
 from maxmargin.tuning.grid import Grid, default_grid
@@ -345,15 +354,15 @@ class StoredScores(ErrorMeasure):
 
 
 def nested_error(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: TableLike,
+    y: TargetLike,
     grid: Grid | None = None,
-    outer_cv: Any = 5,
-    inner_cv: Any = 10,
+    outer_cv: FoldsLike = 5,
+    inner_cv: FoldsLike = 10,
     *,
     scoring: Any = None,
-    random_state: Any = None,
+    random_state: RandomStateLike | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Errors of tuned models on rows that neither tuning nor fitting has seen, one per outer fold.
@@ -366,13 +375,13 @@ def nested_error(
     """
     measure = ErrorMeasure(estimator, scoring)
     errors = []
-    X = as_rows(X)
-    y = as_targets(estimator, y, n_rows(X))
-    for train, test in make_folds(outer_cv, estimator, X, y, random_state):
+    rows = as_rows(X)
+    targets = as_targets(estimator, y, n_rows(rows))
+    for train, test in make_folds(outer_cv, estimator, rows, targets, random_state):
         found = tune(
             estimator,
-            _safe_indexing(X, train),
-            _safe_indexing(y, train),
+            _safe_indexing(rows, train),
+            _safe_indexing(targets, train),
             grid,
             cv=inner_cv,
             scoring=scoring,
@@ -382,7 +391,7 @@ def nested_error(
         if found.interrupted:  # a mean over some of the folds would be another figure
             raise KeyboardInterrupt
         errors.append(
-            measure.of_model(found.best_estimator, _safe_indexing(X, test), _safe_indexing(y, test))
+            measure.of_model(found.best_estimator, _safe_indexing(rows, test), _safe_indexing(targets, test))
         )
     return np.array(errors)
 

@@ -11,7 +11,7 @@ from sklearn.base import OutlierMixin
 from maxmargin.base.interruption import all_or_nothing, of_one_fit
 from maxmargin.base.parameters import check_positive, check_share
 from maxmargin.base.progress import Callback
-from maxmargin.base.typing import FloatArray, IntArray, TableLike
+from maxmargin.base.typing import FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.machines.svm.base import SingleMachine
 from maxmargin.problems.formulations import Formulation, OneClass, Sphere
@@ -20,7 +20,12 @@ from maxmargin.problems.formulations import Formulation, OneClass, Sphere
 class _Detector(OutlierMixin, SingleMachine):
     @all_or_nothing
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, callback: Callback | None = None
+        self,
+        X: TableLike,
+        y: TargetLike | None = None,
+        sample_weight: WeightLike | None = None,
+        *,
+        callback: Callback | None = None,
     ) -> Self:
         """Fit the region of ordinary rows; ``y`` is not used, ``callback`` as in `SVC`."""
         self._fit_single(X, y, sample_weight, callback=callback)
@@ -30,16 +35,16 @@ class _Detector(OutlierMixin, SingleMachine):
     def _target(self, y: Any, n: int) -> FloatArray:
         return np.zeros(n)
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """f(x) of shape (n_samples,): >= 0 inside the region."""
         return self.single_decision(X)
 
     @of_one_fit
-    def score_samples(self, X: Any) -> FloatArray:
+    def score_samples(self, X: TableLike) -> FloatArray:
         """f(x) without its offset."""
         return self.decision_function(X) + self.offset_[0]
 
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: TableLike) -> IntArray:
         """+1 for ordinary rows (f(x) >= 0), -1 for outliers."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 

@@ -21,7 +21,16 @@ from maxmargin.base.parameters import check_choice, check_flags
 from maxmargin.base.progress import Callback
 from maxmargin.base.tables import class_codes, class_weights, example_weights
 from maxmargin.base.threads import run
-from maxmargin.base.typing import AnyArray, BoolArray, FloatArray, IntArray, RandomStateLike
+from maxmargin.base.typing import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    RandomStateLike,
+    TableLike,
+    TargetLike,
+    WeightLike,
+)
 from maxmargin.machines.svm.base import KernelMachine, check_training_rows
 from maxmargin.machines.svm.fitted_problem import FittedProblem, fit_problem, progress_told
 from maxmargin.problems.box_qp import BoxQP
@@ -49,7 +58,14 @@ class Classifier(ClassifierMixin, KernelMachine):
     random_state: RandomStateLike | None = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, callback: Callback | None = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: TargetLike,
+        sample_weight: WeightLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -63,15 +79,17 @@ class Classifier(ClassifierMixin, KernelMachine):
         return self._fit(X, y, sample_weight, callback=callback)
 
     @all_or_nothing
-    def fit_from(self, X: Any, y: Any, sample_weight: Any, coefficients: list[FloatArray]) -> Self:
+    def fit_from(
+        self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None, coefficients: list[FloatArray]
+    ) -> Self:
         """As `fit`, starting from coefficients of shape (n_samples,) for each binary problem."""
         return self._fit(X, y, sample_weight, coefficients)
 
     def _fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
+        X: TableLike,
+        y: TargetLike,
+        sample_weight: WeightLike | None,
         given: list[FloatArray] | None = None,
         callback: Callback | None = None,
     ) -> Self:
@@ -233,7 +251,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         return len(self.classes_) > 2 and self.multiclass == "ovo"
 
     @of_one_fit
-    def binary_decisions(self, X: Any) -> FloatArray:
+    def binary_decisions(self, X: TableLike) -> FloatArray:
         """Decisions of the binary problems, of shape (n_samples, n_problems)."""
         points = self.points_of(X)
         if self._in_pairs:
@@ -261,7 +279,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         return spread_pairs(self.dense_dual_coef, np.repeat(np.arange(n_classes), self.n_support_), n_classes)
 
     @of_one_fit
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """f(x) of shape (n_samples,) for two classes; else one column per class ("ovr") or pair ("ovo")."""
         decisions = self.binary_decisions(X)
         if len(self.classes_) == 2:
@@ -275,7 +293,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         return summed_decisions(decisions, len(self.classes_))
 
     @of_one_fit
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: TableLike) -> AnyArray:
         """Classes of the rows, of shape (n_samples,)."""
         if self.break_ties and self.decision_function_shape == "ovo" and len(self.classes_) > 2:
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
@@ -328,7 +346,7 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     @available_if(_has_probabilities)
     @of_one_fit
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         """Class probabilities of shape (n_samples, n_classes), by a sigmoid on cross-validated decisions."""
         check_is_fitted(self)
         if self._calibrated is None:
@@ -336,13 +354,15 @@ class Classifier(ClassifierMixin, KernelMachine):
         return self._calibrated.predict_proba(X)
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: TableLike) -> FloatArray:
         """Logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))
 
     # -- certificates --------------------------------------------------------------------------------
 
-    def rebuilt_problems(self, X: Any, y: Any = None, sample_weight: Any = None) -> list[BoxQP]:
+    def rebuilt_problems(
+        self, X: TableLike, y: TargetLike | None = None, sample_weight: WeightLike | None = None
+    ) -> list[BoxQP]:
         points = self._shifted(self.kernel_, self.kernel_.prepare(X))
         classes, codes = class_codes(y, len(points), self)
         if not np.array_equal(classes, self.classes_):

@@ -12,7 +12,7 @@ from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice, check_not_negative, check_positive, check_share
 from maxmargin.base.progress import Callback
 from maxmargin.base.tables import checked_numbers
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.machines.svm.base import SingleMachine, check_warm_start, scaled_start
 from maxmargin.machines.svm.fitted_problem import FittedProblem
 from maxmargin.problems.formulations import Formulation, NuRegression, Regression
@@ -22,13 +22,22 @@ _HARD = 1e10  # used for C=inf: no multiplier reaches it if a function fits into
 
 class _Regressor(RegressorMixin, SingleMachine):
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, callback: Callback | None = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: TargetLike,
+        sample_weight: WeightLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
         """Fit the model to rows ``X`` and targets ``y`` of shape (n_samples,); ``callback`` as in `SVC`."""
         self.epsilon_ = self._fit_single(X, y, sample_weight, callback=callback).epsilon
         return self
 
     @all_or_nothing
-    def fit_from(self, X: Any, y: Any, sample_weight: Any, coefficients: FloatArray) -> Self:
+    def fit_from(
+        self, X: TableLike, y: TargetLike, sample_weight: WeightLike | None, coefficients: FloatArray
+    ) -> Self:
         """As `fit`, starting from coefficients of shape (n_samples,)."""
         self.epsilon_ = self._fit_single(X, y, sample_weight, coefficients).epsilon
         return self
@@ -36,7 +45,7 @@ class _Regressor(RegressorMixin, SingleMachine):
     def _target(self, y: Any, n: int) -> FloatArray:
         return checked_numbers(y, n, self)
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: TableLike) -> FloatArray:
         """f(x) of shape (n_samples,)."""
         return self.single_decision(X)
 

@@ -203,8 +203,7 @@ def search(
     )
     cells = "1 cell" if len(found.table) == 1 else f"{len(found.table)} cells"
     screen.line(
-        "tuning",
-        f"{cells} x {found.folds.shape[1]} folds in {float(found.seconds):.1f} s ({found.path})",
+        "tuning", f"{cells} x {found.folds.shape[1]} folds in {float(found.seconds):.1f} s ({found.path})"
     )
     screen.line(
         "best",

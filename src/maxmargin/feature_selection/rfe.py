@@ -267,12 +267,7 @@ class RFE(Selector, ScikitRFE):
         self.support_ = self.ranking_ == 1
         self.n_features_ = int(self.support_.sum())
         records = [
-            {
-                "step": number,
-                "size": r.size,
-                "removed": tuple(names[j] for j in r.removed),
-                "worth": r.worth,
-            }
+            {"step": number, "size": r.size, "removed": tuple(names[j] for j in r.removed), "worth": r.worth}
             for number, r in enumerate(rounds, start=1)
         ]
         self.history_ = pd.DataFrame(records)
@@ -338,12 +333,7 @@ def _cv_results(folds: list[list[Round]], n_columns: int) -> dict[str, Any]:
 
 
 def eliminate(
-    elimination: Elimination,
-    n_final: int,
-    sizes: Sizes,
-    *,
-    with_error: bool = False,
-    verbose: int = -1,
+    elimination: Elimination, n_final: int, sizes: Sizes, *, with_error: bool = False, verbose: int = -1
 ) -> list[Round]:
     """Rounds from all columns to ``n_final``; the last one removes nothing."""
     columns = np.arange(sizes.n_total)

@@ -153,11 +153,7 @@ class BranchAndBound(Search):
         return best
 
     def _expand(
-        self,
-        evaluations: Evaluations,
-        subset: Subset,
-        removable: Subset,
-        best: list[tuple[float, Subset]],
+        self, evaluations: Evaluations, subset: Subset, removable: Subset, best: list[tuple[float, Subset]]
     ) -> None:
         """Remove columns from ``subset``, only those in ``removable``, so that no set is reached twice."""
         to_remove = len(subset) - self.size

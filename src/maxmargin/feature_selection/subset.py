@@ -23,13 +23,7 @@ from maxmargin.feature_selection.base import Selector, takes_missing, told_by
 from maxmargin.feature_selection.criteria import Criterion, Subset
 from maxmargin.feature_selection.evaluations import Evaluations
 from maxmargin.feature_selection.searches import Search
-from maxmargin.feature_selection.sequential import (
-    Backward,
-    Direction,
-    Floating,
-    Forward,
-    check_direction,
-)
+from maxmargin.feature_selection.sequential import Backward, Direction, Floating, Forward, check_direction
 from maxmargin.feature_selection.wrappers import CrossValidatedError
 
 

@@ -19,13 +19,7 @@ from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Scal
 from maxmargin.kernels.points import IndexedPoints
 from maxmargin.machines.svm import SVC, SVR, HardMarginSVC, NuSVC, NuSVR, OneClassSVM
 
-_TYPES = {
-    "c_svc": SVC,
-    "nu_svc": NuSVC,
-    "one_class": OneClassSVM,
-    "epsilon_svr": SVR,
-    "nu_svr": NuSVR,
-}
+_TYPES = {"c_svc": SVC, "nu_svc": NuSVC, "one_class": OneClassSVM, "epsilon_svr": SVR, "nu_svr": NuSVR}
 _KERNELS = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
 _PARTS = (
     "svm_type",

@@ -128,13 +128,7 @@ class NystromMap:
 
 
 def nystrom_map(
-    kernel: Kernel,
-    X: TableLike,
-    points: Any,
-    m: int,
-    method: str,
-    rng: np.random.Generator,
-    n_threads: int,
+    kernel: Kernel, X: TableLike, points: Any, m: int, method: str, rng: np.random.Generator, n_threads: int
 ) -> NystromMap:
     """The map on m landmarks chosen among the rows X, given also as Points of the bound kernel."""
     check_choice("method", method, METHODS)

@@ -99,11 +99,7 @@ def compress(pieces: Pieces, reader: PieceReader, settings: Sequence[BinSettings
 
 
 def _sketch(
-    pieces: Pieces,
-    reader: PieceReader,
-    settings: Sequence[BinSettings],
-    within: dict[int, Any],
-    limit: int,
+    pieces: Pieces, reader: PieceReader, settings: Sequence[BinSettings], within: dict[int, Any], limit: int
 ) -> dict[int, Any]:
     """Sketches of some columns inside some intervals. Cost: one pass and a sort of each piece."""
     return pieces.map_reduce(

@@ -69,14 +69,7 @@ def optimal_partition(problem: PartitionProblem, trend: str) -> IntArray:
     least = problem.min_weight * (1 - RATE_SLACK)
     room = int(total / least) if least > 0 else problem.max_bins
     most = max(1, min(problem.max_bins, len(problem.events), room))
-    sizes = (
-        inside,
-        outside,
-        problem.all_events,
-        problem.all_nonevents,
-        least,
-        most,
-    )
+    sizes = (inside, outside, problem.all_events, problem.all_nonevents, least, most)
     rules = problem.min_events * (1 - RATE_SLACK), problem.smoothing
     direction = _DIRECTION[trend]
     ends: IntArray

@@ -93,10 +93,7 @@ def _sketch_categories(values: AnyArray, event: BoolArray, weight: FloatArray) -
     codes, found = pd.factorize(values)
     known = codes >= 0
     sums = _sums(
-        codes[known],
-        np.where(event, weight, 0.0)[known],
-        np.where(event, 0.0, weight)[known],
-        len(found),
+        codes[known], np.where(event, weight, 0.0)[known], np.where(event, 0.0, weight)[known], len(found)
     )
     return CategorySketch(
         dict(zip(list(found), list(sums.T), strict=True)), _split(event[~known], weight[~known])

@@ -146,12 +146,7 @@ def _compare(bins: Bins, expected: IntArray, actual: IntArray, smoothing: float)
     e, a = _counts(bins, expected), _counts(bins, actual)
     parts = evidence_of_bins(e, a, e.sum(), a.sum(), float(smoothing))[1]
     table = pd.DataFrame(
-        {
-            "bin": [*bins.labels(), "unseen"],
-            "expected": e / e.sum(),
-            "actual": a / a.sum(),
-            "psi": parts,
-        }
+        {"bin": [*bins.labels(), "unseen"], "expected": e / e.sum(), "actual": a / a.sum(), "psi": parts}
     )
     table = table[(e > 0) | (a > 0)].reset_index(drop=True)
     psi = float(parts.sum())

@@ -83,13 +83,7 @@ class Tracer:
         self.describe(self.problem.violation(g, a), primal, multipliers)
 
     def step(
-        self,
-        variables: IntArray,
-        before: FloatArray,
-        after: FloatArray,
-        slopes: FloatArray,
-        *,
-        n_active: int,
+        self, variables: IntArray, before: FloatArray, after: FloatArray, slopes: FloatArray, *, n_active: int
     ) -> None:
         """One step; ``slopes`` are the gradients of the chosen variables before plus after it.
 

@@ -60,13 +60,7 @@ class ErrorMeasure:
         return self.to_error(float(self.scorer(model, X, y)))
 
     def of_stored(
-        self,
-        model: Any,
-        X: Matrix,
-        y: AnyArray,
-        predicted: AnyArray,
-        decisions: FloatArray,
-        rows: IntArray,
+        self, model: Any, X: Matrix, y: AnyArray, predicted: AnyArray, decisions: FloatArray, rows: IntArray
     ) -> Any:
         """The error of answers to these rows that are known; ``model`` is only asked what it is."""
         return self.to_error(float(self.scorer(stand_in(model, predicted, decisions), X, y)))

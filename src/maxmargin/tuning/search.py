@@ -52,15 +52,7 @@ from maxmargin.tuning.shared_cells import (
     state_problems,
     state_without_each,
 )
-from maxmargin.tuning.sharing import (
-    DUAL,
-    ROWS,
-    SHARED,
-    configured,
-    make_plan,
-    matrix_bytes,
-    refused_cells,
-)
+from maxmargin.tuning.sharing import DUAL, ROWS, SHARED, configured, make_plan, matrix_bytes, refused_cells
 
 _LOCAL_BACKENDS = ("LokyBackend", "ThreadingBackend", "SequentialBackend", "MultiprocessingBackend")
 _WORTH_PROCESSES = 3.0  # seconds of work from which starting processes pays

@@ -82,6 +82,5 @@ def _say(card: Any, screen: Screen) -> None:
     ]
     screen.table(["variable", "bin", "rows", "event rate", "points"], body, "points")
     screen.tell(
-        card=card.points_.to_dict(orient="records"),
-        variables=summary.reset_index().to_dict(orient="records"),
+        card=card.points_.to_dict(orient="records"), variables=summary.reset_index().to_dict(orient="records")
     )

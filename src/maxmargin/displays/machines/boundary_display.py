@@ -11,12 +11,7 @@ from sklearn.base import is_regressor
 from sklearn.utils import column_or_1d
 
 from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike
-from maxmargin.displays.drawing.style import (
-    OKABE_ITO,
-    Display,
-    legend_below,
-    scatter_classes,
-)
+from maxmargin.displays.drawing.style import OKABE_ITO, Display, legend_below, scatter_classes
 from maxmargin.displays.drawing.view import view_of
 from maxmargin.displays.machines.margin_display import Task, drawn_function, surface_over
 

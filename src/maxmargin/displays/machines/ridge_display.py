@@ -47,12 +47,7 @@ class RidgeDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        model: BaseEstimator,
-        X: TableLike,
-        y: TargetLike,
-        *,
-        sample_weight: WeightLike | None = None,
+        cls, model: BaseEstimator, X: TableLike, y: TargetLike, *, sample_weight: WeightLike | None = None
     ) -> Self:
         """From a `Ridge` or `KernelRidge` with ``alphas``, or a pipeline that ends in one.
 

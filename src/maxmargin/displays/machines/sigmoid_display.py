@@ -9,12 +9,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from maxmargin.base.typing import AnyArray, FloatArray, TableLike, TargetLike
-from maxmargin.displays.drawing.style import (
-    OKABE_ITO,
-    Display,
-    legend_below,
-    scatter_classes,
-)
+from maxmargin.displays.drawing.style import OKABE_ITO, Display, legend_below, scatter_classes
 from maxmargin.displays.drawing.view import view_of
 from maxmargin.displays.machines.support_display import crossings
 

@@ -15,24 +15,11 @@ from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import FloatArray, TableLike, TargetLike, WeightLike
 from maxmargin.compute.tables.design import Design, design
 from maxmargin.compute.tables.inner_products import squared_norms
-from maxmargin.kernels.feature_maps import (
-    FeatureMap,
-    MapError,
-    NystromMap,
-    blocks,
-    cut,
-    measure,
-    transform,
-)
+from maxmargin.kernels.feature_maps import FeatureMap, MapError, NystromMap, blocks, cut, measure, transform
 from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.kernels.landmarks import METHODS
 from maxmargin.machines.kernel_estimator import TakesKernel
-from maxmargin.machines.large.approximation import (
-    Approximation,
-    DualPoint,
-    warn_if_long,
-    worst_approximation,
-)
+from maxmargin.machines.large.approximation import Approximation, DualPoint, warn_if_long, worst_approximation
 from maxmargin.machines.large.mapped_rows import (
     MappedDesign,
     TableRows,

@@ -18,13 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.interruption import of_one_fit
 from maxmargin.base.parameters import check_count, check_flags, check_positive
 from maxmargin.base.plain_state import PlainState
-from maxmargin.base.tables import (
-    checked_targets,
-    class_codes,
-    example_weights,
-    numbers_or_csr,
-    row_weights,
-)
+from maxmargin.base.tables import checked_targets, class_codes, example_weights, numbers_or_csr, row_weights
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray, Matrix, TableLike, TargetLike, WeightLike
 from maxmargin.compute.tables.design import Design
 from maxmargin.problems.certificate import Certificate
@@ -93,10 +87,7 @@ def design_of_task(table: Design, task: BinaryTask) -> Design:
 
 
 def solve_as_asked(
-    model: Any,
-    problem: LossPenalty,
-    start: FloatArray | None = None,
-    rows_per_column: int = ROWS_PER_COLUMN,
+    model: Any, problem: LossPenalty, start: FloatArray | None = None, rows_per_column: int = ROWS_PER_COLUMN
 ) -> tuple[Solution, Certificate]:
     """Solve and certify a problem with the solver, tolerance, limit and seed of an estimator."""
     return solve_primal(

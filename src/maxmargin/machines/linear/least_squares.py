@@ -85,12 +85,7 @@ class Squares(LinearRegressor):
 
     def _problem(self, table: Design, y: FloatArray, weights: FloatArray, l2: float) -> LossPenalty:
         return LossPenalty(
-            X=table,
-            y=y,
-            c=weights,
-            loss=Squared(),
-            penalty=Penalty(l2=l2),
-            fit_intercept=self.fit_intercept,
+            X=table, y=y, c=weights, loss=Squared(), penalty=Penalty(l2=l2), fit_intercept=self.fit_intercept
         )
 
     def _store(self, problems: list[Any], thetas: list[FloatArray], y: FloatArray, dtype: Any) -> None:

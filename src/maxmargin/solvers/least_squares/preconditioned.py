@@ -44,11 +44,7 @@ class PreconditionedGradients:
     max_iter: int = 200
 
     def solve(
-        self,
-        problem: KernelRidgeProblem,
-        features: Design,
-        *,
-        callback: GapCallback | None = None,
+        self, problem: KernelRidgeProblem, features: Design, *, callback: GapCallback | None = None
     ) -> Solution:
         began = work_clock.now()
         inverse = LowRankInverse(features, problem.ridge)
@@ -74,11 +70,7 @@ class PreconditionedGradients:
                 status = Status.INTERRUPTED
                 break
         return Solution(
-            x=a,
-            multipliers=np.empty(0),
-            status=status,
-            n_iter=iteration,
-            seconds=work_clock.now() - began,
+            x=a, multipliers=np.empty(0), status=status, n_iter=iteration, seconds=work_clock.now() - began
         )
 
     @staticmethod

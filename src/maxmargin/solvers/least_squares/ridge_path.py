@@ -57,12 +57,7 @@ class RidgePath:
 
 
 def linear_paths(
-    X: Design,
-    Y: FloatArray,
-    weights: FloatArray,
-    alphas: FloatArray,
-    fit_intercept: bool,
-    n_threads: int = 1,
+    X: Design, Y: FloatArray, weights: FloatArray, alphas: FloatArray, fit_intercept: bool, n_threads: int = 1
 ) -> list[RidgePath]:
     """min over w, b   sum_i s_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2   for every alpha and column y of Y.
 

@@ -123,13 +123,7 @@ class LinearProgram:
         b = float(x[len(w_cost)]) if problem.fit_intercept else 0.0
         marginals = np.zeros(rows * n) if answer.x is None else scale * answer.ineqlin.marginals
         u = (signs * marginals).reshape(rows, n).sum(axis=0)
-        return Solution(
-            x=np.append(w, b),
-            multipliers=u,
-            status=status,
-            n_iter=int(answer.nit),
-            seconds=0.0,
-        )
+        return Solution(x=np.append(w, b), multipliers=u, status=status, n_iter=int(answer.nit), seconds=0.0)
 
 
 def _sides(problem: LossPenalty) -> tuple[FloatArray, FloatArray]:

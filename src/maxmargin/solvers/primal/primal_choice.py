@@ -42,10 +42,7 @@ _MAKERS: dict[str, Callable[[float, int, int], Any]] = {
     "proximal_coordinate": lambda tol, max_iter, seed: ProximalCoordinateDescent(tol=tol, max_iter=max_iter),
     "linear_program": lambda tol, max_iter, seed: LinearProgram(tol=tol, max_iter=max_iter),
     "successive": lambda tol, max_iter, seed: SuccessiveLinearisation(
-        solve_convex=_convex,
-        tol=tol,
-        max_iter=max_iter,
-        random_state=seed,
+        solve_convex=_convex, tol=tol, max_iter=max_iter, random_state=seed
     ),
 }
 

@@ -14,13 +14,7 @@ from maxmargin.problems.loss_penalty import LossPenalty, closed
 from maxmargin.problems.newton_system import hessian, solve_symmetric
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Solution, Status
-from maxmargin.solvers.primal.newton import (
-    Line,
-    NewtonState,
-    RowTerms,
-    first_state,
-    weighted_loss,
-)
+from maxmargin.solvers.primal.newton import Line, NewtonState, RowTerms, first_state, weighted_loss
 from maxmargin.solvers.stopping import GapCallback, stop_asked
 
 _ROUNDS = 10  # of guesses at the signs of a model's minimiser

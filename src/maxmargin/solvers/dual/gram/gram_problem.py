@@ -232,13 +232,7 @@ class GramProblem:
                 return
 
     def _ended(
-        self,
-        ending: Ending,
-        before: int,
-        seen: list[FloatArray],
-        t: FloatArray,
-        v: FloatArray,
-        watch: Watch,
+        self, ending: Ending, before: int, seen: list[FloatArray], t: FloatArray, v: FloatArray, watch: Watch
     ) -> Ending:
         """After a stall take the point that violates least, with fresh sums: those of many steps drift.
 

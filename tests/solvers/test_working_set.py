@@ -180,7 +180,7 @@ def test_progress_is_told_and_interruption_gets_through() -> None:
 @pytest.mark.usefixtures("path")
 def test_a_solver_that_is_too_sure_is_sent_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The certificate decides: an engine that aims too high is asked again with a smaller tolerance."""
-    monkeypatch.setattr(working_set, "SAFETY", 5.0)
+    monkeypatch.setattr(dual_state, "SAFETY", 5.0)
     problem = problem_of(200)
     solution, certificate = solve_certified(problem, WorkingSet(tol=1e-4))
     assert solution.status is Status.CONVERGED

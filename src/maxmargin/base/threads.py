@@ -105,8 +105,8 @@ def _alone(n_tasks: int, n_threads: int) -> bool:
 def _handed_over(tasks: Sequence[Callable[[], Any]], n_threads: int) -> Iterator[Callable[[], list[Any]]]:
     """Start the tasks on the pool, and give a function that waits for their results; an error stops them.
 
-    Ctrl-C in the middle of a lock that is written in Python, as those of futures, would leave it locked for
-    ever. So it is held back while tasks are handed over, and the results come through a queue written in C.
+    Locks written in Python, such as those of futures, stay locked if Ctrl-C comes while they are taken. So
+    Ctrl-C is held back while tasks are handed over, and the results come through a queue written in C.
     """
     stop, errors, done = threading.Event(), np.geterr(), SimpleQueue[_Done]()
 

@@ -80,7 +80,7 @@ class Heartbeat:
         self._last = monotonic()
 
     def rest(self) -> None:
-        """No sign of life from here on: the command waits for its user."""
+        """Print no more progress: the command waits for its user."""
         self._end.set()
 
     @contextmanager

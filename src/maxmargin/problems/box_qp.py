@@ -209,7 +209,7 @@ class BoxQP:
         return unit * float(root.max(initial=0.0)) * float(np.abs(self.Q.weights(a)) @ root)
 
     def grain(self, a: FloatArray) -> float:
-        """The least change of the gradient that a variable can make: those of a sample may nearly cancel."""
+        """The smallest change of the gradient by one variable; the two of a row may nearly cancel."""
         largest = np.abs(self.Q.kernel.diagonal(self.Q.points)).astype(np.float64)[self.Q.row]
         return float(np.finfo(np.float64).eps) * float((a * largest).max(initial=0.0))
 

@@ -143,7 +143,7 @@ def prepare(
 
 
 def _wished_kinds(wishes: ColumnWishes, table: pd.DataFrame, source: Path) -> dict[str, str]:
-    """The kind of every column that the user speaks of."""
+    """The kind of every column that the user names."""
     kinds = dict.fromkeys(wishes.drop, ColumnKind.DROP.value) | dict.fromkeys(
         wishes.categorical, ColumnKind.CATEGORY.value
     )

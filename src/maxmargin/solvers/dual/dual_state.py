@@ -17,8 +17,8 @@ from maxmargin.solvers.stopping import SAFETY, Budget, Referee
 from maxmargin.solvers.trace import Tracer, Work
 
 
-class DualState:
-    """The variables of a problem in float64, in the signed form t = s a.
+class SignedState:
+    """The variables of a problem in the signed form t = s a, limits, progress and cost.
 
     A step raises one t and lowers another of its group by the same amount. g is the gradient with respect
     to t: the solution is optimal if no variable that can rise has a smaller g than one of its group that can
@@ -30,28 +30,55 @@ class DualState:
     ) -> None:
         a = np.array(problem.start if start is None else start, dtype=np.float64)
         s = problem.s
-        self.solver, self.problem = solver, problem
+        self.problem = problem
         self.budget = Budget(solver.max_iter, solver.time_limit)
-        self.bytes = cache_bytes(solver.cache_size)
-        self.work = Work()
-        self.n_iter = 0  # as the solver counts
-        self.n_pairs = 0  # pair steps, including those inside working sets
         self.target = SAFETY * solver.tol
-        self.points = for_engine(problem.Q.points, np.float64)
+        self.referee = Referee(self.target, self.budget, callback, len(a))
+        self.work = Work()
+        self.tracer: Tracer | None = None
+        self.n_iter = 0  # as the solver counts
         self.t = s * a
         self.lo, self.hi = problem.signed_bounds
         self.c, self.d, self.tau = s * problem.p, problem.d, s * problem.Q.sign
         self.row, self.group = problem.Q.row.astype(np.int64), problem.group.astype(np.int64)
-        self.n_groups = len(problem.delta)
-        self.v = np.zeros(len(problem.Q.points))
-        self.g = np.empty(len(a))
-        self.add_rows(self.tau * self.t)
-        self.tracer = Tracer(problem, a, self.v, self.work) if solver.trace else None
-        self.referee = Referee(self.target, self.budget, callback, len(a))
+        self.v: FloatArray = np.zeros(len(problem.Q.points))
 
     @property
     def a(self) -> FloatArray:
         return np.abs(self.t)
+
+    def ended(self, status: Status, g: FloatArray) -> Solution:
+        a = self.a
+        multipliers = self.problem.multipliers(g, a)
+        if self.tracer is not None:
+            self.tracer.describe_all(a, self.v, multipliers)
+        return Solution(
+            x=a,
+            multipliers=multipliers,
+            status=status,
+            n_iter=self.n_iter,
+            seconds=self.budget.seconds,
+            gradient=g,
+            trace=None if self.tracer is None else self.tracer.frame(),
+            kernel_values=self.work.kernel_values,
+            cache_hits=self.work.cache_hits,
+        )
+
+
+class DualState(SignedState):
+    """All variables and kernel values in float64, as the textbook solvers need them."""
+
+    def __init__(
+        self, solver: DualSolver, problem: BoxQP, start: FloatArray | None, callback: Callback | None
+    ) -> None:
+        super().__init__(solver, problem, start, callback)
+        self.solver, self.bytes = solver, cache_bytes(solver.cache_size)
+        self.n_pairs = 0  # pair steps, including those inside working sets
+        self.points = for_engine(problem.Q.points, np.float64)
+        self.n_groups = len(problem.delta)
+        self.g: FloatArray = np.empty(len(self.t))
+        self.add_rows(self.tau * self.t)
+        self.tracer = Tracer(problem, self.a, self.v, self.work) if solver.trace else None
 
     # -- kernel values -------------------------------------------------------------------------------
 
@@ -121,21 +148,7 @@ class DualState:
         return steps
 
     def solution(self, status: Status) -> Solution:
-        a = self.a
-        multipliers = self.problem.multipliers(self.g, a)
-        if self.tracer is not None:
-            self.tracer.describe_all(a, self.v, multipliers)
-        return Solution(
-            x=a,
-            multipliers=multipliers,
-            status=status,
-            n_iter=self.n_iter,
-            seconds=self.budget.seconds,
-            gradient=self.g,
-            trace=None if self.tracer is None else self.tracer.frame(),
-            kernel_values=self.work.kernel_values,
-            cache_hits=self.work.cache_hits,
-        )
+        return self.ended(status, self.g)
 
 
 def settled(

@@ -30,12 +30,11 @@ from maxmargin.kernels.points import VectorPoints, beyond_float32, for_engine
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.dual.active_points import ActivePoints
-from maxmargin.solvers.dual.dual_state import settled
+from maxmargin.solvers.dual.dual_state import SignedState, settled
 from maxmargin.solvers.dual.gram.gram_problem import GramProblem, Watch
 from maxmargin.solvers.dual.gram.interior_point import MOST_POINTS
 from maxmargin.solvers.settings import DualSolver
-from maxmargin.solvers.stopping import SAFETY, Budget, Referee
-from maxmargin.solvers.trace import Tracer, Work
+from maxmargin.solvers.trace import Tracer
 
 _SMALL = 2000  # points up to which the whole Gram matrix is computed first
 _PROBE, _DRIFT = 256, 0.25  # rows on which float32 is compared with float64, and the share of tol allowed
@@ -73,47 +72,30 @@ class WorkingSet(DualSolver):
     def solve(
         self, problem: BoxQP, *, start: FloatArray | None = None, callback: Callback | None = None
     ) -> Solution:
-        a = problem.start if start is None else start
         with single_threaded_blas():
-            run_ = Engine(self, problem, np.asarray(a, dtype=np.float64), callback)
+            run_ = Engine(self, problem, start, callback)
             try:
                 return run_.go()
             finally:
                 release_pages()
 
 
-class Engine:
+class Engine(SignedState):
     """One solve: the state of all variables, and of the active ones."""
 
     def __init__(
-        self, settings: WorkingSet, problem: BoxQP, a: FloatArray, callback: Callback | None
+        self, settings: WorkingSet, problem: BoxQP, start: FloatArray | None, callback: Callback | None
     ) -> None:
-        self.settings = settings
-        self.problem = problem
-        self.kernel = problem.Q.kernel
-        self.budget = Budget(settings.max_iter, settings.time_limit)
+        super().__init__(settings, problem, start, callback)
+        self.settings, self.kernel = settings, problem.Q.kernel
         self.bytes = int(_STORE_SHARE * cache_bytes(settings.cache_size))
-        self.n_iter = 0
-        self.target = SAFETY * settings.tol
-        s = problem.s
-        self.t = s * a
-        self.lo, self.hi = problem.signed_bounds
-        self.c = s * problem.p
-        self.tau = s * problem.Q.sign
-        self.row = problem.Q.row.astype(np.int64)
-        self.d = problem.d
-        self.group = problem.group.astype(np.int64)
         points = problem.Q.points
         diagonal = self.kernel.diagonal(points)
         exact = settings.tol < settings.exact_below or beyond_float32(points, diagonal)
         exact = exact or self._nearly_singular(float(np.abs(diagonal).max(initial=0.0)))
         self.dtype: Any = np.float64 if exact else np.float32
-        self.v: FloatArray = np.zeros(len(points))
         self.points: Any = points
         self.distinct: IntArray = np.arange(len(points))  # the points that the engine works on
-        self.referee = Referee(self.target, self.budget, callback, len(a))
-        self.work = Work()
-        self.tracer: Tracer | None = None
 
     def _nearly_singular(self, largest: float) -> bool:
         """Where no bound holds a variable, does its ridge drown in the rounding of float32 kernel values?"""
@@ -130,22 +112,7 @@ class Engine:
             self.distinct = np.arange(len(self.v))
             self.referee.start_again(self.n_iter)
             status = self._solve_on_gram(is_late=True)
-        a = np.abs(self.t)
-        g = self.tau * self.v[self.row] + self.d * self.t + self.c
-        multipliers = self.problem.multipliers(g, a)
-        if self.tracer is not None:
-            self.tracer.describe_all(a, self.v, multipliers)
-        return Solution(
-            x=a,
-            multipliers=multipliers,
-            status=status,
-            n_iter=self.n_iter,
-            seconds=self.budget.seconds,
-            gradient=g,
-            trace=None if self.tracer is None else self.tracer.frame(),
-            kernel_values=self.work.kernel_values,
-            cache_hits=self.work.cache_hits,
-        )
+        return self.ended(status, self.tau * self.v[self.row] + self.d * self.t + self.c)
 
     def _gram_fits(self, most: int) -> bool:
         if self.settings.trace:

@@ -190,7 +190,8 @@ class _EntropyRanker(WeightedRanker):
         counted = weights > 0  # a row of weight 0 does not count
         columns = np.ascontiguousarray(table.values[counted].T)
         codes, n_classes = classes.codes[counted].astype(np.int64), len(classes.labels)
-        n_threads, at_once = effective_threads(None), _AT_ONCE // max(1, columns.shape[1])
+        n_threads = effective_threads(None)
+        size = min(_AT_ONCE // max(1, columns.shape[1]), max(16, len(columns) // n_threads // 4))
         tasks = [
             partial(
                 information_with_classes,

@@ -201,9 +201,7 @@ class _EntropyRanker(WeightedRanker):
                 n_classes,
                 weights[counted],
             )
-            for part in portions(
-                slice(0, len(columns)), min(at_once, max(16, len(columns) // n_threads // 4))
-            )
+            for part in portions(slice(0, len(columns)), size)
         ]
         return self._measure(*np.concatenate(run(tasks, n_threads), axis=1))
 

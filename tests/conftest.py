@@ -32,6 +32,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background job: no pr
 if "PYTEST_XDIST_WORKER" in os.environ:  # threads of BLAS that wait for each other take most of the time
     _share = (os.cpu_count() or 1) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(_share, 1)))
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # containers set it: each process would compile all files
+    sys.dont_write_bytecode = False
 os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache" / f"numba-{_digest()}")
 
 import numpy as np  # noqa: E402  # the cache folder must be chosen first

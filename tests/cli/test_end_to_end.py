@@ -1,4 +1,4 @@
-"""What a new user types, in processes of their own: a test for every thing that went wrong once."""
+"""What a new user types, some of it in processes of its own: a test for every thing that went wrong once."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_columns_rare_classes_cautions_and_identifiers(clients: Path, process: A
     assert lines[1].startswith("5000,")
 
 
-def test_an_export_of_excel_in_its_own_encoding(tmp_path: Path, process: Any) -> None:
+def test_an_export_of_excel_in_its_own_encoding(tmp_path: Path, run: Any) -> None:
     """Point 4: the separator above the header, decimal commas, and euros, which latin-1 does not know."""
     rng = np.random.default_rng(5)
     rows = [
@@ -74,21 +74,21 @@ def test_an_export_of_excel_in_its_own_encoding(tmp_path: Path, process: Any) ->
     path = tmp_path / "pólizas.csv"
     path.write_bytes("\r\n".join(["sep=;", "cuenta;prima;siniestro", *rows, *rows[:9]]).encode("cp1252"))
     words = ["fit", path, "-t", "siniestro", "--dry-run", "--language", "es"]
-    assert "indique --encoding, por ejemplo cp1252 (Excel)" in process(*words, code=3).stderr
-    said = process(*words, "--encoding", "cp1252").stdout
+    assert "indique --encoding, por ejemplo cp1252 (Excel)" in run(*words, code=3).stderr
+    said = run(*words, "--encoding", "cp1252").stdout
     assert re.search(r"cuenta +fuera: un identificador", said)
     assert re.search(r"prima +números con «,» ante los decimales", said)
 
 
-def test_nothing_is_overwritten(clients: Path, process: Any) -> None:
+def test_nothing_is_overwritten(clients: Path, run: Any) -> None:
     """Point 1."""
     words = ["-t", "late", "--drop", "remark"]
-    process("fit", clients, *words, *QUICK)
+    run("fit", clients, *words, *QUICK)
     before = clients.with_name("clients.svm.mm").read_bytes()
-    process("scorecard", clients, *words, "--positive", "yes")
+    run("scorecard", clients, *words, "--positive", "yes")
     assert clients.with_name("clients.scorecard.mm").exists()
     assert clients.with_name("clients.svm.mm").read_bytes() == before
-    refused = process("fit", clients, *words, *QUICK, code=2)
+    refused = run("fit", clients, *words, *QUICK, code=2)
     assert refused.stderr.startswith("maxmargin: error: ")
     assert "exists: --force overwrites it" in refused.stderr
     assert clients.with_name("clients.svm.mm").read_bytes() == before
@@ -104,15 +104,15 @@ def test_the_time_comes_before_the_work(tmp_path: Path, process: Any) -> None:
     assert found.index("time ") < found.index("tuning ")
 
 
-def test_coefficients_rankers_and_machines(clients: Path, process: Any) -> None:
+def test_coefficients_rankers_and_machines(clients: Path, run: Any) -> None:
     """Points 6 and 7."""
     words = [clients, "-t", "late", "--drop", "remark", "--folds", "3"]
-    fitted = process("fit", *words, "--model", "logistic", "--grid", "C=1", "--no-report").stdout
+    fitted = run("fit", *words, "--model", "logistic", "--grid", "C=1", "--no-report").stdout
     assert re.search(r"variable +estimate +std. error +z +p +odds ratio", fitted)
     assert "AIC" in fitted
-    chosen = process("select", *words, "--method", "relief", "--keep", 1, "--json")
+    chosen = run("select", *words, "--method", "relief", "--keep", 1, "--json")
     assert json.loads(chosen.stdout)["selected"] == ["used"]
-    tuned = process("tune", *words, "--model", "pegasos", "--json")
+    tuned = run("tune", *words, "--model", "pegasos", "--json")
     assert "lam" in json.loads(tuned.stdout)["tuning"]["best"]
 
 

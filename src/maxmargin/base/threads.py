@@ -200,6 +200,13 @@ def check_stop() -> None:
         raise StoppedError
 
 
+def portions(part: slice, size: int) -> Iterator[slice]:
+    """Cut a slice into portions of one compiled call each, and look at the stop event before every one."""
+    for start in range(part.start, part.stop, max(size, 1)):
+        check_stop()
+        yield slice(start, min(start + max(size, 1), part.stop))
+
+
 def split(n: int, n_parts: int, *, multiple: int = 16) -> list[slice]:
     """Cut ``range(n)`` into at most ``n_parts`` slices whose lengths are multiples of ``multiple``."""
     length = -(-n // n_parts)

@@ -14,9 +14,12 @@ from sklearn.utils import _safe_indexing
 from maxmargin.base.parameters import check_choice, check_fraction
 from maxmargin.base.table_columns import Categorical, coded_table
 from maxmargin.base.tables import read_classes
-from maxmargin.base.typing import FloatArray, TableLike, TargetLike
+from maxmargin.base.threads import portions
+from maxmargin.base.typing import FloatArray, IntArray, TableLike, TargetLike
 from maxmargin.compute.columns.column_entropy import uncertainty_with_all
 from maxmargin.feature_selection.rankers import discrete_codes
+
+_AT_ONCE = 1 << 26  # codes that one compiled call counts, so that Ctrl-C is not delayed
 
 Subset = tuple[int, ...]
 Scorer = Callable[[Sequence[Subset]], FloatArray]
@@ -150,12 +153,12 @@ class CFSMerit(Criterion):
         classes = read_classes(y, table.shape[0], self)
         codes = np.ascontiguousarray(discrete_codes(table, classes).T)
         levels = codes.max(axis=1) + 1
-        r_cf = uncertainty_with_all(codes, levels, classes.codes.astype(np.int64), len(classes.labels))
+        r_cf = _uncertainties(codes, levels, classes.codes.astype(np.int64), len(classes.labels))
         rows: dict[int, FloatArray] = {}
 
         def row(j: int) -> FloatArray:
             if j not in rows:
-                rows[j] = uncertainty_with_all(codes, levels, codes[j], int(levels[j]))
+                rows[j] = _uncertainties(codes, levels, codes[j], int(levels[j]))
             return rows[j]
 
         def merit(subset: Subset) -> float:
@@ -277,6 +280,14 @@ class Divergence(_ClassDistance):
         traces = np.trace(np.linalg.solve(S1, S2), axis1=1, axis2=2)
         traces = traces + np.trace(np.linalg.solve(S2, S1), axis1=1, axis2=2) - 2 * d.shape[1]
         return (traces + _quadratic(d, S1) + _quadratic(d, S2)) / 2
+
+
+def _uncertainties(codes: IntArray, levels: IntArray, column: IntArray, n_levels: int) -> FloatArray:
+    """`uncertainty_with_all` of a column, in calls far below a second."""
+    some = portions(slice(0, len(codes)), _AT_ONCE // max(1, codes.shape[1]))
+    return np.concatenate(
+        [uncertainty_with_all(codes[part], levels[part], column, n_levels) for part in some]
+    )
 
 
 def _quadratic(d: FloatArray, S: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from maxmargin.base.interruption import all_or_nothing
 from maxmargin.base.parameters import check_choice
 from maxmargin.base.table_columns import Categorical, CodedTable, coded_table, feature_names
 from maxmargin.base.tables import Classes, fitted_table, read_classes, row_weights
-from maxmargin.base.threads import effective_threads, run, split
+from maxmargin.base.threads import effective_threads, portions, run
 from maxmargin.base.typing import FloatArray, IntArray, TableLike, TargetLike, WeightLike
 from maxmargin.compute.columns.column_entropy import information_with_classes
 from maxmargin.discretize import discretize_column
@@ -28,6 +28,7 @@ from maxmargin.pieces.moments import variances_of_pieces
 from maxmargin.pieces.survey import learn_columns, survey
 
 _BLOCK = 256  # columns of a sparse table that are dense at a time
+_AT_ONCE = 1 << 18  # values that one compiled call sorts and cuts, so that Ctrl-C is not delayed
 FisherKind = Literal["generalized", "difference_over_variance", "signal_to_noise"]
 
 
@@ -190,6 +191,7 @@ class _EntropyRanker(WeightedRanker):
         columns = np.ascontiguousarray(table.values[counted].T)
         codes, n_classes = classes.codes[counted].astype(np.int64), len(classes.labels)
         n_threads = effective_threads(None)
+        size = min(_AT_ONCE // max(1, columns.shape[1]), max(16, len(columns) // n_threads // 4))
         tasks = [
             partial(
                 information_with_classes,
@@ -199,7 +201,7 @@ class _EntropyRanker(WeightedRanker):
                 n_classes,
                 weights[counted],
             )
-            for part in split(len(columns), 4 * n_threads)
+            for part in portions(slice(0, len(columns)), size)
         ]
         return self._measure(*np.concatenate(run(tasks, n_threads), axis=1))
 

@@ -28,6 +28,7 @@ from maxmargin.feature_selection.rankers import Ranker
 Distance = Literal["scaled", "raw"]
 Target = Literal["auto", "classes", "numbers"]
 Instances = int | float | npt.ArrayLike | None
+_AT_ONCE = 1 << 26  # differences in one compiled call, so that Ctrl-C is not delayed
 
 
 @dataclass(frozen=True)
@@ -162,15 +163,20 @@ class _ReliefBase(_GappyRanker):
         table = rows.measured, rows.diffs, rows.categorical, rows.missing, target
         return np.sum(
             self._on_threads(
-                lambda part: sums(*table, drawn[part], n_neighbors, radius[part], *more), len(drawn)
+                lambda part: sums(*table, drawn[part], n_neighbors, radius[part], *more), rows, len(drawn)
             ),
             axis=0,
         )
 
-    def _on_threads(self, work: Callable[[slice], FloatArray], n_instances: int) -> list[FloatArray]:
-        """``work`` on parts of the instances."""
+    def _on_threads(
+        self, work: Callable[[slice], FloatArray], rows: _Rows, n_instances: int
+    ) -> list[FloatArray]:
+        """``work`` on parts of the instances, each far below a second."""
         n_threads = effective_threads(self.n_jobs)
-        return run([partial(work, part) for part in split(n_instances, n_threads, multiple=8)], n_threads)
+        p, n_samples = rows.measured.shape
+        n_calls = n_instances * n_samples * (p + 8) // _AT_ONCE + 1
+        parts = split(n_instances, max(n_threads, n_calls), multiple=8)
+        return run([partial(work, part) for part in parts], n_threads)
 
 
 class Relief(_ReliefBase):
@@ -324,7 +330,7 @@ class SURF(_NumbersToo):
         table = rows.measured, rows.categorical, rows.missing
         drawn = self.instances_
         return np.concatenate(
-            self._on_threads(lambda part: distance_moments(*table, drawn[part]), len(drawn))
+            self._on_threads(lambda part: distance_moments(*table, drawn[part]), rows, len(drawn))
         )
 
 

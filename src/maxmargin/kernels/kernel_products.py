@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.base.threads import run, single_threaded_blas
+from maxmargin.base.threads import check_stop, run, single_threaded_blas
 from maxmargin.base.typing import FloatArray
 from maxmargin.kernels.base import Kernel
 
@@ -44,6 +44,7 @@ def kernel_times(kernel: Kernel, A: Any, B: Any, weights: FloatArray, *, n_threa
             rows = slice(start, min(start + _ROWS, len(A)))
             left = A.take(rows)
             for columns, right in blocks:
+                check_stop()
                 shape = (rows.stop - rows.start, columns.stop - columns.start)
                 tile = buffer[: shape[0] * shape[1]].reshape(shape)
                 kernel.evaluate(left, right, tile)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.base.threads import effective_threads, run
+from maxmargin.base.threads import effective_threads, portions, run
 from maxmargin.base.typing import FloatArray, IntArray, TableLike
 from maxmargin.compute.intrinsics.lanes import LANES
 from maxmargin.compute.kernel_values import subsequence_recursion as compute
@@ -22,6 +22,7 @@ from maxmargin.kernels.points import work_order
 from maxmargin.kernels.tokens import StringPoints, Tokens, check_tokens, encode, inverse_roots, text_column
 from maxmargin.kernels.vector_base import Features
 
+_AT_ONCE = 1 << 27  # steps of the recursion in one compiled call, so that Ctrl-C is not delayed
 _LONG_WORK = 1e12  # steps of the recursion for a Gram matrix, some ten minutes on two cores
 
 
@@ -140,11 +141,16 @@ class Subsequence(StringKernel):
 
     def _sums(self, A: StringPoints, B: StringPoints) -> FloatArray:
         sums = np.empty((self.length, len(A), len(B)))
-        if sums.size:
+        if not sums.size:
+            return sums
+        steps = self.length * int(A.lengths.max()) * int(B.lengths.max()) * (1 + len(B) // LANES)
+        for rows in portions(slice(0, len(A)), _AT_ONCE // max(steps, 1)):
+            part = np.empty((self.length, rows.stop - rows.start, len(B)))
             compute.subsequence_tile(
-                A.codes, A.starts, B.codes, B.starts, compute.by_length(B.starts),
-                float(self.decay), self._unit, sums,
+                A.codes, A.starts[rows.start : rows.stop + 1], B.codes, B.starts,
+                compute.by_length(B.starts), float(self.decay), self._unit, part,
             )  # fmt: skip
+            sums[:, rows] = part
         return sums
 
     def _self_sums(self, A: StringPoints) -> FloatArray:

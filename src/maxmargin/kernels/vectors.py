@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from maxmargin.base.parameters import check_count, check_not_negative, check_positive
 from maxmargin.base.tables import checked_table
-from maxmargin.base.threads import run, run_short, split
+from maxmargin.base.threads import portions, run, run_short, split
 from maxmargin.base.typing import AnyArray, FloatArray, TableLike
 from maxmargin.compute.intrinsics.panel_tile import ROWS, WIDTH
 from maxmargin.compute.kernel_values import elementwise
@@ -199,13 +199,19 @@ _NEGLIGIBLE = 1e-30
 _NARROW = 1024  # columns up to which our tiles of float64 are faster than BLAS and a pass over its products
 _MANY_VALUES = 1 << 21  # kernel values from which on that is worth the time to compile them
 _PAIRS = 1 << 14  # of rows whose differences are in memory together
-_VALUES_AT_ONCE = 1 << 26  # kernel values in one compiled call: about 50 ms, so that Ctrl-C is not delayed
+_AT_ONCE = 1 << 31  # multiplications in one compiled call: about 50 ms, so that Ctrl-C is not delayed
+_PER_VALUE = 16  # multiplications that cost as much as an exponential and its place in memory
 
 
 def _fit_for_panels(A: VectorPoints, B: VectorPoints, out: FloatArray) -> bool:
     """True if both sides are dense float32."""
     dense = not sp.issparse(A.X) and not sp.issparse(B.X)
     return dense and bool(A.dtype == B.dtype == out.dtype == np.float32)
+
+
+def _at_once(B: VectorPoints) -> int:
+    """Rows whose kernel values with all of ``B`` one compiled call computes."""
+    return _AT_ONCE // (max(len(B), 1) * (B.X.shape[1] + _PER_VALUE))
 
 
 def _run_for(A: VectorPoints, B: VectorPoints) -> Callable[..., Any]:
@@ -257,7 +263,7 @@ class RBF(ScaledByGamma):
             return out
         columns.pack(n_threads)
         fill = partial(rbf_rows, **self._tiles_of(A, columns), out=out)
-        parts = split(len(columns), n_threads, multiple=WIDTH)
+        parts = split(len(columns), max(n_threads, len(columns) // max(_at_once(A), 1)), multiple=WIDTH)
         _run_for(A, columns)([partial(fill, columns=part) for part in parts], n_threads)
         return out
 
@@ -269,7 +275,8 @@ class RBF(ScaledByGamma):
             rbf_rows(**self._tiles_of(rows, A), columns=slice(0, strip.stop), out=out[strip])
             out[: strip.start, strip] = out[strip, : strip.start].T
 
-        strips = split(len(A), max(1, min(_STRIPS, len(A) // _LEAST_STRIP)), multiple=WIDTH)
+        n_strips = max(min(_STRIPS, len(A) // _LEAST_STRIP), len(A) // max(_at_once(A), 1), 1)
+        strips = split(len(A), n_strips, multiple=WIDTH)
         A.pack(n_threads)
         half = len(strips) // 2  # the longest with the shortest: every second task is half of the work
         order = [*reversed(strips[half:]), *strips[:half]]
@@ -299,9 +306,7 @@ class RBF(ScaledByGamma):
         self, v: FloatArray, A: VectorPoints, B: VectorPoints, weights: FloatArray, n_threads: int
     ) -> None:
         A.pack(n_threads)
-        width = width_of(A.dtype)
-        at_once = max(width, _VALUES_AT_ONCE // max(len(B), 1))
-        parts = split(len(A), max(n_threads, -(-len(A) // at_once)), multiple=width)
+        parts = split(len(A), max(n_threads, len(A) // max(_at_once(B), 1)), multiple=width_of(A.dtype))
         add = partial(add_rbf_rows, **self._tiles_of(B, A), weights=weights, v=v)
         _run_for(A, B)([partial(add, columns=part) for part in parts], n_threads)
 
@@ -377,7 +382,8 @@ class Laplacian(ScaledByGamma):
         return "dense"
 
     def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
-        elementwise.laplacian_distances(out, A.X, B.X)
+        for rows in portions(slice(0, len(A)), _at_once(B) // 8):  # differences are slower
+            elementwise.laplacian_distances(out[rows], A.X[rows], B.X)
         out *= -self.number_gamma()
         np.exp(out, out=out)
 

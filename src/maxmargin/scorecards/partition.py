@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from maxmargin.base.threads import beside
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.columns.bin_search import IV_SLACK, RATE_SLACK, best_bent_partition, best_partition
 from maxmargin.compute.columns.column_bins import bin_evidence
@@ -72,16 +74,17 @@ def optimal_partition(problem: PartitionProblem, trend: str) -> IntArray:
     sizes = (inside, outside, problem.all_events, problem.all_nonevents, least, most)
     rules = problem.min_events * (1 - RATE_SLACK), problem.smoothing
     direction = _DIRECTION[trend]
-    ends: IntArray
     if trend in ("concave", "convex"):
         if len(problem.events) > _MOST_BENT:
             raise ValueError(
                 f"trend={trend!r} compares every three bins and takes at most {_MOST_BENT} pre-bins, got "
                 f"{len(problem.events)}: use n_prebins={_MOST_BENT} or fewer."
             )
-        ends = best_bent_partition(*sizes, direction, *rules)
+        search = partial(best_bent_partition, *sizes, direction, *rules)
     else:
-        ends = best_partition(*sizes, direction, trend in ("peak", "valley"), *rules)
+        search = partial(best_partition, *sizes, direction, trend in ("peak", "valley"), *rules)
+    # hundreds of pre-bins take seconds
+    ends: IntArray = beside(search, most * len(problem.events) ** 3 // 30)
     return ends
 
 

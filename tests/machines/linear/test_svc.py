@@ -19,7 +19,7 @@ from maxmargin.problems.loss_penalty import LossPenalty, solved
 from maxmargin.problems.losses import Hinge, Logistic, SquaredHinge
 from maxmargin.problems.penalties import Penalty
 from maxmargin.problems.solution import Status
-from maxmargin.solvers.primal import primal_choice
+from maxmargin.solvers.primal import primal_choice, proximal_coordinate
 from maxmargin.solvers.primal.augmented import AugmentedLagrangian, Envelope, envelope
 from maxmargin.solvers.primal.linear_program import LinearProgram
 from maxmargin.solvers.primal.newton import ChangingGram, WeightedLoss, weighted_loss
@@ -534,3 +534,17 @@ def test_a_solver_asked_for_by_name_is_not_replaced():
     with pytest.warns(ConvergenceWarning, match="duality gap"):
         model = mm.LinearSVC(1e12, loss="hinge", solver="augmented").fit(X, y)
     assert model.solution_.status is Status.STALLED
+
+
+def test_descent_goes_on_from_its_own_gradient_where_no_guess_of_signs_is_right(monkeypatch):
+    """The second descent started with the gradient of the first one's start, and solved another model."""
+    monkeypatch.setattr(proximal_coordinate, "_ROUNDS", 0)
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(20, 8))
+    H, g, l1, l2 = A.T @ A, 10.0 * rng.normal(size=8), np.full(8, 4.0), 0.5
+    w = rng.normal(size=8)
+    z = proximal_coordinate._minimiser(H, g, w, l1, l2, 1.0)
+    pull = g + H @ (z - w) + l2 * z
+    assert 0 < np.count_nonzero(z) < 8
+    np.testing.assert_allclose(pull[z != 0], -(l1 * np.sign(z))[z != 0], atol=1e-6)
+    assert (np.abs(pull) <= l1 + 1e-6).all()

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from maxmargin.base.threads import run, single_threaded_blas
+from maxmargin.base.threads import check_stop, run, single_threaded_blas
 from maxmargin.base.typing import FloatArray, IntArray
 
 _TILE_BYTES = 1 << 20
@@ -36,6 +36,7 @@ def fill_by_tiles(fill: FillTile, out: FloatArray, n_threads: int) -> None:
 
     def share(start: int) -> None:
         for rows, columns in tiles[start::n_threads]:
+            check_stop()
             fill(rows, columns, out[rows, columns])
 
     with single_threaded_blas():  # tiles are small: BLAS threads of its own would only wait for each other

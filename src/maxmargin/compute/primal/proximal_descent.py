@@ -8,15 +8,15 @@ from maxmargin.compute.jit import jit_sums
 
 @jit_sums
 def proximal_descent(
-    H: FloatArray, g: FloatArray, w: FloatArray, l1: FloatArray, l2: float, z: FloatArray, tol: float
-) -> None:
+    H: FloatArray, gradient: FloatArray, l1: FloatArray, l2: float, z: FloatArray, tol: float, passes: int
+) -> bool:
     """min over z   1/2 (z - w)'H(z - w) + g'z + sum_j l1_j |z_j| + l2 / 2 ||z||^2,   one column at a time.
 
-    H and g are the model of the losses at w; z, which starts at w, changes in place.
+    H and g are the model of the losses at w; z and ``gradient``, which is g + H(z - w), change in place. The
+    result is False where so many passes over the columns do not reach ``tol``.
     """
-    p = len(w)
-    gradient = g.copy()
-    for _ in range(1000):
+    p = len(z)
+    for _ in range(passes):
         largest = 0.0
         for j in range(p):
             curvature = H[j, j] + l2
@@ -32,4 +32,5 @@ def proximal_descent(
                     gradient[k] += change * H[j, k]
                 largest = max(largest, change * change * curvature)
         if largest <= tol:
-            break
+            return True
+    return False

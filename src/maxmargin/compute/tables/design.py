@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from maxmargin.base.threads import effective_threads, run, split
+from maxmargin.base.threads import effective_threads, portions, run, split
 from maxmargin.base.typing import AnyArray, FloatArray, IntArray
 from maxmargin.compute.tables import csr
 from maxmargin.compute.tables.inner_products import squared_norms
@@ -21,6 +21,7 @@ from maxmargin.compute.tables.table_rows import rows_of
 _BLOCK = 1 << 17  # numbers in a block: one megabyte of float64, which stays in the second-level cache
 _SMALL = 4 * _BLOCK  # numbers in a table that is taken as one block, on one thread
 _THREADED_ENTRIES = 1_000_000  # below, a product takes less time than waking a thread
+_AT_ONCE = 1 << 26  # stored numbers, or products of two, in one compiled call, so that Ctrl-C is not delayed
 
 
 class Design(Protocol):
@@ -193,6 +194,7 @@ class SparseDesign:
         self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
         self._csc: Any = None  # made when columns are first needed
         self._csr = rows_of(X)[:3]
+        self._per_row = 1 + X.nnz // max(1, X.shape[0])
 
     def _parts(self) -> list[slice]:
         return split(self.shape[0], self.threads) or [slice(0, 0)]
@@ -202,17 +204,19 @@ class SparseDesign:
         w = np.ascontiguousarray(w, dtype=np.float64)
 
         def work(part: slice) -> None:
-            csr.csr_scores(*self._csr, w, out, part.start, part.stop)
+            for rows in portions(part, _AT_ONCE // self._per_row):
+                csr.csr_scores(*self._csr, w, out, rows.start, rows.stop)
 
         _each(work, self._parts(), self.threads)
         return out
 
-    def _accumulate(self, function: Any, vector: FloatArray, shape: Any) -> FloatArray:
+    def _accumulate(self, function: Any, vector: FloatArray, shape: Any, per_row: int) -> FloatArray:
         vector = np.ascontiguousarray(vector, dtype=np.float64)
 
         def work(part: slice) -> FloatArray:
             out = np.zeros(shape)
-            function(*self._csr, vector, out, part.start, part.stop)
+            for rows in portions(part, _AT_ONCE // per_row):
+                function(*self._csr, vector, out, rows.start, rows.stop)
             return out
 
         results = _each(work, self._parts(), self.threads)
@@ -220,11 +224,11 @@ class SparseDesign:
 
     def adjoint(self, u: FloatArray) -> FloatArray:
         if u.ndim == 2:
-            return self._accumulate(csr.csr_two_adjoints, u, (2, self.shape[1]))
-        return self._accumulate(csr.csr_adjoint, u, self.shape[1])
+            return self._accumulate(csr.csr_two_adjoints, u, (2, self.shape[1]), 2 * self._per_row)
+        return self._accumulate(csr.csr_adjoint, u, self.shape[1], self._per_row)
 
     def gram(self, d: FloatArray) -> FloatArray:
-        half = self._accumulate(csr.csr_gram, d, (self.shape[1], self.shape[1]))
+        half = self._accumulate(csr.csr_gram, d, (self.shape[1], self.shape[1]), self._per_row**2)
         full = half + half.T
         np.fill_diagonal(full, np.diag(half))
         return full
@@ -234,7 +238,9 @@ class SparseDesign:
 
         def work(part: slice) -> tuple[FloatArray, float]:
             out = np.zeros(self.shape[1])
-            last = csr.csr_hessian_product(*self._csr, d, v, float(bias), out, part.start, part.stop)
+            last = 0.0
+            for rows in portions(part, _AT_ONCE // self._per_row):
+                last += csr.csr_hessian_product(*self._csr, d, v, float(bias), out, rows.start, rows.stop)
             return out, last
 
         results = _each(work, self._parts(), self.threads)

@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.base.threads import portions
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.jit import jit_sums
 
 _COLUMNS_AT_ONCE = 64
+_AT_ONCE = 1 << 27  # products in one compiled call, so that Ctrl-C is not delayed
 
 
 @jit_sums
-def _csr_times_dense(data, indices, indptr, dense, out):
-    """out[c, i] = sum_k A[i, k] dense[k, c]: a sparse A against a narrow dense block, transposed."""
+def _csr_times_dense(data, indices, indptr, dense, out, start, stop):
+    """out[c, i] = sum_k A[i, k] dense[k, c] for i = start ... stop: sparse A, a narrow dense block."""
     width = dense.shape[1]
     total = np.zeros(width, dense.dtype)
-    for i in range(len(indptr) - 1):
+    for i in range(start, stop):
         total[:] = 0
         for position in range(indptr[i], indptr[i + 1]):
             value = data[position]
@@ -34,10 +36,11 @@ def inner_products(A: Any, B: Any, out: FloatArray) -> None:
     if not sp.issparse(A):
         np.matmul(A, B.T, out=out)
         return
-    for start in range(0, A.shape[0], _COLUMNS_AT_ONCE):
-        rows = slice(start, min(start + _COLUMNS_AT_ONCE, A.shape[0]))
+    size = _AT_ONCE * B.shape[0] // (_COLUMNS_AT_ONCE * max(B.nnz, 1))
+    for rows in portions(slice(0, A.shape[0]), _COLUMNS_AT_ONCE):
         block = np.ascontiguousarray(A[rows].toarray().T)
-        _csr_times_dense(B.data, B.indices, B.indptr, block, out[rows])
+        for others in portions(slice(0, B.shape[0]), size):
+            _csr_times_dense(B.data, B.indices, B.indptr, block, out[rows], others.start, others.stop)
 
 
 @jit_sums

@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 
 from maxmargin.base import work_clock
+from maxmargin.base.threads import portions
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.primal.proximal_descent import proximal_descent
 from maxmargin.problems.loss_penalty import LossPenalty, closed
@@ -18,6 +19,8 @@ from maxmargin.solvers.primal.newton import Line, NewtonState, RowTerms, first_s
 from maxmargin.solvers.stopping import GapCallback, stop_asked
 
 _ROUNDS = 10  # of guesses at the signs of a model's minimiser
+_PASSES = 1000  # of descent over the columns of a model
+_AT_ONCE = 1 << 27  # elements of its matrix that one compiled call visits
 
 
 def _minimiser(
@@ -28,8 +31,8 @@ def _minimiser(
     Columns with a wrong sign become zero, zeros that should move get a sign, and the system of the others is
     solved again. If a guess comes back, or after too many of them, coordinate descent takes over.
     """
-    z = w.copy()
-    proximal_descent(H, g, w, l1, l2, z, rough)
+    z, gradient = w.copy(), g.copy()
+    _descend(H, gradient, l1, l2, z, rough)
     signs = np.sign(z)
     right = H @ w - g
     tried: set[bytes] = set()
@@ -47,8 +50,17 @@ def _minimiser(
         if not wrong.any() and not late.any():
             return exact
         signs = np.where(wrong, 0.0, np.where(late, np.sign(pull), signs))
-    proximal_descent(H, g, w, l1, l2, z, 1e-15 * rough)
+    _descend(H, gradient, l1, l2, z, 1e-15 * rough)
     return z
+
+
+def _descend(
+    H: FloatArray, gradient: FloatArray, l1: FloatArray, l2: float, z: FloatArray, tol: float
+) -> None:
+    """Passes of `proximal_descent` until one changes little, as many in a call as take 0.1 s at most."""
+    for some in portions(slice(0, _PASSES), _AT_ONCE // H.size):
+        if proximal_descent(H, gradient, l1, l2, z, tol, some.stop - some.start):
+            break
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ import tests.conftest  # noqa: F401  # chooses Numba's cache folder, before anyt
 
 # isort: split
 import argparse
+import inspect
 import re
 import signal
 import sys
@@ -42,6 +43,7 @@ import pandas as pd
 from scipy import sparse
 
 import maxmargin as mm
+from maxmargin import feature_selection as fs
 
 Task = Literal["classification", "regression", "outliers"]
 SLOW_SECONDS = 20.0
@@ -252,7 +254,7 @@ def is_our_refusal(error: BaseException) -> bool:
         return False
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = Path(last.filename).as_posix()
-    ours = "/maxmargin/" in place or "/sklearn/utils/" in place
+    ours = any(part in place for part in ("/maxmargin/", "/sklearn/utils/", "/sklearn/model_selection/"))
     return ours and (last.line or "raise").lstrip().startswith("raise") and len(str(error)) > 20
 
 
@@ -262,7 +264,8 @@ def _check_predictions(model: Any, case: Case, task: Task) -> str:
         method = getattr(model, name, None)
         if method is None:
             continue
-        values = np.asarray(method(case.X))
+        values = method(case.X)
+        values = values.toarray() if sparse.issparse(values) else np.asarray(values)
         if name == "predict" and task == "classification":
             if not np.isin(values, model.classes_).all():
                 return "predict returned unknown labels"
@@ -283,7 +286,7 @@ def try_fit(subject: Subject, seed: int, number: int, *, raising: bool = False) 
             warnings.simplefilter("always")
             if raising:
                 warnings.simplefilter("error", RuntimeWarning)
-            if case.weights is None:
+            if case.weights is None or "sample_weight" not in inspect.signature(model.fit).parameters:
                 model.fit(*arguments)
             else:
                 model.fit(*arguments, sample_weight=case.weights)
@@ -313,18 +316,27 @@ def _linear_svc(rng: np.random.Generator) -> Any:
     penalty = str(rng.choice(["l2", "l2", "l1", "l0", "l1l2", "l0l2", "none"]))
     loss = "hinge" if penalty == "none" else str(rng.choice(["hinge", "squared_hinge", "logistic"]))
     C = 10.0 ** rng.integers(-3, 4)
-    return mm.LinearSVC(C, loss=loss, penalty=penalty, fit_intercept=bool(rng.random() < 0.8))
+    return mm.LinearSVC(C, loss=loss, penalty=penalty, fit_intercept=_flag(rng), **_classes(rng))
 
 
 def _linear_svr(rng: np.random.Generator) -> Any:
     loss = str(rng.choice(["epsilon_insensitive", "squared_epsilon_insensitive"]))
-    return mm.LinearSVR(10.0 ** rng.integers(-3, 4), loss=loss, epsilon=float(rng.choice([0.0, 0.1])))
+    return mm.LinearSVR(
+        10.0 ** rng.integers(-3, 4),
+        loss=loss,
+        penalty=str(rng.choice(["l2", "l1", "l1l2", "none"])),
+        epsilon=float(rng.choice([0.0, 0.1])),
+        fit_intercept=_flag(rng),
+    )
 
 
 def _ridge(rng: np.random.Generator) -> Any:
     if rng.random() < 0.3:
-        return mm.Ridge(alpha=float(rng.choice([0.0, 1.0])), solver="sgd", random_state=0)
-    return mm.Ridge(alphas=[1e-3, 1.0, 1e3]) if rng.random() < 0.3 else mm.Ridge(log_uniform(rng, -6, 6))
+        alpha = float(rng.choice([0.0, 1.0]))
+        return mm.Ridge(alpha, solver="sgd", fit_intercept=_flag(rng), random_state=0)
+    if rng.random() < 0.3:
+        return mm.Ridge(alphas=[1e-3, 1.0, 1e3], fit_intercept=_flag(rng))
+    return mm.Ridge(log_uniform(rng, -6, 6), fit_intercept=_flag(rng))
 
 
 def _kernel(rng: np.random.Generator) -> str:
@@ -335,10 +347,36 @@ def _flag(rng: np.random.Generator) -> bool:
     return bool(rng.random() < 0.5)
 
 
+def _classes(rng: np.random.Generator, *others: str) -> dict[str, Any]:
+    """How classes are compared and weighed."""
+    weight = None if _flag(rng) else "balanced"
+    return {"multiclass": str(rng.choice(["ovr", "ovo", *others])), "class_weight": weight}
+
+
+def _online(rng: np.random.Generator) -> dict[str, Any]:
+    shuffle = [True, False, "replacement"][rng.integers(3)]
+    return {"fit_intercept": _flag(rng), "shuffle": shuffle, "random_state": 0, **_classes(rng)}
+
+
+def _large(rng: np.random.Generator) -> dict[str, Any]:
+    methods = ["pivoted_cholesky", "leverage", "kmeans", "uniform", "fourier"]
+    method = str(rng.choice(methods))
+    kernel = "rbf" if method == "fourier" else _kernel(rng)
+    return {"kernel": kernel, "method": method, "random_state": 0}
+
+
+def _binning(rng: np.random.Generator) -> mm.Binning:
+    return mm.Binning(str(rng.choice(["optimal", "quantile", "width", "tree", "mdl"])))
+
+
 SUBJECTS: list[Subject] = [
     Subject(
         "LogisticRegression",
-        lambda rng: mm.LogisticRegression(float(rng.choice([np.inf, 1.0, 1e-3, 1e6]))),
+        lambda rng: mm.LogisticRegression(
+            float(rng.choice([np.inf, 1.0, 1e-3, 1e6])),
+            fit_intercept=_flag(rng),
+            **_classes(rng, "multinomial"),
+        ),
         "classification",
     ),
     Subject("LinearSVC", _linear_svc, "classification"),
@@ -352,23 +390,23 @@ SUBJECTS: list[Subject] = [
         ),
         "classification",
     ),
-    Subject("Perceptron", lambda rng: mm.Perceptron(average=_flag(rng), random_state=0), "classification"),
+    Subject("Perceptron", lambda rng: mm.Perceptron(average=_flag(rng), **_online(rng)), "classification"),
     Subject(
         "PassiveAggressive",
-        lambda rng: mm.PassiveAggressive(variant=str(rng.choice(["pa1", "pa2"])), random_state=0),
+        lambda rng: mm.PassiveAggressive(variant=str(rng.choice(["pa1", "pa2"])), **_online(rng)),
         "classification",
     ),
     Subject(
         "Pegasos",
-        lambda rng: mm.Pegasos(log_uniform(rng, -4, 1), project=_flag(rng), random_state=0),
+        lambda rng: mm.Pegasos(log_uniform(rng, -4, 1), project=_flag(rng), **_online(rng)),
         "classification",
     ),
     Subject(
         "SubgradientDescent",
         lambda rng: mm.SubgradientDescent(
             mode=str(rng.choice(["batch", "stochastic"])),
-            step=str(rng.choice(["constant", "strongly_convex"])),
-            random_state=0,
+            step=str(rng.choice(["constant", "strongly_convex", "soft_svm"])),
+            **_online(rng),
         ),
         "classification",
     ),
@@ -385,6 +423,40 @@ SUBJECTS: list[Subject] = [
     Subject("NuSVR", lambda rng: mm.NuSVR(kernel=_kernel(rng)), "regression"),
     Subject("OneClassSVM", lambda rng: mm.OneClassSVM(rng.uniform(0.05, 0.9)), "outliers"),
     Subject("SVDD", lambda rng: mm.SVDD(10.0 ** rng.integers(-2, 2)), "outliers"),
+    Subject(
+        "LargeSVC", lambda rng: mm.LargeSVC(10.0 ** rng.integers(-3, 4), **_large(rng)), "classification"
+    ),
+    Subject("LargeSVR", lambda rng: mm.LargeSVR(10.0 ** rng.integers(-3, 4), **_large(rng)), "regression"),
+    Subject(
+        "LargeKernelRidge",
+        lambda rng: mm.LargeKernelRidge(10.0 ** rng.integers(-3, 4), **_large(rng)),
+        "regression",
+    ),
+    Subject(
+        "CellSVC",
+        lambda rng: mm.CellSVC(10.0 ** rng.integers(-3, 4), cell_size=20, random_state=0),
+        "classification",
+    ),
+    Subject("LowRank", lambda rng: mm.LowRank(_kernel(rng), 10, random_state=0), "outliers"),
+    Subject("RandomFourier", lambda rng: mm.RandomFourier("rbf", 10, random_state=0), "outliers"),
+    Subject("WOEEncoder", lambda rng: mm.WOEEncoder(_binning(rng)), "classification"),
+    Subject("Scorecard", lambda rng: mm.Scorecard(binning=_binning(rng)), "classification"),
+    Subject(
+        "GridSearch",
+        lambda rng: mm.GridSearch(mm.SVC(kernel=_kernel(rng)), {"C": [1, 1e3]}, cv=2, error_score="raise"),
+        "classification",
+    ),
+    Subject("FisherScore", lambda rng: fs.FisherScore(n_features=1), "classification"),
+    Subject("InformationGain", lambda rng: fs.InformationGain(n_features=1), "classification"),
+    Subject("SymmetricalUncertainty", lambda rng: fs.SymmetricalUncertainty(n_features=1), "classification"),
+    Subject("ReliefF", lambda rng: fs.ReliefF(3, n_features=1, random_state=0), "classification"),
+    Subject("MultiSURF", lambda rng: fs.MultiSURF(n_features=1, random_state=0), "classification"),
+    Subject("RFE", lambda rng: fs.RFE(mm.LinearSVC(), 1), "classification"),
+    Subject("SFS", lambda rng: fs.SFS(mm.FisherDiscriminant(), 1, cv=2), "classification"),
+    Subject("SparseSVMSelector", lambda rng: fs.SparseSVMSelector(cv=2, n_lambdas=5), "classification"),
+    Subject(
+        "SubsetSelector", lambda rng: fs.SubsetSelector(fs.Forward(1), fs.Mahalanobis()), "classification"
+    ),
 ]
 
 

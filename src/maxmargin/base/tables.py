@@ -322,6 +322,11 @@ def checked_targets(y: TargetLike | None, n_rows: int, estimator: object) -> Flo
     else:
         columns = [checked_numbers(values[:, k], n_rows, estimator) for k in range(values.shape[1])]
         targets = np.column_stack(columns)
+    return with_finite_squares(targets)
+
+
+def with_finite_squares(targets: FloatArray) -> FloatArray:
+    """The targets as they are; an error if their squares overflow."""
     if not _squares_are_finite(targets):
         raise ValueError("the squares of y are too large for floating-point numbers: scale y.")
     return targets

@@ -100,7 +100,7 @@ class NystromMap:
     ) -> NystromMap:
         K = np.asarray(kernel.gram(landmarks.astype(np.float64), n_threads=n_threads))
         values, vectors = beside(lambda: np.linalg.eigh(0.5 * (K + K.T)), K.size)
-        largest = max(float(values[-1]), 0.0)
+        largest = float(values.max(initial=0.0))
         rounding = 10.0 * float(np.finfo(landmarks.dtype).eps) * largest
         kept = values > max(rounding, 1e-300)
         if not kept.any():

@@ -119,6 +119,7 @@ def resolve_gamma(gamma: Gamma, X: Any) -> float:
     if gamma != "scale":
         return float(gamma)
     if sp.issparse(X):
+        X = X.astype(np.float64)  # squares and sums of float32 values may overflow
         variance = float(X.multiply(X).mean() - X.mean() ** 2)
     else:
         variance = float(X.var(dtype=np.float64))

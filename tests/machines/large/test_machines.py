@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
@@ -240,3 +241,20 @@ def test_refusals_and_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("maxmargin.machines.large.approximation._POLISHED", 50)
     with pytest.warns(UserWarning, match="grows with the square"):
         svc(polish=True).fit(X, y)
+
+
+@pytest.mark.parametrize("machine", [mm.LargeSVC, mm.LargeSVR, mm.LargeKernelRidge])
+def test_numbers_whose_squares_overflow_are_refused(machine: Any) -> None:
+    X, y, labels = curved(100)
+    target = labels if machine is mm.LargeSVC else y
+    with pytest.raises(ValueError, match="divide all weights by a number"):
+        machine(random_state=0).fit(X, target, sample_weight=np.full(100, 1e200))
+    if machine is not mm.LargeSVC:
+        with pytest.raises(ValueError, match="the squares of y are too large"):
+            machine(random_state=0).fit(X, 1e200 * target)
+
+
+def test_gamma_of_sparse_float32_rows_whose_sum_overflows() -> None:
+    X = sp.csr_matrix(np.linspace(1e37, 2e38, 100, dtype=np.float32).reshape(50, 2))
+    gamma = mm.RandomFourier(n_components=4, random_state=0).fit(X).kernel_.gamma
+    assert gamma == pytest.approx(1.0 / (2.0 * X.toarray().var(dtype=np.float64)))

@@ -178,5 +178,7 @@ def test_refusals_say_what_and_why() -> None:
         mm.LowRank("rbf", 3, method="greedy").fit(X)
     with pytest.raises(ValueError, match="n_components=0 must be a whole number"):
         mm.LowRank("rbf", 0).fit(X)
+    with pytest.raises(ValueError, match="is zero on all landmarks"):
+        mm.LowRank("linear", 3).fit(np.zeros((5, 2)))
     with pytest.raises(ValueError, match="already needs the whole matrix"):
         mm.LowRank("precomputed", 3).fit(X @ X.T)

@@ -227,6 +227,31 @@ def test_separated_classes_get_the_direction_of_the_widest_margin(seed, as_spars
     assert np.log1p(np.exp(-margins)).max() == pytest.approx(1e-10, rel=1e-3)  # as far as tol asks
 
 
+@pytest.mark.parametrize("shape", [(60, 5), (6, 20)])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_the_widest_margin_through_the_origin(shape, as_sparse):
+    """Without an intercept dense rows had a bare error, and no such fit had a summary."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape) + 1.0
+    y = X @ rng.normal(size=shape[1]) > 0
+    with pytest.warns(SeparationWarning, match=r"complete .* the limit of the penalised models"):
+        model = mm.LogisticRegression(fit_intercept=False).fit(sparse.csr_matrix(X) if as_sparse else X, y)
+    assert model.intercept_[0] == 0.0
+    v = model.separation_.direction[:-1]
+    assert _is_shortest(np.where(y, 1.0, -1.0)[:, None] * X, v, np.ones(shape[1]))
+    assert np.isinf(model.summary().table["coef"]).all()
+
+
+def test_summary_without_an_intercept():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 2))
+    y = X[:, 0] + rng.normal(size=200) > 0
+    model = mm.LogisticRegression(fit_intercept=False).fit(X, y)
+    p = 1.0 / (1.0 + np.exp(-X @ model.coef_[0]))
+    errors = np.sqrt(np.diag(np.linalg.inv((X.T * (p * (1.0 - p))) @ X)))
+    np.testing.assert_allclose(model.summary().table["std_err"], errors, rtol=1e-6)
+
+
 def test_every_other_row_of_sonar_predicts_as_well_as_a_large_c():
     X, y = standardised("sonar")
     X, y = X[::2], y[::2]

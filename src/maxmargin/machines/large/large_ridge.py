@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import of_one_fit
 from maxmargin.base.parameters import check_positive
-from maxmargin.base.tables import checked_numbers, row_weights
+from maxmargin.base.tables import checked_numbers, row_weights, with_finite_squares
 from maxmargin.base.threads import effective_threads
 from maxmargin.base.typing import FloatArray, TableLike
 from maxmargin.compute.tables.design import Design
@@ -21,6 +21,7 @@ from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.machines.large.approximation import Approximation, DualPoint, warn_if_long
 from maxmargin.machines.large.base import LargeMachine, MappedRows
 from maxmargin.machines.large.mapped_rows import opened
+from maxmargin.machines.linear.base import check_weight_sizes
 from maxmargin.machines.linear.linear_pieces import number_problem, solve_in_pieces, survey_numbers
 from maxmargin.pieces.collection import Pieces
 from maxmargin.problems.certificate import Certificate
@@ -79,9 +80,10 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = opened(self, X)
-        target = checked_numbers(y, rows.n, self)
+        target = with_finite_squares(checked_numbers(y, rows.n, self))
         mapped = self._mapped(rows)
         weights = row_weights(sample_weight, rows.n)
+        check_weight_sizes(weights)
         features: Design = mapped.design
         H = features.gram(weights)
         H[np.diag_indices_from(H)] += self.alpha

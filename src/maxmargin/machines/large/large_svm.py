@@ -11,13 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.base.interruption import of_one_fit
 from maxmargin.base.parameters import check_choice, check_not_negative, check_positive
-from maxmargin.base.tables import checked_numbers, class_codes, example_weights, row_weights
+from maxmargin.base.tables import (
+    checked_numbers,
+    class_codes,
+    example_weights,
+    row_weights,
+    with_finite_squares,
+)
 from maxmargin.base.typing import AnyArray, FloatArray, TableLike
 from maxmargin.compute.tables.design import Design
 from maxmargin.machines.large.approximation import Approximation, DualPoint, snapped
 from maxmargin.machines.large.base import LargeMachine, MappedRows
 from maxmargin.machines.large.mapped_rows import opened
-from maxmargin.machines.linear.base import design_of_task, solve_as_asked
+from maxmargin.machines.linear.base import check_weight_sizes, design_of_task, solve_as_asked
 from maxmargin.machines.linear.linear_pieces import (
     binary_problems,
     check_newton,
@@ -124,6 +130,7 @@ class LargeSVC(ClassifierMixin, LargeMachine):
         self.classes_, codes = class_codes(y, rows.n, self)
         mapped = self._mapped(rows)
         c = self.C * example_weights(sample_weight, self.class_weight, self.classes_, codes)
+        check_weight_sizes(c)
         fits, betas = [], []
         for task in binary_tasks(codes, len(self.classes_), self.multiclass):
             solution, certificate, beta = self._fit_task(mapped.design, c, task)
@@ -253,9 +260,10 @@ class LargeSVR(RegressorMixin, LargeMachine):
 
     def _fit_memory(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = opened(self, X)
-        target = checked_numbers(y, rows.n, self)
+        target = with_finite_squares(checked_numbers(y, rows.n, self))
         mapped = self._mapped(rows)
         c = self.C * row_weights(sample_weight, rows.n)
+        check_weight_sizes(c)
         problem = self._problem(mapped.design, target, c, self._loss())
         solution, certificate = solve_as_asked(self, problem)
         beta = -problem.dual_point(solution.multipliers)

@@ -460,9 +460,8 @@ class LogisticRegression(LinearClassifier):
         if several and self.multiclass != "multinomial":
             raise ValueError("summary() of several classes needs multiclass='multinomial'.")
         coefficients, index = self._coefficients(several)
-        kept = np.tile(
-            np.append(~self._dropped, [True] * self.fit_intercept), len(self.coef_[int(several) :])
-        )
+        kept = np.append(~self._dropped, np.ones(int(self.fit_intercept), dtype=bool))
+        kept = np.tile(kept, len(self.coef_[int(several) :]))
         rank, inverse = int(np.count_nonzero(kept)), np.full(2 * [len(coefficients)], np.nan)
         if self._information is not None:
             inverse[np.ix_(kept, kept)], rank = covariance(self._information[np.ix_(kept, kept)])

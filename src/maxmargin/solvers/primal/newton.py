@@ -26,6 +26,8 @@ from maxmargin.problems.newton_system import EXPLICIT, hessian, solve_symmetric
 from maxmargin.problems.solution import Solution, Status
 from maxmargin.solvers.stopping import GapCallback, stop_asked
 
+_PATIENCE = 50  # steps after which the value must have decreased by a thousandth
+
 
 class RowTerms(Protocol):
     """A separable smooth function of the scores f: sum_i psi_i(f_i).
@@ -184,10 +186,13 @@ class Newton:
         terms = weighted_loss(problem)
         state = first_state(problem, terms, start)
         status = Status.MAX_ITER
-        iteration = 0
+        iteration, earlier = 0, np.inf
         for iteration in range(1, self.max_iter + 1):
             before = state.value
             moved = newton_step(problem, terms, state)
+            if iteration % _PATIENCE == 0:
+                moved &= state.value < 0.999 * earlier
+                earlier = state.value
             asked = stop_asked(callback, iteration, state.value)
             if self.stop is not None and self.stop(problem, state.f):
                 status = Status.UNBOUNDED

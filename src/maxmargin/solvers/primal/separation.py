@@ -109,10 +109,13 @@ def _binary_limit(
     found = None
     if min(X.shape) <= EXPLICIT:
         rows, back = _coordinates(X)
-        centre = rows.mean(axis=0) if problem.fit_intercept and isinstance(rows, np.ndarray) else None
         ones = np.full((len(y), 1), float(problem.fit_intercept))
-        A = sparse.hstack([rows, ones], format="csr") if centre is None else np.hstack([rows - centre, ones])
-        A = sparse.csr_array(sparse.diags_array(y) @ A) if centre is None else y[:, None] * A
+        if isinstance(rows, np.ndarray):
+            centre = rows.mean(axis=0) * float(problem.fit_intercept)
+            A = y[:, None] * np.hstack([rows - centre, ones])
+        else:
+            centre = None
+            A = sparse.csr_array(sparse.diags_array(y) @ sparse.hstack([rows, ones], format="csr"))
         first = y * (problem.X.take(used).scores(direction[:-1]) + direction[-1])
         found = widest_margin(A, on_plane, np.append(np.ones(A.shape[1] - 1), 0.0), first)
     elif kind == "complete":

@@ -43,6 +43,39 @@ def in_a_new_process(code: str, cache: str) -> list[float]:
     return found
 
 
+READS = """
+import importlib.metadata, json
+import numba, numpy as np
+import maxmargin as mm
+from maxmargin.compute.dual.gram_parts import add_rows
+
+def refuse(**_):
+    raise AssertionError("all installed packages were listed")
+
+def add(v):
+    add_rows(v, np.ones((4, 2), np.float32), np.arange(4), np.ones(4), 0, 2)
+    return v.sum()
+
+asked, importlib.metadata.entry_points = importlib.metadata.entry_points, refuse
+X = np.random.default_rng(0).normal(size=(40, 3))
+mm.SVC().fit(X, X[:, 0] > 0).predict(X)
+importlib.metadata.entry_points = asked
+plain = add(np.zeros(2))
+unread = lambda: ["_get_module_for_linking" in vars(o.library) for o in add_rows.overloads.values()]
+before = unread()
+same = numba.njit(add)(np.zeros(2)) == plain == 8.0
+print(json.dumps([all(before), bool(same), all(unread())]))
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_reading_compiled_code_leaves_out_what_only_compiling_needs(tmp_path) -> None:
+    """The list of installed packages and the LLVM code, which a caller that is compiled later still finds."""
+    compiles = READS.replace("entry_points, refuse", "entry_points, importlib.metadata.entry_points")
+    assert in_a_new_process(compiles, str(tmp_path)) == [False, True, False]
+    assert in_a_new_process(READS, str(tmp_path)) == [True, True, False]
+
+
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 def test_times_leave_compilation_out(tmp_path) -> None:
     compiled, passed, whole, cells = in_a_new_process(NEW_PROCESS, str(tmp_path))

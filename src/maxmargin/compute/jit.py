@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numba
@@ -125,6 +125,8 @@ def _guarded(function: Any) -> Any:
     """
     files = function._cache
     save = files.save_overload
+    files._impl.rebuild = partial(_rebuilt, files._impl.rebuild)
+    function._compilation_chain_init_hook = lambda: None  # lists all packages for extensions: we use none
 
     def load_if_right(signature: Any, context: Any) -> Any:
         try:
@@ -157,6 +159,28 @@ def _read(files: Any, signature: Any, context: Any) -> Any:
     _prepare_to_read()
     with interrupts_afterwards(), files._guard_against_spurious_io_errors():
         return files._load_overload(signature, context)
+
+
+def _rebuilt(rebuild: Function, context: Any, payload: Any) -> Any:
+    """Compiled code without its LLVM code, half of the time: only callers compiled later need it."""
+    try:
+        (name, kind, (machine_code, llvm_code)), descriptor, *rest = payload
+        engine, ll = context.codegen()._engine, nrt.ll
+        engine._defined_symbols.add(descriptor.llvm_cpython_wrapper_name)
+        short = name, kind, (machine_code, ll.parse_assembly("").as_bitcode())
+        found = rebuild(context, (short, descriptor, *rest))
+    except (AttributeError, TypeError, ValueError):  # another form of Numba's
+        return rebuild(context, payload)
+    library = found.library
+
+    def for_callers() -> Any:
+        del library._get_module_for_linking
+        library._shared_module = ll.parse_bitcode(llvm_code)
+        engine._load_defined_symbols(library._shared_module)
+        return library._shared_module
+
+    library._get_module_for_linking = for_callers
+    return found
 
 
 @cache

@@ -17,7 +17,7 @@ from maxmargin.problems import Status
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.formulations import Classification
 from maxmargin.solvers.certified import solve_certified
-from maxmargin.solvers.dual import active_points, working_set
+from maxmargin.solvers.dual import active_points, dual_state, working_set
 from maxmargin.solvers.dual.working_set import WorkingSet
 from maxmargin.solvers.stopping import Budget
 from tests.strategies import make_problem

@@ -75,11 +75,12 @@ def _advice(reason: str, X: Any) -> str | None:
 def known_columns(estimator: object, X: TableLike, *, reset: bool = True) -> None:
     """The estimator learns the number and names of the columns or, without reset, checks them."""
     _check_is_table(X)
-    nameless = (type(X) is np.ndarray or sp.issparse(X)) and len(X.shape) == 2
-    if nameless and not hasattr(estimator, "feature_names_in_"):  # scikit-learn lists all packages first
+    nameless = isinstance(X, sp.spmatrix | sp.sparray) or type(X) is np.ndarray
+    shape: tuple[int, ...] = getattr(X, "shape", ()) if nameless else ()
+    if len(shape) == 2 and not hasattr(estimator, "feature_names_in_"):  # scikit-learn lists all packages
         if reset:
-            estimator.n_features_in_ = X.shape[1]  # type: ignore[attr-defined]  # as scikit-learn does
-        if getattr(estimator, "n_features_in_", X.shape[1]) == X.shape[1]:
+            estimator.n_features_in_ = shape[1]  # type: ignore[attr-defined]  # as scikit-learn does
+        if getattr(estimator, "n_features_in_", shape[1]) == shape[1]:
             return
     validate_data(estimator, X, reset=reset, skip_check_array=True)
 

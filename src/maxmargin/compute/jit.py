@@ -22,6 +22,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import binding
 from numba.core import environment
 from numba.core.runtime import nrt
 from numba.extending import register_jitable
@@ -165,9 +166,9 @@ def _rebuilt(rebuild: Function, context: Any, payload: Any) -> Any:
     """Compiled code without its LLVM code, half of the time: only callers compiled later need it."""
     try:
         (name, kind, (machine_code, llvm_code)), descriptor, *rest = payload
-        engine, ll = context.codegen()._engine, nrt.ll
+        engine = context.codegen()._engine
         engine._defined_symbols.add(descriptor.llvm_cpython_wrapper_name)
-        short = name, kind, (machine_code, ll.parse_assembly("").as_bitcode())
+        short = name, kind, (machine_code, binding.parse_assembly("").as_bitcode())
         found = rebuild(context, (short, descriptor, *rest))
     except (AttributeError, TypeError, ValueError):  # another form of Numba's
         return rebuild(context, payload)
@@ -175,7 +176,7 @@ def _rebuilt(rebuild: Function, context: Any, payload: Any) -> Any:
 
     def for_callers() -> Any:
         del library._get_module_for_linking
-        library._shared_module = ll.parse_bitcode(llvm_code)
+        library._shared_module = binding.parse_bitcode(llvm_code)
         engine._load_defined_symbols(library._shared_module)
         return library._shared_module
 
@@ -192,7 +193,7 @@ def _prepare_to_read() -> None:
     """
     runtime: Any = nrt
     for name, address in runtime._nrt.c_helpers.items():
-        runtime.ll.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
     internals: Any = environment
     rebuild = internals._rebuild_env
 

@@ -275,7 +275,7 @@ def _compare(kernel: Any, rows: Any, points: Any) -> None:
 
 
 def _check_pieces(kernel: Spectrum, rows: Any, points: CountPoints) -> None:
-    """Refuse pieces that take long to count for the length of the file, and pieces the model does not know."""
+    """Refuse pieces that take too long to count for the size of the file or are unknown to the model."""
     codes, starts, _ = encode(text_column(rows, kernel.features), kernel.tokens, points.vocabulary)
     lengths = range(1 if kernel.up_to else kernel.length, kernel.length + 1)
     windows = [int(np.maximum(np.diff(starts) - length + 1, 0).sum()) for length in lengths]

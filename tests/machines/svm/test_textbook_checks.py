@@ -184,8 +184,6 @@ def test_a_budget_that_a_limit_leaves_open_is_not_called_impossible():
     X, y = load_breast_cancer(return_X_y=True)
     with (
         pytest.warns(ConvergenceWarning),
-        pytest.raises(
-            ValueError, match=r"a fit stopped at max_iter .*: raise the limit"
-        ),
+        pytest.raises(ValueError, match=r"a fit stopped at max_iter .*: raise the limit"),
     ):
         mm.slack_budget(mm.SVC(max_iter=1), X, y, 50.0)

@@ -22,7 +22,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import binding
 from numba.core import environment
 from numba.core.runtime import nrt
 from numba.extending import register_jitable
@@ -33,6 +32,7 @@ from maxmargin.compute.compiling import start_watch
 Function = Callable[..., Any]
 
 _config: Any = numba.config
+_runtime: Any = nrt
 COMPILES: bool = not _config.DISABLE_JIT  # NUMBA_DISABLE_JIT=1 runs everything as plain Python
 PLAIN = os.environ.get("MAXMARGIN_PLAIN", "0") not in ("", "0")  # no vector instructions, no pointers
 if COMPILES:
@@ -166,7 +166,7 @@ def _rebuilt(rebuild: Function, context: Any, payload: Any) -> Any:
     """Compiled code without its LLVM code, half of the time: only callers compiled later need it."""
     try:
         (name, kind, (machine_code, llvm_code)), descriptor, *rest = payload
-        engine = context.codegen()._engine
+        engine, binding = context.codegen()._engine, _runtime.ll
         engine._defined_symbols.add(descriptor.llvm_cpython_wrapper_name)
         short = name, kind, (machine_code, binding.parse_assembly("").as_bitcode())
         found = rebuild(context, (short, descriptor, *rest))
@@ -191,9 +191,8 @@ def _prepare_to_read() -> None:
     An environment holds the globals of a module for code in Python's object mode. Ours has none, so the
     modules of Numba that its parts came from (unicode, random numbers) need not be imported for them.
     """
-    runtime: Any = nrt
-    for name, address in runtime._nrt.c_helpers.items():
-        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+    for name, address in _runtime._nrt.c_helpers.items():
+        _runtime.ll.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
     internals: Any = environment
     rebuild = internals._rebuild_env
 

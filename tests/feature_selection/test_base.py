@@ -317,3 +317,10 @@ def test_radii_are_those_of_the_distances(ranker):
         expected = others.mean(axis=1) - others.std(axis=1) / 2
     assert number == 0
     np.testing.assert_allclose(radius, expected)
+
+
+def test_rows_whose_sum_overflows_are_transformed_without_a_warning() -> None:
+    """Each value fits into float32; their sum does not, and infinity minus infinity is no number."""
+    X = np.tile(np.float32([3e38, -3e38]), (40, 30))
+    selector = FisherScore(n_features=1).fit(np.arange(240.0).reshape(4, 60) ** 1.5, [0, 1, 0, 1])
+    assert selector.transform(X).tolist() == X[:, selector.support_].tolist()

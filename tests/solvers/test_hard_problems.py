@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import maxmargin as mm
 from maxmargin.problems.formulations import Classification, NuRegression, Regression
 from maxmargin.problems.solution import Status
+from maxmargin.solvers.dual.gram import gram_problem
 from maxmargin.solvers.dual.gram.gram_problem import GramProblem
 from maxmargin.solvers.dual.gram.interior_point import interior_point
 from tests.small_problems import make_problem, solve
@@ -254,7 +255,8 @@ def test_rounds_of_few_steps_count_as_what_they_cost() -> None:
     with pytest.warns(ConvergenceWarning, match="rounding alone can cause"):
         model = mm.NuSVR(C=0.01, nu=0.4, kernel="poly", gamma=0.1).fit(X, y)
     assert model.machines_[0].solution.status is Status.STALLED
-    assert np.sum(model.n_iter_) < 120_000
+    from_the_start_again = 10 * gram_problem.STEPS_AT_ONCE
+    assert np.sum(model.n_iter_) < 120_000 + from_the_start_again
 
 
 @pytest.mark.parametrize(("name", "number"), [("SVR", 53), ("SVR", 64), ("NuSVR", 13)])

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.parameters import count_or_share
 from maxmargin.base.plain_state import PlainState
 from maxmargin.base.table_columns import feature_names
-from maxmargin.base.typing import BoolArray, FloatArray, IntArray
+from maxmargin.base.typing import BoolArray, FloatArray, IntArray, TableLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +29,11 @@ class Selector(PlainState, SelectorMixin, BaseEstimator):
 
     support_: BoolArray
     history_: pd.DataFrame
+
+    def transform(self, X: TableLike) -> Any:
+        """The chosen columns of X."""
+        with np.errstate(invalid="ignore"):  # scikit-learn adds all values up; float32 sums may overflow
+            return super().transform(X)
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)

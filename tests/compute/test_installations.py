@@ -133,6 +133,7 @@ TWICE = """
 import sys
 if sys.argv[1:]:
     import resource, signal
+    sys.dont_write_bytecode = True  # Python would leave half of a file
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 from maxmargin.compute.jit import jit

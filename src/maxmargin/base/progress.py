@@ -89,7 +89,7 @@ _heard: ContextVar[tuple[Callback, float] | None] = ContextVar("heard", default=
 
 @contextmanager
 def heard(callback: Callback | None) -> Iterator[None]:
-    """During this block `tell` calls ``callback``; without one, that of the block around it."""
+    """During this block `tell` calls ``callback``, or that of the surrounding block if it is None."""
     stopped = False
 
     def listener(progress: SolverProgress) -> bool:  # a request to stop is final
@@ -106,7 +106,7 @@ def heard(callback: Callback | None) -> Iterator[None]:
 
 
 def tell(n_iter: int, value: float, measure: str) -> bool:
-    """Tell the ``callback`` of the fit that runs; True once it has asked to stop."""
+    """Report to the ``callback`` of the running fit; True once it has asked to stop."""
     if (found := _heard.get()) is None:
         return False
     callback, began = found

@@ -97,7 +97,7 @@ def _each(tasks: Sequence[Callable[[], Any]]) -> None:
 
 
 def _alone(n_tasks: int, n_threads: int) -> bool:
-    """True if this thread does everything: nothing to share, or it is one of ours."""
+    """True if this thread does all tasks, because there is nothing to share or it is one of our workers."""
     return n_threads == 1 or n_tasks <= 1 or threading.current_thread().name.startswith("maxmargin-")
 
 

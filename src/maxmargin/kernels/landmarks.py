@@ -35,8 +35,8 @@ def pivoted_cholesky(
     """Pivots of a Cholesky factorisation, drawn in proportion to the residual diagonal.
 
     A row is drawn with probability proportional to its residual K(x, x) - |phi(x)|^2, so rows that are well
-    approximated by the chosen ones are rarely drawn. The greedy rule (always the largest residual) is drawn
-    to outliers; the random one has a guarantee: r / e + r log(1 / (e eta)) pivots bring the expected trace of
+    approximated by the chosen ones are rarely drawn. The greedy rule (always the largest residual) prefers
+    outliers; the random one has a guarantee: r / e + r log(1 / (e eta)) pivots bring the expected trace of
     the residual below (1 + e) times that of the best approximation of rank r, which leaves a share eta of the
     trace (Chen, Epperly, Tropp & Webber 2025). Pivots are proposed in blocks and accepted one by one, which
     leaves their distribution unchanged and turns the work into matrix products (Epperly, Tropp & Webber

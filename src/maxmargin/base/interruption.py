@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from maxmargin.base.progress import heard, hushed
+from maxmargin.base.progress import reporting_to, silenced_by
 
 Estimator = TypeVar("Estimator")
 Options = ParamSpec("Options")
@@ -36,7 +36,7 @@ def all_or_nothing(fit: Method[Estimator, Options, Result]) -> Method[Estimator,
         twin = self if in_place else _with_state(self, dict(before))
         callback = cast(Any, options.get("callback"))
         try:
-            with hushed(getattr(self, "verbose", 0)), heard(callback):
+            with silenced_by(getattr(self, "verbose", 0)), reporting_to(callback):
                 result = fit(twin, *args, **options)
         except BaseException:
             if in_place:

@@ -144,7 +144,7 @@ def _in_order(done: SimpleQueue[_Done], n_tasks: int) -> list[Any]:
     return [found[number][0] for number in range(n_tasks)]
 
 
-def beside(call: Callable[[], Any], size: int) -> Any:
+def interruptible(call: Callable[[], Any], size: int) -> Any:
     """The result of a long call that cannot be stopped, such as a factorisation, without delaying Ctrl-C.
 
     Calls from the main thread run on another thread, whose result is dropped if the user interrupts. They

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from maxmargin.base.threads import beside
+from maxmargin.base.threads import interruptible
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import Points
@@ -120,10 +120,10 @@ def leverage(kernel: Kernel, points: Points, m: int, rng: np.random.Generator, n
 def _ridge_leverage(kernel: Kernel, rows: Any, landmarks: Any, m: int, n_threads: int) -> FloatArray:
     """Scores of rows under the Nystrom approximation on the landmarks, Musco & Musco (2017), section 3."""
     K = kernel.gram(landmarks, n_threads=n_threads)
-    values, vectors = beside(lambda: np.linalg.eigh(K), K.size)
+    values, vectors = interruptible(lambda: np.linalg.eigh(K), K.size)
     kept = values > 1e-12 * max(float(values[-1]), 1e-300)
     F = kernel.gram(rows, landmarks, n_threads=n_threads) @ (vectors[:, kept] / np.sqrt(values[kept]))
-    spectrum, V = beside(lambda: np.linalg.eigh(F.T @ F), F.shape[1] ** 2)
+    spectrum, V = interruptible(lambda: np.linalg.eigh(F.T @ F), F.shape[1] ** 2)
     diagonal = np.asarray(kernel.diagonal(rows), dtype=np.float64)
     missing = max(float(diagonal.sum() - spectrum.sum()), 0.0)
     tail = missing + float(np.maximum(spectrum[: len(spectrum) // 2], 0.0).sum())

@@ -158,7 +158,7 @@ class CostPath:
     ) -> list[Link]:
         """The cells from ``start`` on that one compiled call solves.
 
-        Cells that took many steps on the previous fold (``earlier``) are left out and start from it.
+        Cells that took many steps on the last fold (``earlier``) are left out: they start from that solution.
         """
         if not self.is_open or (before is not None and before.wide):
             return []

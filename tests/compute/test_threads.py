@@ -110,7 +110,7 @@ def test_an_interrupt_does_not_wait_for_a_call_that_cannot_be_stopped() -> None:
 
 
 @needs_signals
-def test_calls_that_were_given_up_do_not_run_side_by_side() -> None:
+def test_interrupted_calls_do_not_run_in_parallel() -> None:
     """The first goes on unseen, the second never begins, and the third waits for the first."""
     released, seen = threading.Event(), list[str]()
 

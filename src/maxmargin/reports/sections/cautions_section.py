@@ -226,7 +226,7 @@ def numeric_columns(rows: StudyRows, holds: Any) -> list[str]:
 
 
 def may_number_rows(values: pd.Series[Any]) -> bool:
-    """True if whole numbers may identify rows: too dense for chance, or codes of one length (five digits or more)."""
+    """True if whole numbers may identify rows: too dense for chance, or codes of five or more digits."""
     if len(values) < _FEW_ROWS or not values.is_unique or not bool((values % 1 == 0).all()):
         return False
     if str(values.name).endswith(DAYS):  # a row for every day

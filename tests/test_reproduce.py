@@ -119,7 +119,7 @@ def test_confusion_tables_of_e1071():
 
 
 @needs_data
-def test_the_text_s_tables_come_from_platt_s_probabilities():
+def test_the_published_tables_come_from_platts_probabilities():
     import spambase
 
     parts = spambase.split(str(DATA))

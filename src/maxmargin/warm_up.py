@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
-from maxmargin.base.progress import ProgressReport, hushed
+from maxmargin.base.progress import ProgressReport, silenced_by
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.compute.compiling import WATCH
 
@@ -157,7 +157,7 @@ def warmup(entries: Iterable[str] | None = None, *, verbose: int = 0) -> dict[st
     if unknown := [name for name in names if name not in ENTRIES]:
         raise ValueError(f"entries={unknown!r} are not known: choose from {', '.join(ENTRIES)}.")
     seconds = {}
-    with ProgressReport("compiling", len(names), verbose=verbose, at_once=True) as progress, hushed(-1):
+    with ProgressReport("compiling", len(names), verbose=verbose, at_once=True) as progress, silenced_by(-1):
         progress.advance(0)
         for name in names:
             before = WATCH.seconds

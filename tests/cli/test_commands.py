@@ -180,7 +180,7 @@ def test_tune_writes_table_and_picture(folder: Path) -> None:
     assert Path("cells.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_kernel_of_ones_own(folder: Path) -> None:
+def test_a_kernel_of_the_user(folder: Path) -> None:
     iris().to_csv("iris.csv", index=False)
     words = ["--kernel", "RBF(gamma=0.1)+Linear()", "--grid", "C=1,10", "--folds", "3", "--no-report"]
     assert answer("fit", "iris.csv", "-t", "species", *words)["tuning"]["cells"] == 2
@@ -368,7 +368,7 @@ def test_wrong_files_of_other_formats(folder: Path) -> None:
     )
 
 
-def test_wrong_wishes(folder: Path) -> None:
+def test_options_that_cannot_be_honoured(folder: Path) -> None:
     iris().to_csv("iris.csv", index=False)
     fit = ["fit", "iris.csv", "-t", "species"]
     assert "say which column to predict with --target" in refusal("fit", "iris.csv", code=2)
@@ -392,7 +392,7 @@ def test_wrong_wishes(folder: Path) -> None:
     call("fit", "iris.csv", "--folds", "1", code=2)
 
 
-def test_a_wish_mends_the_table(folder: Path) -> None:
+def test_reading_options_repair_a_table(folder: Path) -> None:
     write("a.csv", "x,z,y\n" + GOOD_ROWS + "oops,1,a\n")
     found = answer("fit", "a.csv", "-t", "y", "--na", "oops", "--no-report", *SMALL)
     assert found["data"]["missing"] == {"x": 1}

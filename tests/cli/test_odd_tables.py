@@ -97,7 +97,7 @@ def test_a_weighted_accuracy_is_compared_without_an_interval(tmp_path: Path, run
     assert "not a number" in run("evaluate", model, "t.csv", "--weights", "w", code=3).stderr
 
 
-def test_telephones_stay_and_formulas_are_told(tmp_path: Path, run: Any) -> None:
+def test_telephone_numbers_stay_and_formulas_are_reported(tmp_path: Path, run: Any) -> None:
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(
         {

@@ -102,7 +102,7 @@ def test_what_a_command_reads_is_never_overwritten(tmp_path: Path, run: Any, wor
     assert (tmp_path / "m.mm").read_text(encoding="utf-8") == "a,y\n1,2\n"
 
 
-def test_formulas_are_defused_and_numbers_are_not() -> None:
+def test_formulas_are_escaped_and_numbers_are_not() -> None:
     values = [
         "=1+1",
         "+cmd",

@@ -73,7 +73,7 @@ def test_select_compares_columns_by_what_is_asked_for(rare: Path, ask: Any) -> N
     assert by_auc["error"]["all"] == pytest.approx(1 - score.mean(), abs=1e-3)
 
 
-def test_wrong_wishes_are_refused_by_name(rare: Path, run: Any) -> None:
+def test_options_that_cannot_be_honoured_are_named(rare: Path, run: Any) -> None:
     fit = ["fit", rare, "-t", "policy"]
     assert "--scoring mse does not fit classification" in run(*fit, "--scoring", "mse", code=2).stderr
     select = ["select", *fit[1:], "--scoring", "log-loss"]

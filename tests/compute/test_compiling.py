@@ -187,10 +187,10 @@ def test_compilations_of_others_are_not_ours(shown) -> None:
 
 
 def test_verbose_minus_one_silences_it(shown) -> None:
-    with progress.hushed(-1):
+    with progress.silenced_by(-1):
         compile_something("maxmargin.compute.jit")
     assert shown == []
-    with progress.hushed(0):
+    with progress.silenced_by(0):
         compile_something("maxmargin.compute.jit")
     assert len(shown) == 1
 

@@ -157,7 +157,7 @@ def test_portions_give_the_same_answer_in_more_calls(name: str, monkeypatch: pyt
     assert len(calls) - before > before > 0
 
 
-def test_hundreds_of_pre_bins_are_searched_beside_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hundreds_of_pre_bins_are_searched_off_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
     monkeypatch.setattr(partition, "beside", lambda search, size: sizes.append(size) or search())
     for n in (50, 400):
@@ -167,4 +167,4 @@ def test_hundreds_of_pre_bins_are_searched_beside_the_main_thread(monkeypatch: p
             min_events=0.0, smoothing=0.5,
         )  # fmt: skip
         partition.optimal_partition(problem, "ascending")
-    assert sizes[0] < 700**2 < sizes[1]  # `beside` calls small ones at once
+    assert sizes[0] < 700**2 < sizes[1]  # `interruptible` calls small ones at once

@@ -56,7 +56,7 @@ def test_rows_are_computed_once_while_they_fit() -> None:
     assert store.n_computed == WIDTH // 2
 
 
-def test_least_recently_used_gives_way() -> None:
+def test_the_least_recently_used_row_is_replaced() -> None:
     store = store_of(4)
     store.slots(np.array([0, 1]), fill)
     store.slots(np.array([2, 3]), fill)
@@ -113,7 +113,7 @@ def test_pages_are_touched_row_by_row_and_released_after_a_fit() -> None:
     assert resident_bytes() - before < 8 * megabyte  # the pages of the last store serve again
 
 
-def test_a_store_is_full_when_the_next_row_takes_the_place_of_another() -> None:
+def test_a_store_is_full_when_the_next_row_replaces_another() -> None:
     store = store_of(4)
     store.slots(np.arange(3), fill)
     assert not store.full

@@ -16,7 +16,7 @@ import pytest
 
 import maxmargin as mm
 from maxmargin.base import threads
-from maxmargin.base.threads import beside, run, single_threaded_blas
+from maxmargin.base.threads import interruptible, run, single_threaded_blas
 
 
 def test_work_does_not_wait_for_tasks_that_were_given_up() -> None:
@@ -40,7 +40,7 @@ def test_work_does_not_wait_for_tasks_that_were_given_up() -> None:
 
 
 def interrupt(call: Callable[[], Any], begun: Callable[[], bool] = lambda: True) -> None:
-    """Ctrl-C during ``beside(call)`` once it has begun; by a true signal, which wakes a thread."""
+    """Ctrl-C during ``interruptible(call)`` once it has begun; by a true signal, which wakes a thread."""
 
     def press() -> None:
         while not begun():
@@ -50,7 +50,7 @@ def interrupt(call: Callable[[], Any], begun: Callable[[], bool] = lambda: True)
 
     def wait() -> None:
         ctrl_c.start()
-        beside(call, 10**9)
+        interruptible(call, 10**9)
 
     main, ctrl_c = threading.main_thread().ident or 0, threading.Thread(target=press)
     try:
@@ -67,7 +67,7 @@ needs_signals = pytest.mark.skipif(
 
 LOCKED = """
 import signal, threading
-from maxmargin.base.threads import beside, run
+from maxmargin.base.threads import interruptible, run
 enter, entered, main = threading.Condition.__enter__, [], threading.get_ident()
 
 def interrupted(condition):
@@ -88,7 +88,7 @@ print({call}, run([lambda: 1, lambda: 2], 2))
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
-@pytest.mark.parametrize("call", ["run([lambda: 3, lambda: 4], 2)", "beside(lambda: 5, 10**9)"])
+@pytest.mark.parametrize("call", ["run([lambda: 3, lambda: 4], 2)", "interruptible(lambda: 5, 10**9)"])
 def test_an_interrupt_while_a_lock_is_taken_leaves_no_lock_behind(nth: int, call: str) -> None:
     """Those of semaphores and futures are written in Python: one stayed locked, and the next call hung."""
     code = LOCKED.format(nth=nth, call=call)
@@ -110,7 +110,7 @@ def test_an_interrupt_does_not_wait_for_a_call_that_cannot_be_stopped() -> None:
 
 
 @needs_signals
-def test_calls_that_were_given_up_do_not_run_side_by_side() -> None:
+def test_interrupted_calls_do_not_run_in_parallel() -> None:
     """The first goes on unseen, the second never begins, and the third waits for the first."""
     released, seen = threading.Event(), list[str]()
 
@@ -123,17 +123,17 @@ def test_calls_that_were_given_up_do_not_run_side_by_side() -> None:
         interrupt(first, begun=lambda: bool(seen))
         interrupt(lambda: seen.append("second"))
         threading.Timer(0.3, released.set).start()
-        assert beside(lambda: list(seen), 10**9) == ["first begins", "first ends"]
+        assert interruptible(lambda: list(seen), 10**9) == ["first begins", "first ends"]
     finally:
         released.set()
 
 
-def test_a_call_beside_gives_its_result_or_its_error() -> None:
-    assert beside(lambda: 1 + 1, 10**9) == 2
+def test_an_interruptible_call_gives_its_result_or_its_error() -> None:
+    assert interruptible(lambda: 1 + 1, 10**9) == 2
     with pytest.raises(ZeroDivisionError):
-        beside(lambda: 1 / 0, 10**9)
+        interruptible(lambda: 1 / 0, 10**9)
     assert run(
-        [lambda: beside(threading.get_ident, 10**9), threading.get_ident], 2
+        [lambda: interruptible(threading.get_ident, 10**9), threading.get_ident], 2
     )  # on a thread it stays there
 
 
@@ -158,7 +158,7 @@ def test_small_factorisations_use_one_blas_thread(monkeypatch: pytest.MonkeyPatc
     """Several would wait for each other: on a busy machine for seconds instead of a tenth of one."""
     limits = Limits()
     monkeypatch.setattr(threads, "_controller", lambda: limits)
-    assert beside(lambda: limits.limited, 400**2) == 1
+    assert interruptible(lambda: limits.limited, 400**2) == 1
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), rng.integers(0, 4, 60)
     counted = limits.limited

@@ -169,7 +169,7 @@ def test_known_versions_use_the_instruction_untried(monkeypatch: pytest.MonkeyPa
     assert chosen(lambda llvm_code: "untried") == "untried"
 
 
-def test_the_twin_serves_where_a_version_refuses(
+def test_the_twin_is_used_where_a_version_refuses(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse() -> None:
@@ -195,7 +195,7 @@ def test_later_versions_try_the_instruction_first(
     assert not hasattr(chosen(lambda llvm_code: llvm_code.prefetch()), "py_func")
 
 
-def test_the_twin_serves_without_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_twin_is_used_without_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "COMPILES", False)
     assert chosen(lambda llvm_code: llvm_code.prefetch()) is prefetch.prefetch_plain
 
@@ -233,7 +233,7 @@ def test_other_signatures_are_refused(signature: str) -> None:
         fortran.check_signature("dpotrf", signature, 5)
 
 
-def test_numpy_serves_where_scipy_has_other_signatures(
+def test_numpy_is_used_where_scipy_has_other_signatures(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(fortran, "_signature", lambda capsule: "void (short *)")

@@ -183,7 +183,7 @@ def test_floating_is_never_worse_than_plain():
             assert floating.score_ <= plain.score_
 
 
-def test_chance_is_seeded():
+def test_random_searches_have_a_seed():
     criterion, X, y, _, _ = table_criterion(7, seed=0, maximize=False)
     for search in (SimulatedAnnealing(T0=0.5, T1=0.1, m=2), Genetic(6, 3)):
         first = SubsetSelector(search, criterion, random_state=5).fit(X, y)
@@ -192,7 +192,7 @@ def test_chance_is_seeded():
 
 
 @pytest.mark.parametrize("search", [SimulatedAnnealing(), Genetic()], ids=repr)
-def test_chance_finds_the_optimum_of_sixty_three_subsets(search):
+def test_random_searches_find_the_optimum_of_sixty_three_subsets(search):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 6))
     y = (X[:, 0] * X[:, 3] + 0.5 * X[:, 5] + 0.5 * rng.normal(size=150) > 0).astype(int)
@@ -207,7 +207,7 @@ def test_chance_finds_the_optimum_of_sixty_three_subsets(search):
         assert found.score_ == min(values.values())
 
 
-def test_hopeless_searches_say_how_long():
+def test_searches_of_hours_announce_their_time():
     slow = Custom(lambda X, y: 0.5, maximize=False)
     with pytest.warns(UserWarning, match=r"1\.1e\+12 subsets .* (years|days)"), pytest.raises(_StopError):
         SubsetSelector(Exhaustive(), _stopping_after(200, slow)).fit(np.zeros((4, 40)), [0, 1, 0, 1])

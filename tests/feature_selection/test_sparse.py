@@ -86,7 +86,7 @@ def test_units_do_not_matter_unless_asked():
     np.testing.assert_allclose(raw.lambdas_, first.lambdas_)
 
 
-def test_history_and_ranking_tell_who_came_when():
+def test_history_and_ranking_show_when_a_column_entered():
     X, y = data()
     fitted = SparseSVMSelector("l1", n_features=3, n_lambdas=12).fit(X, y)
     present: set[str] = set()

@@ -232,7 +232,7 @@ def test_arrays_that_are_none(entry: Any, saved: Any, tmp_path: Path) -> None:
     refused(tmp_path / "m", content, "cannot be read as a model", about=True)
 
 
-def test_a_bomb_cannot_be_written(tmp_path: Path) -> None:
+def test_archives_are_never_unpacked(tmp_path: Path) -> None:
     """Nothing is unpacked: archives, in the place of a file or inside, are bytes like any others."""
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -68,7 +68,7 @@ def test_mercer_fails_with_a_witness() -> None:
     assert "not positive semidefinite" in str(check)
 
 
-def test_the_spectrum_is_computed_beside_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_spectrum_is_computed_off_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """SciPy's eigh keeps the interpreter's lock: no progress and no Ctrl-C for as long as it takes."""
     seen, plain = [], np.linalg.eigh
     monkeypatch.setattr(np.linalg, "eigh", lambda K: (seen.append(threading.current_thread()), plain(K))[1])

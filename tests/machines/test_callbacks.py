@@ -68,7 +68,7 @@ def test_a_callback_hears_a_fit_and_stops_it(name: str) -> None:
         assert stopped.n_iter_ == len(few) == 1
 
 
-def test_who_asked_once_has_asked_for_good() -> None:
+def test_a_request_to_stop_is_final() -> None:
     """Several binary problems: after the first True each of the others makes one step."""
     target = np.digitize(X[:, 0] + X[:, 1], [-1.0, 1.0])
     calls: list[int] = []
@@ -90,7 +90,7 @@ def test_the_certificate_of_a_stopped_fit_holds() -> None:
     assert early.gap >= early.primal - best - 1e-9
 
 
-def test_pieces_are_heard() -> None:
+def test_fits_in_pieces_report_to_the_callback() -> None:
     calls: list[Any] = []
     pieces = mm.pieces.from_array(X, y, rows=100)
     mm.LinearSVC(tol=1e-10).fit(pieces, callback=lambda progress: calls.append(progress) or True)
@@ -98,7 +98,7 @@ def test_pieces_are_heard() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_who_does_not_iterate_takes_no_callback() -> None:
+def test_estimators_that_do_not_iterate_take_no_callback() -> None:
     for model in (mm.KernelRidge(), mm.LeastSquares(), mm.FisherDiscriminant()):
         with pytest.raises(TypeError, match="callback"):
             model.fit(X, y, callback=print)

@@ -175,7 +175,7 @@ def deserted(small_cluster, monkeypatch):
     return desert
 
 
-def test_a_cluster_without_workers_is_said(small_cluster, deserted):
+def test_a_cluster_without_workers_gives_a_warning(small_cluster, deserted):
     """The fit goes on when a worker comes back."""
     kept = small_cluster[2]
     expected = mm.LinearSVC().fit(kept).coef_

@@ -231,7 +231,7 @@ def test_the_table_of_a_logistic_regression():
 
 
 @pytest.mark.parametrize("kind", ["complete", "quasi-complete"])
-def test_separation_is_said(kind):
+def test_separation_is_reported(kind):
     x = np.linspace(-1, 1, 200)[:, None]
     y = x[:, 0] > 0
     if kind == "quasi-complete":
@@ -320,7 +320,7 @@ def test_progress_is_printed(capsys):
     assert "LinearSVC: iteration 1, objective" in capsys.readouterr().err
 
 
-def test_a_loose_certificate_of_least_squares_is_said():
+def test_a_loose_certificate_of_least_squares_is_reported():
     """A column of 1e-9 beside one of 1e9 counts as dependent: its effect is lost, in memory as in pieces."""
     random, model = np.random.default_rng(0), mm.LeastSquares()
     rows = random.normal(size=(400, 3))

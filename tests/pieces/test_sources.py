@@ -92,7 +92,7 @@ def test_iterables(frame):
     check(mp.from_iterable([frame[c] for c in cuts], target="y", weight="w"), frame)
 
 
-def test_what_cannot_be_pieces_is_said(frame, tmp_path):
+def test_input_that_cannot_be_cut_into_pieces_is_refused(frame, tmp_path):
     with pytest.raises(TypeError, match="can be read only once"):
         mp.from_iterable(iter([frame]))
     with pytest.raises(FileNotFoundError, match=r"no \.parquet files"):

@@ -199,7 +199,7 @@ def test_multinomial_stops_are_certified_honestly(l2, intercept, seed):
         assert_honest(problem.certify(found.x, wrong), end.primal, scale)
 
 
-def test_the_audits_examples():
+def test_fits_stopped_early_have_true_gaps():
     X, y = load_breast_cancer(return_X_y=True)
     five = StandardScaler().fit_transform(X)[:, :5]
     with warnings.catch_warnings():

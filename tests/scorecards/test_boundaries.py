@@ -82,7 +82,7 @@ def test_settings_of_a_scorecard():
             Scorecard(**wrong).fit(*rates(0.2, 0.8))
 
 
-def test_what_is_not_fitted_says_so():
+def test_estimators_that_are_not_fitted_say_so():
     X, _ = rates(0.2, 0.8)
     calls = [
         lambda: Binning().codes(X), lambda: Binning().table(), lambda: iv_table(Binning()),

@@ -130,7 +130,7 @@ def test_another_estimator(table):
     assert card.summary()["coefficient"].notna().all()
 
 
-def test_wrong_sign_is_said():
+def test_a_wrong_sign_is_reported():
     """Two noisy copies of one signal, one of them noisier: the regression may turn the second around."""
     rng = np.random.default_rng(3)
     x = rng.normal(size=4000)
@@ -143,7 +143,7 @@ def test_wrong_sign_is_said():
     assert any("wrong sign" in note for note in card.notes_)
 
 
-def test_turning_event_rates_are_said():
+def test_turning_event_rates_are_reported():
     x = np.linspace(-1, 1, 1000)
     y = (np.random.default_rng(0).random(1000) < x**2).astype(int)
     with pytest.warns(ScorecardWarning, match="does not move in one direction over the bins of x0"):

@@ -63,7 +63,7 @@ def test_refining_takes_more_steps_where_values_are_far_off(overlapping, monkeyp
     check_answer(K, solved(gram, setting, 10.0, first), setting)
 
 
-def test_where_refining_does_not_end_the_float64_matrix_serves(overlapping, monkeypatch):
+def test_where_refining_does_not_end_the_float64_matrix_is_used(overlapping, monkeypatch):
     monkeypatch.setattr(chains, "_REFRESHES", 0)
     gram, setting, K = overlapping
     check_answer(K, solved(gram, setting, 3e3), setting)

@@ -32,7 +32,7 @@ def test_cholesky_solves(dtype, rtol) -> None:
     assert_allclose(factor.solve(R), np.linalg.solve(B, R), rtol=rtol, atol=rtol * 0.1)
 
 
-def test_an_indefinite_matrix_is_said_to_be() -> None:
+def test_an_indefinite_matrix_is_not_definite() -> None:
     assert not Cholesky(np.diag([1.0, -1.0, 2.0])).definite
 
 

@@ -88,7 +88,7 @@ def test_an_interior_point_ends_near_the_solution(form: str, C: float) -> None:
     assert gram.violation(t, gram.sums_of(t)) <= 1e-2 < gram.violation(start, gram.sums_of(start))
 
 
-def test_what_float64_cannot_decide_is_said() -> None:
+def test_what_float64_cannot_decide_is_reported() -> None:
     """Kernel values of 1e13 leave about 1e-3 of rounding in every decision: no tolerance below is reached."""
     with pytest.warns(ConvergenceWarning, match="KKT violation"):
         fitted = mm.SVC(kernel="linear", tol=1e-5, time_limit=5).fit(1000 * CANCER[:, :10], LABELS)
@@ -173,7 +173,7 @@ def test_a_huge_cost_leaves_no_wide_gap(machine: Any, C: float) -> None:
     assert fitted.machines_[0].solution.status is Status.CONVERGED
 
 
-def test_a_wide_gap_is_said() -> None:
+def test_a_wide_gap_is_reported() -> None:
     """The textbook solver stops at its tolerance, and the certificate says what that does not show."""
     X, target = _overlapping(60)
     with pytest.warns(ConvergenceWarning, match=r"tol=0\.1, but the duality gap is .* of the dual value"):

@@ -47,7 +47,7 @@ def test_online_learners(name: str, n_classes: int) -> None:
     np.testing.assert_array_equal(untraced.coef_, model.coef_)
 
 
-def test_sparse_rows_and_the_perceptron_s_story() -> None:
+def test_sparse_rows_and_the_history_of_the_perceptron() -> None:
     X, y, _ = rows(2)
     model = mm.Perceptron(max_iter=3, shuffle=False, trace=True).fit(sp.csr_array(X), y)
     trace = model.trace_

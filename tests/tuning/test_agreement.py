@@ -119,7 +119,7 @@ def test_scalers_are_fitted_inside_each_fold():
     assert result.best_params == best
 
 
-def test_a_scorer_of_probabilities_goes_the_long_way(binary):
+def test_a_scorer_of_probabilities_needs_a_fit_per_cell(binary):
     X, y = (part[:80] for part in binary)
     model = mm.SVC(probability=True)
     result = mm.tune(model, X, y, {"C": [1.0]}, cv=2, scoring="neg_brier_score", refit=False)

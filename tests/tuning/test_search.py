@@ -49,7 +49,7 @@ def test_the_result_tells_all(data):
     assert "best parameters" in str(result)
 
 
-def test_an_edge_is_said(data):
+def test_an_edge_of_the_grid_is_reported(data):
     with_edge = mm.tune(mm.SVC(gamma=0.01), *data, {"C": [1e-3, 1e-2, 1e-1]}, cv=3)
     assert with_edge.edges() == ["C"]
     assert "edge of the grid" in str(with_edge)
@@ -87,7 +87,7 @@ def test_default_grids_are_those_of_the_texts():
         default_grid(mm.NuSVC())
 
 
-def test_everything_else_goes_the_long_way_and_says_so(data):
+def test_everything_else_is_fitted_cell_by_cell_and_says_so(data):
     result = mm.tune(LogisticRegression(), *data, {"C": [0.1, 1.0]}, cv=3, n_jobs=1)
     assert "scikit-learn" in result.path
     expected = [1 - cross_val_score(LogisticRegression(C=c), *data, cv=3).mean() for c in (0.1, 1.0)]

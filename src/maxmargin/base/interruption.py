@@ -1,4 +1,4 @@
-"""A fit replaces the whole model at once or not at all, a prediction uses one model, Ctrl-C comes in time."""
+"""A fit replaces the whole model or nothing, a prediction uses one model, and Ctrl-C works at any time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from maxmargin.base.progress import heard, hushed
+from maxmargin.base.progress import reporting_to, silenced_by
 
 Estimator = TypeVar("Estimator")
 Options = ParamSpec("Options")
@@ -36,7 +36,7 @@ def all_or_nothing(fit: Method[Estimator, Options, Result]) -> Method[Estimator,
         twin = self if in_place else _with_state(self, dict(before))
         callback = cast(Any, options.get("callback"))
         try:
-            with hushed(getattr(self, "verbose", 0)), heard(callback):
+            with silenced_by(getattr(self, "verbose", 0)), reporting_to(callback):
                 result = fit(twin, *args, **options)
         except BaseException:
             if in_place:
@@ -75,7 +75,7 @@ def _with_state(estimator: Estimator, state: dict[str, object]) -> Estimator:
 
 @contextmanager
 def interrupts_afterwards() -> Iterator[None]:
-    """Hold Ctrl-C back for a moment, where an exception would leave a library's memory half written."""
+    """Delay Ctrl-C during a short block in which an exception would leave a library's memory half written."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -92,7 +92,7 @@ def interrupts_afterwards() -> Iterator[None]:
 
 @contextmanager
 def interrupted_after(seconds: float) -> Iterator[None]:
-    """Stop a block that takes longer than this, as Ctrl-C does."""
+    """Raise KeyboardInterrupt, as Ctrl-C does, in a block that takes longer than this."""
     timer = threading.Timer(seconds, _thread.interrupt_main)
     timer.daemon = True
     timer.start()

@@ -49,19 +49,19 @@ def line_printer(title: str) -> Callable[[object], None]:
 
 
 _bars: list[Any] = []  # bars on screen: only one at a time
-_hushed = 0  # running calls with verbose=-1
+_n_silent = 0  # running calls with verbose=-1
 
 
 @contextmanager
-def hushed(verbose: object) -> Iterator[None]:
+def silenced_by(verbose: object) -> Iterator[None]:
     """Show no notice during a call with ``verbose=-1``."""
-    global _hushed
+    global _n_silent
     quiet = isinstance(verbose, Integral) and verbose < 0
-    _hushed += quiet
+    _n_silent += quiet
     try:
         yield
     finally:
-        _hushed -= quiet
+        _n_silent -= quiet
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,12 @@ class SolverProgress:
 
 
 Callback = Callable[[SolverProgress], object]  # True stops the solver
-_heard: ContextVar[tuple[Callback, float] | None] = ContextVar("heard", default=None)
+_listener: ContextVar[tuple[Callback, float] | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def heard(callback: Callback | None) -> Iterator[None]:
-    """During this block `tell` calls ``callback``; without one, that of the block around it."""
+def reporting_to(callback: Callback | None) -> Iterator[None]:
+    """During this block `tell` calls ``callback``, or that of the surrounding block if it is None."""
     stopped = False
 
     def listener(progress: SolverProgress) -> bool:  # a request to stop is final
@@ -98,16 +98,16 @@ def heard(callback: Callback | None) -> Iterator[None]:
         stopped = callback(progress) is True or stopped
         return stopped
 
-    token = _heard.set(_heard.get() if callback is None else (listener, work_clock.now()))
+    token = _listener.set(_listener.get() if callback is None else (listener, work_clock.now()))
     try:
         yield
     finally:
-        _heard.reset(token)
+        _listener.reset(token)
 
 
 def tell(n_iter: int, value: float, measure: str) -> bool:
-    """Tell the ``callback`` of the fit that runs; True once it has asked to stop."""
-    if (found := _heard.get()) is None:
+    """Report to the ``callback`` of the running fit; True once it has asked to stop."""
+    if (found := _listener.get()) is None:
         return False
     callback, began = found
     return bool(callback(SolverProgress(n_iter, value, None, work_clock.now() - began, measure)))
@@ -122,7 +122,7 @@ class Notice:
 
     def __init__(self, title: str, *, again: bool = False) -> None:
         self._report: ProgressReport | None = None
-        if _hushed:
+        if _n_silent:
             return
         if not on_terminal():
             if not again:

@@ -97,7 +97,7 @@ def _each(tasks: Sequence[Callable[[], Any]]) -> None:
 
 
 def _alone(n_tasks: int, n_threads: int) -> bool:
-    """True if this thread does everything: nothing to share, or it is one of ours."""
+    """True if this thread does all tasks, because there is nothing to share or it is one of our workers."""
     return n_threads == 1 or n_tasks <= 1 or threading.current_thread().name.startswith("maxmargin-")
 
 
@@ -144,7 +144,7 @@ def _in_order(done: SimpleQueue[_Done], n_tasks: int) -> list[Any]:
     return [found[number][0] for number in range(n_tasks)]
 
 
-def beside(call: Callable[[], Any], size: int) -> Any:
+def interruptible(call: Callable[[], Any], size: int) -> Any:
     """The result of a long call that cannot be stopped, such as a factorisation, without delaying Ctrl-C.
 
     Calls from the main thread run on another thread, whose result is dropped if the user interrupts. They

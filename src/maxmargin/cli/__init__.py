@@ -14,14 +14,14 @@ def main() -> None:
     """Entry point of the command ``maxmargin``."""
     signal.signal(signal.SIGTERM, _end)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _end)  # Typer, which takes a while to load, ends without a word
+        signal.signal(signal.SIGINT, _end)  # Typer, which takes a while to load, would end without a message
     try:
         _run()
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # compiled code in threads may not outlive the process
-        gc.freeze()  # to collect all objects once more at the end takes 0.4 s
+        gc.freeze()  # a last collection of all objects would take 0.4 s
         if getattr(sys.exc_info()[1], "code", 0) == 130:
-            sys.unraisablehook = lambda lost: None  # objects of LLVM that Ctrl-C left half made
+            sys.unraisablehook = lambda lost: None  # LLVM objects that Ctrl-C left incomplete
             _leave_compilation()
 
 
@@ -44,7 +44,7 @@ def _end(number: int, frame: Any) -> None:
 
 
 def expect_interrupts() -> None:
-    """From here on Ctrl-C raises KeyboardInterrupt, which a command reports in one line."""
+    """Let Ctrl-C raise KeyboardInterrupt from now on, which a command reports in one line."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -35,12 +35,12 @@ OF_QUANTITIES = (
     *NEIGHBOURS,
 )
 OF_COVARIANCES = (SubsetCriterion.MAHALANOBIS, SubsetCriterion.BHATTACHARYYA, SubsetCriterion.DIVERGENCE)
-OWN_NUMBER = (Method.CFS, Method.ANNEALING, Method.GENETIC, Method.RFECV)  # choose how many to keep
+OWN_NUMBER = (Method.CFS, Method.ANNEALING, Method.GENETIC, Method.RFECV)  # choose the number themselves
 
 
 @dataclass(frozen=True)
 class SelectionWish:
-    """How columns are selected."""
+    """The user's choice of a method to select columns."""
 
     method: Method
     keep: int

@@ -1,4 +1,4 @@
-"""A sign of life: a line on standard error whenever a command has been silent for a while."""
+"""A line on standard error whenever a command has been silent for a while."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class _Work:
 
 
 class Heartbeat:
-    """Prints what is being done when nothing was printed for a while.
+    """Prints what the command is doing if nothing was printed for a while.
 
-    ``command`` is named where nothing better is known; ``say`` translates.
+    ``command`` is its name until the work has one; ``say`` translates.
     """
 
     def __init__(self, command: str, say: Callable[[str], str]) -> None:
@@ -76,7 +76,7 @@ class Heartbeat:
                 self.heard()
 
     def heard(self) -> None:
-        """Something was printed."""
+        """Note that something was printed."""
         self._last = monotonic()
 
     def rest(self) -> None:
@@ -95,10 +95,10 @@ class Heartbeat:
             self.heard()
 
     def reached(self, done: int, total: int | None = None) -> None:
-        """So much of the present work is finished."""
+        """Note how much of the present work is finished."""
         self._work.finished(done)
         self._work.total = total or self._work.total
 
     def step(self, steps: int = 1) -> None:
-        """One more piece of the present work is finished, or several."""
+        """Note that one or more pieces of the present work are finished."""
         self._work.finished(self._work.done + steps)

@@ -1,4 +1,4 @@
-"""Files that commands write: their names, and how they are kept safe."""
+"""Files that commands write: their names, and protection of existing files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def default_path(data: Path, middle: str, suffix: str) -> Path:
 
 
 def check_picture(path: Path | None) -> None:
-    """Refuse a picture of another kind before the work begins."""
+    """Refuse picture formats that cannot be written before the work begins."""
     if path is not None and path.suffix.lower() not in _PICTURES:
         raise UsageRefusal(f"{path}: pictures are written as {', '.join(_PICTURES)}: give such a name.")
 

@@ -1,4 +1,4 @@
-"""The search of a command: the whole grid where it takes about a minute, else less, and says so."""
+"""The search of a command: the whole grid if that takes about a minute, else a smaller one with a note."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maxmargin.tables.measures_and_rules import TuningMeasure, check_scores, wei
 from maxmargin.tables.models import Family, chosen_family, grid_of, pipeline, with_kernel
 from maxmargin.tables.time_estimate import SampleSearch, SampleTimes, duration, sample_rows
 
-_PATIENCE = 60.0  # seconds beyond which less is tried
+_PATIENCE = 60.0  # seconds beyond which the search is reduced
 _BUDGET, _SHORT = 0.7, 0.3  # seconds for an estimate, and for each of several
 _SAMPLES = (50_000, 20_000, 10_000, 5_000, 2_000)  # rows on which parameters can be chosen
 _FEW_ROWS, _FEW_CLASSES = 300, 4  # tables so small take seconds: no estimate
@@ -26,9 +26,10 @@ _FEW_FOLDS = 5
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """A model, the cells of its grid (None: nothing to try), the folds, and on how many rows they are tried.
+    """A model, the cells of its grid (None: nothing to try), the folds, and the number of rows of the search.
 
-    ``rows`` is None where all rows are: else parameters are chosen on a sample, and fitted to all rows.
+    ``rows`` is None for all rows; otherwise parameters are chosen on a sample and the model is fitted to all
+    rows.
     """
 
     family: Family
@@ -136,7 +137,7 @@ class Planner:
     def _smaller(self, whole: TimedPlan, X: pd.DataFrame, y: pd.Series) -> TimedPlan:
         """The small grid, or else another model or a sample."""
         small = self._of(self.model.model, y, small=True)
-        less = whole.seconds * small.fits / whole.plan.fits  # or more, as cells share work
+        less = whole.seconds * small.fits / whole.plan.fits  # or longer, because cells share work
         if less <= _PATIENCE:
             less = self._times(small, X, y, budget=_SHORT).seconds(small.validation.folds)
         if less > _PATIENCE:

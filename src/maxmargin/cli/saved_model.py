@@ -35,7 +35,7 @@ class SavedModel:
 
     @classmethod
     def of(cls, path: Path) -> SavedModel:
-        """Load a model file of the command line, or say why not."""
+        """Load a model file of the command line; the error says why it cannot be used."""
         said = about(path)
         try:
             schema = Schema.of(said["notes"]["schema"])

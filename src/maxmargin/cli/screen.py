@@ -115,7 +115,7 @@ class Screen:
             self.heart.heard()
 
     def note(self, text: str) -> None:
-        """Something the reader should know; printed once."""
+        """A note on standard error; printed once."""
         text = " ".join(visible(self.say(" ".join(text.split()))).split())
         if text in self.notes:
             return
@@ -125,7 +125,7 @@ class Screen:
             self.heart.heard()
 
     def fail(self, text: str, code: ExitCode) -> None:
-        """The one line of a failure."""
+        """Print the line of a failure."""
         text = " ".join(visible(text).split())
         self._err.print(f"[red]maxmargin: error:[/red] {escape(text)}")
         if self.as_json:
@@ -195,7 +195,7 @@ def running(screen: Screen) -> Iterator[None]:
 
 
 def _failure(screen: Screen, error: BaseException) -> ExitCode | None:
-    """Print what happened; None where the error is not ours to explain."""
+    """Print what happened; None for errors that are not explained here."""
     if os.environ.get("MAXMARGIN_TRACEBACK") and isinstance(error, Exception):
         return None
     if isinstance(error, (typer.Exit, SystemExit, GeneratorExit)):
@@ -210,7 +210,7 @@ def _failure(screen: Screen, error: BaseException) -> ExitCode | None:
 
 
 def _leave_stdout() -> None:
-    """Send what is still to be written nowhere: the reader left, or the disk is full."""
+    """Discard output that was not written yet: the reader has gone, or the disk is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -241,7 +241,7 @@ def _explained(say: Translator, error: BaseException) -> tuple[str, ExitCode] | 
 
 
 def _plain_step(text: str) -> str:
-    """Without the name of the step of our pipelines, which no user gave."""
+    """A parameter without the name of the step of our pipelines, which the user did not choose."""
     return text.replace("model__", "")
 
 

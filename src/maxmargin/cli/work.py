@@ -55,7 +55,7 @@ def check_enough(data: Prepared) -> None:
 
 
 def folds_for(y: pd.Series, folds: int, *, classifies: bool, screen: Screen) -> int:
-    """The number of folds, or fewer if the smallest class has fewer rows; says so."""
+    """The number of folds, reduced with a note if the smallest class has fewer rows."""
     most = int(y.value_counts().min()) if classifies else len(y)
     if folds > most:
         screen.note(f"{most} folds instead of {folds}: the smallest class has {most} training rows.")

@@ -1,7 +1,7 @@
-"""What happens while Numba compiles: the work clock stands still, and long compilations are announced.
+"""What happens while Numba compiles: the work clock stops, and long compilations are announced.
 
-Every function is compiled once on a machine and then read from the disk (`jit`). Where a call compiles for
-more than a second, a bar or a line on the terminal says why it takes longer than it will the next time.
+Every function is compiled once on a machine and then read from the disk (`jit`). If a call compiles for
+more than a second, a bar or a line on the terminal says why it takes longer this time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class CompileWatch(event.Listener):
                 self._this_call = 0.0
             work_clock.pause()
             self._collects = gc.isenabled()
-            gc.disable()  # a tenth of the time would go into looking for garbage; what there is stays small
+            gc.disable()  # collecting would take a tenth of the time, and there is little garbage
         self._announce(function.__name__)
 
     def on_end(self, event: Any) -> None:

@@ -6,7 +6,7 @@ Never ``fastmath=True``: it would assume that no NaN exists and break ``isnan``.
 Numba keeps compiled code in NUMBA_CACHE_DIR, beside the sources, or in the user's cache folder. Where it can
 write to none of them, we keep it in a private folder of the temporary directory; failing that, every process
 compiles again. A line of the logger "maxmargin" says so once. A full disk and damaged files are handled in
-the same way: compiled code is kept to save time, and no fit may fail because of it.
+the same way, because no fit may fail only because compiled code cannot be kept.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from maxmargin.compute.compiling import start_watch
 Function = Callable[..., Any]
 
 _config: Any = numba.config
-_runtime: Any = nrt
+_runtime: Any = nrt  # its ``ll`` is LLVM
 COMPILES: bool = not _config.DISABLE_JIT  # NUMBA_DISABLE_JIT=1 runs everything as plain Python
 PLAIN = os.environ.get("MAXMARGIN_PLAIN", "0") not in ("", "0")  # no vector instructions, no pointers
 if COMPILES:
     start_watch()
-_said: set[str] = set()  # reasons that the logger has heard
+_said: set[str] = set()  # reasons that were logged already
 _SUMS = {"reassoc", "contract"}
 _FINITE = {"reassoc", "contract", "nnan", "nsz"}
 
@@ -166,9 +166,9 @@ def _rebuilt(rebuild: Function, context: Any, payload: Any) -> Any:
     """Compiled code without its LLVM code, half of the time: only callers compiled later need it."""
     try:
         (name, kind, (machine_code, llvm_code)), descriptor, *rest = payload
-        engine, binding = context.codegen()._engine, _runtime.ll
+        engine, llvm = context.codegen()._engine, _runtime.ll
         engine._defined_symbols.add(descriptor.llvm_cpython_wrapper_name)
-        short = name, kind, (machine_code, binding.parse_assembly("").as_bitcode())
+        short = name, kind, (machine_code, llvm.parse_assembly("").as_bitcode())
         found = rebuild(context, (short, descriptor, *rest))
     except (AttributeError, TypeError, ValueError):  # another form of Numba's
         return rebuild(context, payload)
@@ -176,7 +176,7 @@ def _rebuilt(rebuild: Function, context: Any, payload: Any) -> Any:
 
     def for_callers() -> Any:
         del library._get_module_for_linking
-        library._shared_module = binding.parse_bitcode(llvm_code)
+        library._shared_module = llvm.parse_bitcode(llvm_code)
         engine._load_defined_symbols(library._shared_module)
         return library._shared_module
 

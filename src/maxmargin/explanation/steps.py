@@ -22,8 +22,8 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.multiclass import class_pairs
 from maxmargin.problems.solution import Solution, Status
 
-_EVERY = 64  # steps between two states that are kept
-_WHOLE_MATRIX = 3000  # rows up to which all kernel values are kept
+_EVERY = 64  # steps between two stored states
+_WHOLE_MATRIX = 3000  # rows up to which all kernel values are stored
 _NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
 
 

@@ -47,7 +47,7 @@ class Selector(PlainState, SelectorMixin, BaseEstimator):
 
     def display(self, *, ax: Axes | None = None) -> Any:
         """Draw what the selection found; returns the SelectionDisplay (its arrays and its axes)."""
-        # looked up by name: displays import selectors, so selectors cannot import displays
+        # by name, because this package must not depend on displays
         displays: Any = import_module("maxmargin.displays.choices.selection_display")
         return displays.SelectionDisplay.from_estimator(self).plot(ax=ax)
 
@@ -58,7 +58,7 @@ class Selector(PlainState, SelectorMixin, BaseEstimator):
 
 
 def takes_missing(estimator: Any) -> bool:
-    """Whether an estimator takes missing values; a pipeline does where its first step does."""
+    """Whether an estimator takes missing values; a pipeline does if its first step does."""
     while getattr(estimator, "steps", None):
         estimator = estimator.steps[0][1]
     return not hasattr(estimator, "fit") or bool(get_tags(estimator).input_tags.allow_nan)

@@ -1,4 +1,4 @@
-"""Our own SVC on subsets of columns: the problems that wrappers and elimination give to the solver."""
+"""An SVC on subsets of columns: the problems that wrappers and elimination pass to the solver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from maxmargin.solvers.dual.gram.column_subsets import Splits, SubsetProblems
 from maxmargin.solvers.dual.gram.subset_kernels import SubsetKernel
 from maxmargin.tuning.sharing import column_parts
 
-MAX_ROWS = 4096  # of a kernel matrix that is kept whole
+MAX_ROWS = 4096  # rows of a kernel matrix that is stored as a whole
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ColumnSVC:
         if parts.reason:
             return None
         kernel = SubsetKernel.of(parts.model.make_kernel())
-        assert kernel is not None  # one of the conditions of `column_parts`
+        assert kernel is not None  # as `column_parts` requires
         return cls(parts.model, kernel, parts.front)
 
     def problems(self, X: FloatArray, classes: Classes, splits: Splits) -> SubsetProblems:
@@ -92,7 +92,7 @@ class ColumnSVC:
         return needed <= cache_bytes(self.svc.cache_size)
 
     def warn_if_open(self, ending: Ending) -> None:
-        """Warn where a problem has not converged."""
+        """Warn if a problem has not converged."""
         if ending.status is Status.CONVERGED:
             return
         warnings.warn(

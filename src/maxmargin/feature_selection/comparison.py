@@ -250,10 +250,10 @@ def variable_ranks(selector: Any) -> AnyArray:
     actions = set(path["action"])
     if len(set(moved)) != len(moved) or not moved:
         return ranks
-    if actions == {"add"}:  # in the order of addition; what was never added comes last
+    if actions == {"add"}:  # in the order of addition; columns that were never added come last
         ranks[:] = len(moved) + 1
         ranks[moved] = np.arange(1, len(moved) + 1)
-    elif actions == {"start", "remove"}:  # what was removed first is the worst
+    elif actions == {"start", "remove"}:  # the column that was removed first is the worst
         ranks[:] = 1
         ranks[moved] = np.arange(len(moved) + 1, 1, -1)
     return ranks

@@ -205,11 +205,11 @@ class _ClassDistance(Criterion):
     def _covariances(self, groups: list[FloatArray]) -> FloatArray:
         if min(len(group) for group in groups) < 2:
             raise ValueError("a class with 1 row has no covariance: drop the class or add rows.")
-        # from the first row on: a constant column then has the variance 0, not that of rounding
+        # relative to the first row: a constant column then has the variance 0, not that of rounding
         return np.stack([np.atleast_2d(np.cov(group - group[0], rowvar=False)) for group in groups])
 
     def _distance(self, d: FloatArray, S1: FloatArray, S2: FloatArray) -> FloatArray:
-        raise NotImplementedError  # each distance says how
+        raise NotImplementedError  # implemented by every distance
 
 
 class Mahalanobis(_ClassDistance):

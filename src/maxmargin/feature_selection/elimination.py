@@ -1,4 +1,4 @@
-"""One round of recursive elimination: fit on the columns that are left, and say what each is worth."""
+"""One round of recursive elimination: fit on the remaining columns, and compute what each is worth."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Elimination(Protocol):
     """A model that is fitted on fewer and fewer columns."""
 
     def worths(self) -> FloatArray:
-        """Fit on the columns that are left and return what each is worth, of shape (n_left,)."""
+        """Fit on the remaining columns and return what each is worth, of shape (n_left,)."""
 
     def drop(self, places: IntArray) -> None:
-        """Remove the columns at these places among those that are left."""
+        """Remove the columns at these positions among the remaining ones."""
 
     def error(self) -> float:
         """Error of the last fit on the held-out rows."""
@@ -39,7 +39,7 @@ class Elimination(Protocol):
 
 @dataclass(frozen=True)
 class Fits:
-    """What every fit of an elimination reads: the data, the parameters of fits and scores, the scorer."""
+    """The input of every fit of an elimination: the data, the parameters of fits and scores, the scorer."""
 
     estimator: Any
     X: Any
@@ -55,7 +55,7 @@ class Fits:
 
 
 class AnyElimination:
-    """Any estimator that says what its columns are worth (see `model_worths`), fitted afresh each round."""
+    """Any estimator with weights or importances (see `model_worths`), fitted again in each round."""
 
     def __init__(self, fits: Fits, train: IntArray, test: IntArray) -> None:
         self._fits, self._train, self._test = fits, train, test
@@ -85,8 +85,8 @@ class AnyElimination:
 def model_worths(model: Any, X: Any) -> FloatArray:
     """What the columns of the training rows ``X`` are worth to a fitted model.
 
-    Squared weights of a linear model (summed over its machines), |W^2 - W^2_(-j)| of a kernel machine of
-    ours, else ``feature_importances_``. For a pipeline, those of the last step.
+    Squared weights of a linear model (summed over its machines), |W^2 - W^2_(-j)| of one of our kernel
+    machines, else ``feature_importances_``. For a pipeline, those of the last step.
     """
     n_columns = X.shape[1]
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
@@ -136,7 +136,7 @@ def kernel_worths(machine: Any, X: Matrix) -> FloatArray:
 
 
 class SVCElimination:
-    """Our SVC: the kernel matrix loses a column at a time, and every fit starts from the last solution.
+    """Our SVC: columns are subtracted from the kernel matrix, and every fit starts from the last solution.
 
     The worth of a column is |W^2 - W^2_(-j)| with the dual solution held fixed, summed over the binary
     problems of several classes; for the linear kernel that is w_j^2.

@@ -1,4 +1,4 @@
-"""The record of a search: every subset is evaluated once, counted, timed and kept."""
+"""The record of a search: every subset is evaluated once, counted, timed and recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maxmargin.base.shown import ShownTable
 from maxmargin.feature_selection.criteria import Scorer, Subset
 
 FIRST_CHUNK = 16  # subsets scored at once before their cost is known
-CHUNK_SECONDS = 0.5  # later chunks take about this long, so that progress and Ctrl-C get a turn
+CHUNK_SECONDS = 0.5  # later chunks take about this long, so that progress is shown and Ctrl-C is not delayed
 
 
 @dataclass(frozen=True)

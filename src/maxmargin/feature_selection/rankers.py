@@ -107,7 +107,7 @@ class WeightedRanker(Ranker):
         return np.concatenate(scores)
 
     def _scores(self, table: CodedTable, classes: Classes, weights: FloatArray) -> FloatArray:
-        raise NotImplementedError  # each ranker has its own score
+        raise NotImplementedError  # implemented by every ranker
 
     def _fit_pieces(self, pieces: Pieces) -> None:
         raise TypeError(

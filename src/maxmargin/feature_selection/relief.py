@@ -33,7 +33,7 @@ _AT_ONCE = 1 << 26  # differences in one compiled call, so that Ctrl-C is not de
 
 @dataclass(frozen=True)
 class _Rows:
-    """Columns as rows, of shape (n_features, n_samples): what measures distances, and what is compared."""
+    """Columns as rows, of shape (n_features, n_samples): values for distances, and values to compare."""
 
     measured: FloatArray
     diffs: FloatArray
@@ -42,7 +42,7 @@ class _Rows:
 
 
 class _GappyRanker(Ranker):
-    """A ranker that takes missing values."""
+    """A ranker that accepts missing values."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -66,7 +66,7 @@ class _ReliefBase(_GappyRanker):
         return self
 
     def read(self, X: TableLike, y: TargetLike) -> tuple[CodedTable, Classes | FloatArray]:
-        """Table and target; the columns are learned and the instances drawn."""
+        """Validated table and target; learns the columns and draws the instances."""
         if sp.issparse(X):
             X = as_dense(X)
         table = coded_table(self, X, self.categorical, missing=True)
@@ -127,11 +127,11 @@ class _ReliefBase(_GappyRanker):
         return found.drop(index=row)
 
     def _takes_numbers(self, y: TargetLike) -> bool:
-        return False  # Relief is for classes
+        return False  # Relief itself only takes classes
 
     def _neighbourhood(self, rows: _Rows, target: Classes | FloatArray) -> tuple[int, FloatArray]:
         """Number of neighbours, or 0 and the radius of every instance, of shape (n_instances,)."""
-        raise NotImplementedError  # each member of the family has its own
+        raise NotImplementedError  # implemented by every member of the family
 
     def _rows(self, table: CodedTable) -> _Rows:
         check_choice("distance", self.distance, ("scaled", "raw"))
@@ -448,7 +448,7 @@ def _miss_weights(masses: FloatArray) -> FloatArray:
 
 
 def _quotient(above: Any, below: Any, empty: float = 0.0) -> Any:
-    """above / below, and ``empty`` where there is nothing to divide by."""
+    """above / below, and ``empty`` where below is 0."""
     below = np.asarray(below, dtype=np.float64)
     return np.divide(above, below, out=np.full(below.shape, empty), where=below > 0)
 

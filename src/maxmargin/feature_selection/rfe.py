@@ -97,7 +97,7 @@ class RFE(Selector, ScikitRFE):
     Barnhill and Vapnik, Gene selection for cancer classification using SVM (2002), sections 4.4 and 4.6.
 
     Give an SVC with a kernel a number as gamma, such as 1 / n_features: gamma="scale" and "auto" grow as
-    columns go, and a narrow kernel finds columns of noise as useful as others.
+    columns are removed, and with a narrow kernel columns of noise look as useful as others.
 
     Examples
     --------
@@ -151,13 +151,13 @@ class RFE(Selector, ScikitRFE):
         self.estimator_ = clone(self.estimator).fit(self._kept(X), y, **fit_params)
 
     def _kept(self, X: Any) -> Any:
-        """The columns kept, as predict gives them to the estimator; categories stay in their dataframe."""
+        """The columns kept, as predict passes them to the estimator; categories stay in their dataframe."""
         if all(is_numeric_dtype(dtype) for dtype in getattr(X, "dtypes", ())):
             return self.transform(X)
         return _safe_indexing(X, np.flatnonzero(self.support_), axis=1)
 
     def _route(self, params: dict[str, Any]) -> Bunch:
-        """Who gets which parameter of fit."""
+        """Which steps get which parameter of fit."""
         nothing: dict[str, dict[str, Any]] = {
             "estimator": {"fit": {}},
             "splitter": {"split": {}},
@@ -200,7 +200,7 @@ class RFE(Selector, ScikitRFE):
         return partial(AnyElimination, fits), 0
 
     def _shared_elimination(self, X: Any, y: Any) -> tuple[MakeElimination, int] | None:
-        """With a kernel matrix that loses columns, if the estimator has one and its cache_size allows it."""
+        """With a kernel matrix that is updated, if the estimator and its cache_size allow it."""
         model, values = ColumnSVC.of(self.estimator), numbers_of(X)
         if model is None or values is None:
             return None
@@ -299,7 +299,7 @@ class RFECV(RFE, ScikitRFECV):
     np.True_
     """
 
-    n_features_to_select: ClassVar[None] = None  # type: ignore[misc]  # the folds choose it
+    n_features_to_select: ClassVar[None] = None  # type: ignore[misc]  # chosen by the folds
 
     score = of_one_fit(ScikitRFECV.score)
 
@@ -362,7 +362,7 @@ def _smallest(worths: FloatArray, n: int) -> IntArray:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many columns go in a round; ``n_removed`` 0 stands for half of those that are left."""
+    """How many columns a round removes; ``n_removed`` 0 means half of the remaining ones."""
 
     n_total: int
     n_removed: int

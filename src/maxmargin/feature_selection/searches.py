@@ -55,7 +55,7 @@ def check_size(size: int | None, n_features: int) -> None:
 
 
 def readable(seconds: float) -> str:
-    """A duration in the largest unit that fits twice."""
+    """A duration in the largest unit of which there are at least two."""
     for unit, length in (("years", 31_557_600.0), ("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {unit}"

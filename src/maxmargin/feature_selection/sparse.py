@@ -239,8 +239,8 @@ def _nonzero(coef: FloatArray) -> BoolArray:
 def _steepest(X: FloatArray, task: BinaryTask, weights: FloatArray, loss: Loss) -> float:
     """The largest slope of the losses in a weight at w = 0 and the best b: a larger lambda leaves w at 0.
 
-    For the hinge b is +-1 and the larger class lies on the kink, where any slope in [-1, 0] is allowed: the
-    one that balances the classes is taken, which gives an upper bound.
+    For the hinge b is +-1 and the larger class lies on the kink, where any slope in [-1, 0] is allowed. The
+    one that balances the classes is used, which gives an upper bound.
     """
     y, c = task.signs, weights[task.rows]
     up, down = c[y > 0].sum(), c[y < 0].sum()

@@ -18,7 +18,7 @@ from maxmargin.feature_selection.searches import Search
 
 @dataclass(eq=False, repr=False)
 class SimulatedAnnealing(Search):
-    """A random walk that flips one column at a time and accepts fewer losses as it cools.
+    """A random walk that flips one column at a time and accepts fewer deteriorations as it cools.
 
     At temperature T a change of the loss by dJ is accepted when dJ < 0, else with probability exp(-dJ / T).
     After ``m`` flips in a row that did not improve on the best loss seen at this temperature, T is multiplied
@@ -150,7 +150,9 @@ class Genetic(Search):
         wheel = np.cumsum(chances) / chances.sum()
         children: BoolArray = subsets[np.searchsorted(wheel, rng.random_sample(n), side="right")]
         mates = rng.permutation(np.flatnonzero(rng.random_sample(n) < self.p_crossover))
-        for first, second in zip(mates[0::2], mates[1::2], strict=False):  # the last of an odd number is left
+        for first, second in zip(
+            mates[0::2], mates[1::2], strict=False
+        ):  # the last of an odd number is single
             if p > 1:
                 cut = rng.randint(1, p)
                 children[[first, second], cut:] = children[[second, first], cut:]

@@ -72,7 +72,7 @@ class _SearchSelector(Selector):
         return None
 
     def _wraps(self) -> bool:
-        """Whether the criterion is the error of an estimator, which then decides what X may hold."""
+        """Whether the criterion is the error of an estimator, which then decides what X may contain."""
         return True
 
     def __sklearn_tags__(self) -> Any:

@@ -188,7 +188,7 @@ def fold_errors(
 
 
 def _can_be_repaired(model: ColumnSVC) -> bool:
-    """True when scaling, gamma and class weights do not change as a row is left out."""
+    """True if leaving a row out does not change scaling, gamma and class weights."""
     fixed_weights = model.svc.class_weight is None or isinstance(model.svc.class_weight, dict)
     return model.scaler is None and model.kernel.open_gamma != "scale" and fixed_weights
 

@@ -1,6 +1,6 @@
-"""What must follow from what inside a model: checked for every object of a file as soon as it is made.
+"""Relations between the parts of a model, checked for every object of a file as soon as it is made.
 
-Kinds and shapes are in `schema`. Here are the relations between fields: prepared rows belong to their support
+`schema` has kinds and shapes; here are the relations between fields: prepared rows belong to their support
 vectors, coefficients to classes, bins to counts, columns to steps. Coefficients, intercepts, support vectors
 and the like are free: they are the model.
 """
@@ -36,7 +36,8 @@ from maxmargin.io.prepared_rows import (
 from maxmargin.io.schema import entry_of, hidden
 from maxmargin.kernels import Precomputed
 
-_TOKENS = inspect.signature(TfidfVectorizer).parameters["token_pattern"].default  # others can take years
+# other patterns could take years
+_TOKENS = inspect.signature(TfidfVectorizer).parameters["token_pattern"].default
 
 
 def check_parts(name: str, made: Any) -> None:
@@ -117,7 +118,7 @@ def _svm_classes(model: Any) -> None:
 
 
 def _check_problems(model: Any, n_rows: int) -> None:
-    """Coefficients, rows and intercepts are those of the binary problems."""
+    """Check that coefficients, rows and intercepts are those of the binary problems."""
     problems = zip(model.machines_, _spread(model), model.intercept_, strict=True)
     for machine, coefficients, intercept in problems:
         agree(machine.rows.min(initial=0) >= 0 and machine.rows.max(initial=-1) < n_rows, "rows")
@@ -235,7 +236,7 @@ def _plane(model: Any) -> None:
 
 
 def _online(model: Any) -> None:
-    """Weights are the last iterate, or the mean of all iterates with or without the first, which is zero."""
+    """Check that weights are the last iterate, or the mean of all (perhaps without the first, zero)."""
     _planes(model)
     states, planes = _hidden(model, ".states"), np.column_stack([model.coef_, model.intercept_])
     agree(
@@ -357,7 +358,7 @@ def _pipeline(model: Any) -> None:
 
 
 def _is_backed(step: Any) -> bool:
-    """Whether the number of columns, for which names are made, is that of something in the file."""
+    """True if the number of columns, for which names will be made, is that of something in the file."""
     n = step.n_features_in_
     return n <= 4096 or any(
         len(part) == n for part in vars(step).values() if isinstance(part, (list, np.ndarray))
@@ -453,7 +454,7 @@ def _quadratic_form(kernel: Any) -> None:
 
 
 def _words(vectorizer: Any) -> None:
-    """Every word has a column of its own, and every column a weight."""
+    """Check that every word has a column of its own, and every column a weight."""
     words = vectorizer.vocabulary_
     numbers = sorted(int(place) for place in words.values() if isinstance(place, (int, np.integer)))
     agree(all(type(word) is str for word in words), "the words of a vocabulary")

@@ -131,13 +131,13 @@ def read_container(path: str | os.PathLike[str], *, arrays: bool = True) -> tupl
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:
-    """Refuse what is not a file: reading a pipe without a writer, or a device, may never end."""
+    """Refuse paths that are not files: reading a pipe without a writer, or a device, may never end."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ModelFileError(f"{printable(path)} is a folder, pipe or device: give the path of a model file.")
 
 
 def unreadable(path: Any, error: BaseException) -> ModelFileError:
-    """The sentence about a file that is complete and yet cannot be used."""
+    """The error for a file that is complete but cannot be used."""
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return ModelFileError(f"{printable(path)} cannot be read as a model: {printable(reason[:300])}")
 
@@ -220,7 +220,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def is_shape(shape: Any) -> bool:
-    """Whether this is the shape of an array, and of a moderate one where it costs no bytes."""
+    """True for the shape of an array; that of an array without elements must be moderate."""
     right: Any = type(shape) is list and len(shape) <= MOST_DIMENSIONS
     right = right and all(type(side) is int and side >= 0 for side in shape)
     return bool(right) and (0 not in shape or max(shape) <= _LARGEST_EMPTY)

@@ -20,9 +20,9 @@ from maxmargin.io.encoding import COLUMN_DTYPES, SEQUENCES, TYPES
 from maxmargin.io.schema import entry_of
 
 _DEEPEST = 100  # nodes inside nodes
-_UNFOLDED = 10  # times as many parts as nodes: a part may be used more than once, but not without end
-_MOST_TABLES = 200  # tables and pipelines: they take longest to make
-_EQUAL_HASHES = 16  # keys of a mapping: more would make it slow
+_UNFOLDED = 10  # parts per node: a part may be used more than once, but within limits
+_MOST_TABLES = 200  # tables and pipelines, which take longest to make
+_EQUAL_HASHES = 16  # keys of a mapping; more with equal hashes would be slow
 
 
 class Decoder:
@@ -113,7 +113,7 @@ def _mapping(file: Decoder, *parts: Any) -> dict[Any, Any]:
 
 
 def _check_hashes(keys: list[Any]) -> None:
-    """Refuse keys whose hashes were made equal: a mapping of them would take quadratic time."""
+    """Refuse keys that were chosen to have equal hashes: a mapping of them would take quadratic time."""
     most = Counter(map(hash, keys)).most_common(1)
     require(not most or most[0][1] <= _EQUAL_HASHES, "a mapping has keys that were chosen to make it slow.")
 
@@ -159,7 +159,7 @@ def _masked(file: Decoder, data: Any, mask: Any) -> Any:
 
 
 def _sparse(kind: str, file: Decoder, *parts: Any) -> Any:
-    """A matrix in canonical form: compiled code follows its indices without looking."""
+    """A matrix in canonical form, because compiled code does not check indices."""
     require(len(parts) == 5, "a sparse matrix does not have its five parts.")
     data, indices, indptr = (file.array(number) for number in parts[:3])
     sides = all(type(side) is int and 0 <= side < 1 << 31 for side in parts[3:])

@@ -46,7 +46,7 @@ _ABOUT: dict[str, Any] = {
     "versions": dict,
     "notes": dict,
 }
-_TOLD = ("model", "feature_names", "n_features", "classes")  # what the header says and the model must confirm
+_TOLD = ("model", "feature_names", "n_features", "classes")  # must agree with the model
 
 
 def save(
@@ -102,7 +102,7 @@ def _parts_of(model: BaseEstimator, notes: Mapping[str, Any] | None) -> list[Any
         _check_is_model(Decoder(found.nodes, found.arrays).model())
     except NotStorableError:
         raise
-    except Exception as broken:  # what save writes load must read, so the same checks decide
+    except Exception as broken:  # `load` must be able to read it, so the same checks decide
         raise NotStorableError(f"the model cannot be saved: {broken}") from broken
     about = json.loads(json.dumps({**_describe(model), **_circumstances(notes)}, default=_plain))
     try:
@@ -160,7 +160,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _check_is_model(model: Any) -> None:
-    """Only models come out of a file: an estimator of maxmargin, or a step or search around one."""
+    """Refuse objects that are not models: estimators of maxmargin, or pipelines and searches around one."""
     name = entry_name(type(model))
     if name is not None and (isinstance(model, BaseEstimator) or name == "TuneResult") and _has_ours(model):
         return
@@ -217,7 +217,7 @@ def _plain(value: Any) -> Any:
 
 
 def _checked_about(said: Any) -> dict[str, Any]:
-    """The description in a header, after its parts were found to be of their kinds."""
+    """The description in a header, after a check of the types of its parts."""
     right = type(said) is dict and set(said) == set(_ABOUT)
     right = right and all(isinstance(said[name], kind) for name, kind in _ABOUT.items())
     require(right, "its header does not describe a model.")

@@ -250,7 +250,7 @@ def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) 
     kernel = _kernel(header)
     classifier = name in ("c_svc", "nu_svc")
     k = header.count("nr_class", least=2) if classifier else 2
-    # these lines have to be that long before anything of that size is made
+    # checked before anything of this size is allocated
     intercepts = -header.numbers("rho", k * (k - 1) // 2 if classifier else 1)
     if header.count("total_sv", least=1) != len(body):
         total = header.count("total_sv")

@@ -1,4 +1,4 @@
-"""Prepared rows of a file: do they belong to their kernel, their columns and the rows they came from?"""
+"""Checks that the prepared rows of a file belong to their kernel, their columns and their original rows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def agree(holds: Any, what: str) -> None:
 
 
 def agree_closely(stored: Any, derived: Any, what: str) -> None:
-    """As `agree`, but for rounding, which differs between processors."""
+    """As `agree`, up to rounding, which differs between processors."""
     agree(np.shape(stored) == np.shape(derived), what)
     tolerance = 1e-4 if np.asarray(stored).dtype == np.float32 else 1e-9
     size = float(np.abs(derived).max(initial=0.0))
@@ -208,10 +208,10 @@ def _check_vector_kernel(kernel: Any, points: VectorPoints, columns: Columns) ->
 
 
 def _check_factors(kernel: Subsequence, points: StringPoints) -> None:
-    """Compare the factors of short strings; where there are longer ones, the first prediction computes all.
+    """Compare the factors of short strings; if some are long, the first prediction computes all.
 
-    A factor takes as many steps as a prediction with its string. So a file of long strings opens at once, and
-    its model predicts the same whatever factors the file has.
+    A factor takes as many steps as a prediction with its string. A file of long strings therefore opens at
+    once, and its model predicts the same, whatever factors are in the file.
     """
     if _has_late_factors(points):  # two models share these strings
         agree(points.compute.__self__ == kernel, "the factors of strings")
@@ -245,7 +245,7 @@ def _texts(points: StringPoints) -> list[str]:
 
 
 def check_rows(kernel: Any, rows: Any, points: Any, columns: Columns) -> None:
-    """Refuse Points, which were found to fit the kernel, that were not made from these rows."""
+    """Refuse Points that fit the kernel but were not made from these rows."""
     agree((rows.shape[0] if hasattr(rows, "shape") else len(rows)) == len(points), "support vectors")
     if columns.names and isinstance(rows, np.ndarray):
         rows = pd.DataFrame(rows, columns=columns.names)

@@ -1,7 +1,7 @@
-"""Which classes a model file may name, which fields they have, and what these may hold.
+"""The classes that a model file may name, their fields, and the values that these may hold.
 
-The table is `fields.FIELDS`. It is the same for saving and loading, and nothing can be added to it from
-outside: no other class is imported or made for a file.
+The table is `fields.FIELDS`. It is the same for saving and loading, and users cannot extend it: no other
+class is imported or made for a file.
 """
 
 from __future__ import annotations
@@ -166,19 +166,19 @@ class Entry:
 
     @cached_property
     def attributes(self) -> dict[str, Field]:
-        """What a fit, or a first use, adds to the arguments of the constructor."""
+        """The fields that a fit, or a first use, adds to the arguments of the constructor."""
         found = {name: field for name, field in self.fields.items() if name not in self.parameters}
         return {**found, **_CONFIGURATION} if issubclass(self.cls, BaseEstimator) else found
 
     def is_fitted(self, made: Any) -> bool:
-        """Whether an object has any of the fields that a fit leaves; True where a fit leaves none."""
+        """True if an object has any of the fields that a fit sets, or if a fit sets none."""
         marks = [hidden(name) for name, field in self.attributes.items() if not field.optional]
         return not marks or any(mark in vars(made) for mark in marks)
 
     def state(self, value: Any) -> dict[str, Any]:
         """The fields of an object."""
         found = {}
-        getattr(value, "factors", None)  # of strings from a file: perhaps not computed yet
+        getattr(value, "factors", None)  # those of strings from a file may not be computed yet
         for attribute, item in {**vars(value), **getattr(value, "cvargs", {})}.items():
             name = f".{attribute[1:]}" if attribute.startswith("_") else attribute
             kept = isinstance(getattr(self.cls, attribute, None), cached_property)

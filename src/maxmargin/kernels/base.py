@@ -34,7 +34,7 @@ class Kernel(ABC):
 
     @property
     def whole(self) -> bool:
-        """True if values are so expensive that a machine should compute the whole Gram matrix once."""
+        """True if values are so expensive that an estimator should compute the whole Gram matrix once."""
         return False
 
     # -- implemented by subclasses -------------------------------------------------------------------

@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing
 
 from maxmargin.base.parameters import check_choice
 from maxmargin.base.shown import short_repr
-from maxmargin.base.threads import beside, run, single_threaded_blas
+from maxmargin.base.threads import interruptible, run, single_threaded_blas
 from maxmargin.base.typing import FloatArray, IntArray, TableLike
 from maxmargin.compute.tables.inner_products import squared_norms
 from maxmargin.kernels.base import Kernel, validated_columns
@@ -99,7 +99,7 @@ class NystromMap:
         cls, kernel: Kernel, landmarks: Any, rows: IntArray | None = None, n_threads: int = 1
     ) -> NystromMap:
         K = np.asarray(kernel.gram(landmarks.astype(np.float64), n_threads=n_threads))
-        values, vectors = beside(lambda: np.linalg.eigh(0.5 * (K + K.T)), K.size)
+        values, vectors = interruptible(lambda: np.linalg.eigh(0.5 * (K + K.T)), K.size)
         largest = float(values.max(initial=0.0))
         rounding = 10.0 * float(np.finfo(landmarks.dtype).eps) * largest
         kept = values > max(rounding, 1e-300)

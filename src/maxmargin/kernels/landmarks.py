@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from maxmargin.base.threads import beside
+from maxmargin.base.threads import interruptible
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.points import Points
@@ -35,8 +35,8 @@ def pivoted_cholesky(
     """Pivots of a Cholesky factorisation, drawn in proportion to the residual diagonal.
 
     A row is drawn with probability proportional to its residual K(x, x) - |phi(x)|^2, so rows that are well
-    approximated by the chosen ones are rarely drawn. The greedy rule (always the largest residual) is drawn
-    to outliers; the random one has a guarantee: r / e + r log(1 / (e eta)) pivots bring the expected trace of
+    approximated by the chosen ones are rarely drawn. The greedy rule (always the largest residual) prefers
+    outliers; the random one has a guarantee: r / e + r log(1 / (e eta)) pivots bring the expected trace of
     the residual below (1 + e) times that of the best approximation of rank r, which leaves a share eta of the
     trace (Chen, Epperly, Tropp & Webber 2025). Pivots are proposed in blocks and accepted one by one, which
     leaves their distribution unchanged and turns the work into matrix products (Epperly, Tropp & Webber
@@ -120,10 +120,10 @@ def leverage(kernel: Kernel, points: Points, m: int, rng: np.random.Generator, n
 def _ridge_leverage(kernel: Kernel, rows: Any, landmarks: Any, m: int, n_threads: int) -> FloatArray:
     """Scores of rows under the Nystrom approximation on the landmarks, Musco & Musco (2017), section 3."""
     K = kernel.gram(landmarks, n_threads=n_threads)
-    values, vectors = beside(lambda: np.linalg.eigh(K), K.size)
+    values, vectors = interruptible(lambda: np.linalg.eigh(K), K.size)
     kept = values > 1e-12 * max(float(values[-1]), 1e-300)
     F = kernel.gram(rows, landmarks, n_threads=n_threads) @ (vectors[:, kept] / np.sqrt(values[kept]))
-    spectrum, V = beside(lambda: np.linalg.eigh(F.T @ F), F.shape[1] ** 2)
+    spectrum, V = interruptible(lambda: np.linalg.eigh(F.T @ F), F.shape[1] ** 2)
     diagonal = np.asarray(kernel.diagonal(rows), dtype=np.float64)
     missing = max(float(diagonal.sum() - spectrum.sum()), 0.0)
     tail = missing + float(np.maximum(spectrum[: len(spectrum) // 2], 0.0).sum())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.base.shown import short_repr
-from maxmargin.base.threads import beside
+from maxmargin.base.threads import interruptible
 from maxmargin.base.typing import FloatArray, TableLike
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.parsing import as_kernel
@@ -64,7 +64,7 @@ def mercer_check(
     """
     K = _gram(kernel_or_gram, X)
     asymmetry = float(np.abs(K - K.T).max())
-    values, vectors = beside(lambda: np.linalg.eigh((K + K.T) / 2), K.size)
+    values, vectors = interruptible(lambda: np.linalg.eigh((K + K.T) / 2), K.size)
     if tolerance is None:
         tolerance = len(K) * np.finfo(np.float64).eps * 8 * max(float(np.abs(values).max()), 1e-300)
     smallest = float(values[0])

@@ -250,7 +250,7 @@ def for_engine(points: Any, dtype: DTypeLike, n_threads: int = 1) -> Any:
 
 
 def beyond_float32(points: Any, diagonal: FloatArray) -> bool:
-    """Do the squares of the rows, or their values K(x, x), overflow or all vanish in float32?"""
+    """True if the squares of the rows, or their values K(x, x), overflow or all vanish in float32."""
     if isinstance(points, WeightedPoints):
         return beyond_float32(points.inner, diagonal)
     if isinstance(points, CombinedPoints):
@@ -264,12 +264,12 @@ def _beyond_float32(norms: FloatArray) -> bool:
 
 
 def is_beyond_float32(largest: float) -> bool:
-    """Is the largest number too large or too small for sums of products in float32?"""
+    """True if the largest number is too large or too small for sums of products in float32."""
     return largest > 0 and not 1e-25 < largest < 1e25
 
 
 def work_order(points: Any) -> IntArray:
-    """An order of the rows in which neighbours cost about the same: strings by their length."""
+    """An order in which neighbouring rows cost about the same: strings sorted by their length."""
     if isinstance(points, WeightedPoints):
         return work_order(points.inner)
     if isinstance(points, CombinedPoints):

@@ -1,4 +1,4 @@
-"""The spectrum kernel: how many contiguous pieces two strings share."""
+"""The spectrum kernel: how many substrings of a given length two strings share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_NEIGHBOURS = 100_000
 
 @dataclass(frozen=True)
 class CountPoints:
-    """Counts of pieces, of shape (n, n_pieces), normalised if the kernel is, and the column of each piece."""
+    """Counts of pieces (substrings), of shape (n, n_pieces), normalised if the kernel is; their columns."""
 
     X: Any
     squares: AnyArray
@@ -49,7 +49,7 @@ class CountPoints:
 
 @dataclass(frozen=True, repr=False)
 class Spectrum(StringKernel):
-    """Common contiguous pieces of ``length`` symbols: K(s, t) = sum over pieces u of count_u(s) count_u(t).
+    """Common pieces (substrings) of ``length`` symbols: K(s, t) = sum over pieces u of count_u(s) count_u(t).
 
     Leslie, Eskin & Noble (2002). With ``mismatches`` = k a piece also counts for every piece that differs
     from it in at most k places (Leslie, Eskin, Cohen, Weston & Noble 2004); only symbols of the training

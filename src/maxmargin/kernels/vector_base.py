@@ -71,7 +71,7 @@ class VectorKernel(Kernel):
 
 
 def _centre(X: FloatArray) -> FloatArray:
-    """The mean row, to be subtracted; zeros where rows are longer, so that a copy of them saves no digits."""
+    """The mean row, to be subtracted; zeros if it is so short that subtracting it would save no digits."""
     mean = X.mean(axis=0, dtype=np.float64)
     lengths = squared_norms(X[:: 1 + len(X) // _SAMPLE])
     return np.zeros_like(mean) if 2.0 * (mean @ mean) <= np.median(lengths) else mean

@@ -33,10 +33,10 @@ from maxmargin.kernels.vector_base import (
     values_of,
 )
 
-_FAR = 1e-4  # of the mean squared norm: what is left of it around a mean that counts as far away
-_LARGE = 1e8  # squared norms from which on a nearer mean counts too
-_MOST_MONOMIALS = 50_000_000  # numbers that polynomial_map may hold
-_FEW_MONOMIALS = 5_000_000  # ... and that `columns_of` makes
+_FAR = 1e-4  # share of the mean squared norm that is left around a mean that counts as far away
+_LARGE = 1e8  # squared norms from which a nearer mean counts too
+_MOST_MONOMIALS = 50_000_000  # numbers in the result of polynomial_map, at most
+_FEW_MONOMIALS = 5_000_000  # ... and in that of `columns_of`
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,9 +52,9 @@ class Linear(VectorKernel):
 
 
 def about_their_mean(kernel: Kernel, points: Any) -> Any:
-    """The points of a linear kernel shifted to their mean where that is far away; otherwise the points.
+    """The points of a linear kernel relative to their mean if that is far away; otherwise the points.
 
-    Only for machines that do not change when all rows are shifted. Inner products of columns with an offset
+    Only for estimators that do not change when all rows are shifted. Inner products of columns with an offset
     of 1e8 have errors of 1, which no solver can correct.
     """
     if not isinstance(kernel, Linear) or sp.issparse(points.X):
@@ -192,9 +192,9 @@ class Sigmoid(ScaledByGamma):
 
 
 _STRIPS, _LEAST_STRIP = 8, 128
-_SHORT = 1 << 31  # multiplications that take far below a second
+_SHORT = 1 << 31  # multiplications that take far less than a second
 _LONG = 1e4  # gamma ||x||^2 from which on neighbours of x get their distance from x - z
-_LOST = 1e14  # ... and all other rows too: not even the first digit of their distance is right
+_LOST = 1e14  # ... and of all other rows too, because not even the first digit of their distance is right
 _NEGLIGIBLE = 1e-30
 _NARROW = 1024  # columns up to which our tiles of float64 are faster than BLAS and a pass over its products
 _MANY_VALUES = 1 << 21  # kernel values from which on that is worth the time to compile them
@@ -292,13 +292,13 @@ class RBF(ScaledByGamma):
         return _fit_for_panels(A, B, A.norms) or self._adds_doubles(A, B)
 
     def _adds_doubles(self, A: Any, B: Any) -> bool:
-        """Are products in float64 so narrow that BLAS is slow, and worth the time to compile?"""
+        """True if BLAS is slow on products this narrow in float64, and they are worth the time to compile."""
         dense = not sp.issparse(A.X) and not sp.issparse(B.X)
         narrow = dense and A.X.shape[1] <= _NARROW and bool(A.dtype == B.dtype == np.float64)
         return narrow and len(A) * len(B) >= _MANY_VALUES and not self._has_long_rows(A, B)
 
     def _has_long_rows(self, A: VectorPoints, B: VectorPoints) -> bool:
-        """Must some distances come from differences of rows, see `_correct_neighbours`?"""
+        """True if some distances must come from differences of rows; see `_correct_neighbours`."""
         shorter = min(float(A.norms.max()), float(B.norms.max()))
         return float(self.number_gamma()) * shorter > _LONG
 
@@ -322,7 +322,7 @@ class RBF(ScaledByGamma):
             self._correct_neighbours(K, A, B)
 
     def _correct_neighbours(self, K: FloatArray, A: VectorPoints, B: VectorPoints) -> None:
-        """Values of close rows far from the centre, where differences of squares would lose their digits."""
+        """Correct values of close rows far from the centre, where differences of squares lose digits."""
         gamma = self.number_gamma()
         if not gamma:  # of columns whose variance overflows: all values are alike
             return

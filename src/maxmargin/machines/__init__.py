@@ -1,1 +1,1 @@
-"""The estimators: they validate, build a problem, call a solver and store the answer."""
+"""The estimators: they validate the input, build a problem, call a solver and store the solution."""

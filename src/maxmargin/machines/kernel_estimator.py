@@ -38,7 +38,7 @@ class TakesKernel(PlainState, BaseEstimator):
     takes_matrix = True  # kernel="precomputed" is possible
 
     @classmethod
-    @cache  # a grid search reads them thousands of times, and scikit-learn inspects the signature each time
+    @cache  # a grid search reads them thousands of times; scikit-learn would inspect the signature each time
     def _get_param_names(cls) -> list[str]:
         return list(super()._get_param_names())
 

@@ -60,7 +60,7 @@ class Evaluation:
 
     Attributes
     ----------
-    model : name of the evaluated class.
+    model : name of the class of the evaluated model.
     n_samples : number of rows.
     confusion : prediction by truth.
     ranking : ROC, AUC, KS, gains and calibration; None with more than two classes when no positive class is

@@ -1,4 +1,4 @@
-"""Data in pieces: tables that do not fit in memory, or not on one computer."""
+"""Data in pieces: tables that do not fit in memory, or on one computer."""
 
 from maxmargin.pieces.cluster import DaskPieces, from_dask
 from maxmargin.pieces.collection import LocalPieces, Pieces

@@ -44,7 +44,7 @@ class Home:
 
     @classmethod
     def now(cls) -> Home | None:
-        """The cluster in use; None on one machine."""
+        """The cluster in use; None on a single machine."""
         if "distributed" not in sys.modules:
             return None
         import distributed

@@ -1,4 +1,4 @@
-"""What the page may ask for: the only code that reads its messages. Types and bounds are checked here."""
+"""The messages of the page. This is the only code that reads them, and it checks all types and bounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KERNELS = ("linear", "rbf", "poly", "laplacian", "expression")
 
 
 class MessageError(ValueError):
-    """A message that cannot be served, in one sentence.
+    """The error for a message that cannot be answered, in one sentence.
 
     ``key`` names a sentence of the page's languages; ``field`` is the setting, ``column`` the place in it.
     """

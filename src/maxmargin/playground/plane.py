@@ -1,4 +1,4 @@
-"""Points in a plane and a machine: fit it, and say what the page needs to draw it."""
+"""Points in a plane and a machine: fit it, and compute what the page draws."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def fitted_reply(message: PlaneMessage) -> tuple[Any, Reply]:
 
 
 def grid_of(settings: Settings, view: PlaneView) -> FloatArray:
-    """Where f is wanted: the grid of the plane, or its x axis in regression."""
+    """The points at which the page needs f: the grid of the plane, or its x axis in regression."""
     if settings.machine.endswith("SVR"):
         return np.linspace(view.x0, view.x1, view.nx)[:, None]
     return view.corners()

@@ -48,7 +48,7 @@ def page_files() -> dict[str, bytes]:
 
 
 class Worker:
-    """One thread for all fits. It dies with the process, which an executor's thread would hold back."""
+    """One thread for all fits. It ends with the process, which an executor's thread would keep alive."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]] = (
@@ -146,7 +146,7 @@ class PageServer:
     # -- the socket ------------------------------------------------------------------------------------
 
     async def _talk(self, connection: ServerConnection) -> None:
-        """Messages of one page, one after the other; "cancel" is heard while a search runs."""
+        """Answer the messages of one page in order; only "cancel" is read while a search runs."""
         session = self._new_session()
         self._sessions.append(session)
         waiting: asyncio.Queue[Message] = asyncio.Queue(MAX_QUEUED)
@@ -244,7 +244,7 @@ def serve_page(
     """Serve the page until Ctrl-C; ``started`` receives its address."""
 
     def ready(server: PageServer) -> None:
-        # What is loaded by then stays: to search it for garbage again would hold a picture up by 0.1 s.
+        # Objects loaded so far stay: searching them for garbage again would delay a picture by 0.1 s.
         server.warm.add_done_callback(lambda _: gc.freeze())
         started(server.address)
 

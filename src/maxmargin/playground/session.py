@@ -64,7 +64,7 @@ class Session:
             reply = action(message, say)
         except (ValueError, TypeError, OverflowError, KeyboardInterrupt) as wrong:
             reply = Reply({"do": "error", **_described(wrong)})
-        except Exception:  # unexpected: the traceback goes to the terminal, a number to the page
+        except Exception:  # unexpected: the traceback goes to the terminal, its number to the page
             ticket = next(_count)
             print(f"[play] error {ticket}\n{traceback.format_exc()}", flush=True)
             reply = Reply(

@@ -1,4 +1,4 @@
-"""The analyst's tab: a table, a grid of models, a threshold, an explanation, and files to take away."""
+"""The analyst's tab: a table, a grid of models, a threshold, an explanation, and downloads."""
 
 from __future__ import annotations
 

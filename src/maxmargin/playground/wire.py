@@ -15,7 +15,7 @@ from maxmargin.base.typing import AnyArray
 
 @dataclass
 class Reply:
-    """What goes down: ``header`` holds JSON values, ``arrays`` numbers (NaN too), ``body`` a file."""
+    """A reply to the page: ``header`` holds JSON values, ``arrays`` numbers (NaN too), ``body`` a file."""
 
     header: dict[str, Any]
     arrays: dict[str, AnyArray] = field(default_factory=dict)

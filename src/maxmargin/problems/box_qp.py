@@ -203,7 +203,7 @@ class BoxQP:
         return np.maximum(broken, 0.0)
 
     def rounding(self, a: FloatArray) -> float:
-        """How far float64 sums of kernel values can be off at any point: a bound by Cauchy and Schwarz."""
+        """A Cauchy-Schwarz bound on the error of float64 sums of kernel values at any point."""
         root = np.sqrt(np.abs(self.Q.kernel.diagonal(self.Q.points).astype(np.float64)))
         unit = float(np.finfo(np.float64).eps)
         return unit * float(root.max(initial=0.0)) * float(np.abs(self.Q.weights(a)) @ root)
@@ -246,7 +246,7 @@ class BoxQP:
         return self.with_rounding(found, a) if found.is_wide else found
 
     def with_rounding(self, certificate: Certificate, a: FloatArray) -> Certificate:
-        """The certificate with the gap that rounding alone can cause; small fits have no time for it."""
+        """The certificate with the gap that rounding alone can cause; small fits save this time."""
         with np.errstate(over="ignore", invalid="ignore"):
             bound = np.where(np.isfinite(self.C), self.C, a)
             caused = float(np.nan_to_num(self.rounding(a) * bound.sum(), posinf=0.0))

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from maxmargin.base.shown import filled, short_repr
 
-_SUM_ROUNDING = 1e-12  # of the values: sums over rows differ by so much in another order
+_SUM_ROUNDING = 1e-12  # relative difference between sums over rows in two orders
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +61,8 @@ class Certificate:
     def is_wide(self) -> bool:
         """True if the gap is more than a tenth of the dual value, and neither rounding nor bounds explain it.
 
-        A violation costs at most as much as the bound of its variable: with bounds up to ten, as those of all
-        machines without a cost C, small violations mean a small gap, also where the optimum is zero.
+        A violation costs at most as much as the bound of its variable. If the bounds are at most ten, as in
+        all estimators without a cost C, small violations mean a small gap, even if the optimum is zero.
         """
         floor = max(0.1 * abs(self.dual), self.rounding, 10.0 * self.kkt * self.n_checked)
         return self.kkt > 0 and self.gap > floor

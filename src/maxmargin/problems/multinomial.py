@@ -251,7 +251,7 @@ class RowChecks:
         return RowChecks(**{name: getattr(self, name) + getattr(other, name) for name in self.__dict__})
 
     def _excess(self, l2: float) -> FloatArray:
-        """|balance| where it must vanish, relative to the sum of absolute values."""
+        """|balance| at the entries that must vanish, relative to the sum of absolute values."""
         size = np.sqrt(np.multiply.outer(self.squares, self.norms))
         excess = np.abs(self.balance) / np.maximum(size, 1e-300)
         if l2 > 0:

@@ -31,7 +31,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Ending:
-    """How a solve ended: its status, its steps, and the largest remaining KKT violation."""
+    """How a solve ended: status, number of steps, and the largest remaining KKT violation."""
 
     status: Status
     n_iter: int

@@ -1,4 +1,4 @@
-"""What a report is about: a fitted model, the rows it is evaluated on, and the rows it learned from."""
+"""The subject of a report: a fitted model, the rows it is evaluated on, and its training rows."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Words:
         return self.options.get(name, name)
 
     def number(self, value: Any, digits: int = 4) -> str:
-        """A number with few digits; nothing for NaN; other values as text."""
+        """A number with few digits; "" for NaN; other values as text."""
         if isinstance(value, (bool, np.bool_)):
             return self.sentences["value.yes" if value else "value.no"]
         if value is None:

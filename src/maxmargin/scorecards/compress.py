@@ -85,7 +85,7 @@ def compress(pieces: Pieces, reader: PieceReader, settings: Sequence[BinSettings
     the pre-bins are counted in one more pass; "width" only needs the extremes; the other methods need all
     values and are refused.
     """
-    # room for the cells of all quantiles, many times over
+    # many times the number of cells that all quantiles need
     limit = max(DISTINCT, 8 * max(max(s.n_prebins, s.max_bins) for s in settings))
     everywhere: dict[int, Any] = dict.fromkeys(range(len(settings)))
     sketches = _sketch(pieces, reader, settings, everywhere, limit)

@@ -60,7 +60,7 @@ def tree_gaps(
 
 
 def _behind(ordered: FloatArray, gaps: IntArray) -> FloatArray:
-    """Cuts after some positions of ascending values."""
+    """The cuts that lie after some positions of ascending values."""
     return cuts_between(ordered[gaps], ordered[gaps + 1])
 
 
@@ -70,7 +70,7 @@ def _quantile_gaps(ordered: FloatArray, weight: FloatArray | None, n_bins: int) 
     All gaps when there are at most ``n_bins`` distinct values. Rows of equal value are never split; the cut
     goes to the nearer side.
     """
-    gaps = np.flatnonzero(ordered[1:] > ordered[:-1])  # a cut may lie behind these positions
+    gaps = np.flatnonzero(ordered[1:] > ordered[:-1])  # positions after which a cut is possible
     if len(gaps) < n_bins:
         return gaps
     cumulative = np.arange(1, len(ordered) + 1, dtype=np.float64) if weight is None else np.cumsum(weight)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from maxmargin.base.threads import beside
+from maxmargin.base.threads import interruptible
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.columns.bin_search import IV_SLACK, RATE_SLACK, best_bent_partition, best_partition
 from maxmargin.compute.columns.column_bins import bin_evidence
@@ -84,7 +84,7 @@ def optimal_partition(problem: PartitionProblem, trend: str) -> IntArray:
     else:
         search = partial(best_partition, *sizes, direction, trend in ("peak", "valley"), *rules)
     # hundreds of pre-bins take seconds
-    ends: IntArray = beside(search, most * len(problem.events) ** 3 // 30)
+    ends: IntArray = interruptible(search, most * len(problem.events) ** 3 // 30)
     return ends
 
 

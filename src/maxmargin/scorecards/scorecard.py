@@ -77,9 +77,9 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A positive coefficient reverses the evidence of its variable, mostly because another variable has the same
-    information. A warning names such variables, and also numbers whose event rates are not monotone over the
-    bins (unless the binning has trend "none").
+    A positive coefficient reverses the evidence of its variable, usually because another variable has the
+    same information. A warning names such variables, and also numbers whose event rates are not monotone over
+    the bins (unless the binning has trend "none").
 
     References
     ----------
@@ -323,7 +323,7 @@ class Scorecard(PlainState, ClassifierMixin, BaseEstimator):
             warn_user(" ".join(notes), ScorecardWarning)
 
     def _turns(self, name: str) -> bool:
-        """Whether the rates of a number turn although nothing but one direction was asked for."""
+        """Whether the event rates of a numeric variable turn although one direction was requested."""
         binning = self.binning_
         one_way = binning.trend_asked(name) in ("auto", "ascending", "descending")
         return one_way and binning.is_number(name) and binning.trend_of(name) in ("none", "peak", "valley")

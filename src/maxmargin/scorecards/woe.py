@@ -134,7 +134,7 @@ def known_codes(binning: Binning, X: TableLike, handle_unknown: str) -> list[Int
 
 
 def _strangers(binning: Binning, j: int, numbers: IntArray) -> str:
-    """A sentence about the rows of column ``j`` in bins without evidence; empty if there are none."""
+    """A sentence about the rows of column ``j`` in bins without evidence; "" if there are none."""
     bins = binning.bins_[j]
     rows = np.bincount(numbers + 1, minlength=bins.n_bins + 1)
     empty = np.r_[True, binning.counts_[j].sum(axis=0) == 0]

@@ -16,8 +16,8 @@ from maxmargin.solvers.settings import DualSolver
 from maxmargin.solvers.trace import first_variables, joined
 
 _ATTEMPTS = 3
-_STRIDES = (1e-3, 0.1)  # of the violation, in one attempt to narrow a gap; the second where the first fails
-_FINE = 1e-2  # a user who asks for a coarser tol gets it
+_STRIDES = (1e-3, 0.1)  # factors on the violation to narrow a gap; the second is used if the first fails
+_FINE = 1e-2  # coarser tolerances are left as the user asked
 _NARROW = 0.01  # relative gap aimed at where tol leaves a wide one
 
 
@@ -34,8 +34,8 @@ def solve_certified(
 
     If the certificate finds a larger violation than the solver did, or if ``finer`` requires it (see
     `NuClassification.finer`), the solver continues with a smaller tolerance. All attempts share the limits,
-    and their steps are added. The same happens where the violation is within tol but the gap is wide, as a
-    huge C can make it: there small violations cost much.
+    and their steps are added. The same happens if the violation is within tol but the gap is wide, which is
+    possible with a huge C, because small violations then cost much.
     """
     solver.check(problem)
     solution = solve(problem, solver, start=start, callback=callback)
@@ -54,7 +54,7 @@ def solve_certified(
                 break
             at_most = 0.9 * solver.exact_below  # float32 is too coarse at rows that its sample missed
     if solution.status is Status.CONVERGED and not solver.accepts(certificate):
-        solution = replace(solution, status=Status.STALLED)  # rounding hides the rest
+        solution = replace(solution, status=Status.STALLED)  # the rest of the gap is rounding
     if solution.status is Status.STALLED:
         certificate = problem.with_rounding(certificate, solution.x)
     costly = solver.narrows_gap and solver.tol <= _FINE
@@ -79,7 +79,7 @@ def _narrowed(
     certificate: Certificate,
     callback: Callback | None,
 ) -> tuple[Solution, Certificate]:
-    """Continue with tolerances that narrow the gap; what was found before, if that does not succeed."""
+    """Continue with tolerances that narrow the gap; if that does not succeed, return the earlier solution."""
     strides = list(_STRIDES)
     for _ in range(2 * _ATTEMPTS):
         if not certificate.is_wide:
@@ -147,7 +147,7 @@ def certify_fully(problem: BoxQP, solution: Solution, solver: DualSolver) -> Cer
 def _check(
     problem: BoxQP, solution: Solution, solver: DualSolver, full: bool
 ) -> tuple[Solution, Certificate]:
-    """The certificate, and the solution with the multipliers that it is about: a solver's own sums drift."""
+    """The certificate, and the solution with the certificate's multipliers: a solver's own sums drift."""
     x, offered = solution.x, solver.offered(solution)
     if not problem.checks_all(x, full=full or solver.needs_gap, suspects=solution.gradient):
         return solution, problem.certify(x, suspects=solution.gradient, n_threads=solver.n_threads)

@@ -53,7 +53,7 @@ class DualSolver:
         """Raise an error if this solver cannot solve this problem."""
 
     def offered(self, solution: Solution) -> FloatArray | None:
-        """Multipliers of the equalities for the solution; None if they follow from it."""
+        """The solver's own multipliers of the equalities; None if they follow from the solution."""
         return None
 
     def accepts(self, certificate: Certificate) -> bool:

@@ -11,7 +11,7 @@ from maxmargin.base.progress import Callback, SolverProgress, show_line, tell
 from maxmargin.base.threads import check_stop
 from maxmargin.problems.solution import Status
 
-GapCallback = Callable[[int, float], bool]  # of the primal solvers: steps made and the objective; True stops
+GapCallback = Callable[[int, float], bool]  # of primal solvers: number of steps, objective; True stops
 
 
 def stop_asked(callback: GapCallback | None, n_iter: int, value: float) -> bool:

@@ -1,4 +1,4 @@
-"""What a column holds, and the values that a model gets from it."""
+"""The kind of a column (number, category, date, text, ...), and the values that a model gets from it."""
 
 from __future__ import annotations
 
@@ -122,17 +122,17 @@ class TableColumn:
 
     @property
     def is_identifier(self) -> bool:
-        """Does the column tell rows apart, and was it left out for that?"""
+        """True if the column was left out because it identifies rows."""
         return self.why.startswith(_IDENTIFIER)
 
     @property
     def converted(self) -> bool:
-        """Is the column more than numbers or categories as they are?"""
+        """True if the column is not simply used as numbers or categories."""
         return self.kind not in (ColumnKind.NUMBER, ColumnKind.CATEGORY) or bool(self.decimal)
 
     @property
     def use(self) -> str:
-        """What is done to the column."""
+        """A description of what is done to the column."""
         if self.kind is ColumnKind.DROP:
             return f"left out: {self.why}"
         if self.kind is ColumnKind.DATE:
@@ -344,7 +344,8 @@ def _only_mark(texts: pd.Series) -> str | None:
 def decimal_mark(column: pd.Series, decimal: str) -> str | None:
     """The decimal mark with which most values are numbers; None where they are not numbers.
 
-    Values that are numbers but for a few are refused: they are mistakes more often than categories.
+    If all but a few values are numbers, the column is refused: the others are more often mistakes than
+    categories.
     """
     texts = column.dropna().astype(str)
     other = "," if decimal == "." else "."

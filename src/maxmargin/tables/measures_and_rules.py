@@ -24,14 +24,14 @@ _OF_QUANTITIES = (Scoring.MSE, Scoring.MAE, Scoring.R2)
 
 @dataclass(frozen=True)
 class TuningMeasure:
-    """What is minimised: the name that is printed, and what `mm.tune` takes as ``scoring``."""
+    """The error to minimise: the name that is printed, and the argument ``scoring`` of `mm.tune`."""
 
     name: str
     scoring: Any = None
 
 
 def tuning_measure(data: Prepared, wish: Scoring, positive: LabelLike | None, note: Note) -> TuningMeasure:
-    """The measure that the user chose, or the one that fits the target; says so where it is not plain."""
+    """The measure that the user chose, or one that suits the target; a note names an unusual one."""
     allowed = _OF_CLASSES if data.classifies else _OF_QUANTITIES
     if wish is Scoring.AUTO:
         wish = allowed[0]
@@ -74,7 +74,7 @@ def check_scores(family: Family, measure: TuningMeasure) -> None:
 
 
 def weighted(family: Family, data: Prepared, wish: ClassWeight, note: Note) -> Any:
-    """The model, with balanced class weights where the user or very unequal classes ask for them."""
+    """The model, with balanced class weights if the user or very unequal classes require them."""
     if wish is ClassWeight.NONE or not data.classifies:
         if wish is ClassWeight.BALANCED:
             raise UsageRefusal("--class-weight is for classes, and the target is a quantity: leave it out.")

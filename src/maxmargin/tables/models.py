@@ -1,4 +1,4 @@
-"""Models by name: what prepares their columns, and the values that tuning tries."""
+"""Models by name, the steps that prepare their columns, and the values that tuning tries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EPSILONS = [0.01, 0.1, 0.5]  # of the standard deviation of the target
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of model: its class and options, and what tuning tries (a smaller grid for comparisons).
+    """A kind of model: its class and options, and the grid that tuning tries (a smaller one for comparisons).
 
     ``large`` names the model for many rows that can take its place. Models that are not ``usual`` are
     compared only when they are named. Only the class of a model that is made is imported.
@@ -189,13 +189,13 @@ def pipeline(
 
 
 def _names_can_meet(data: Prepared) -> bool:
-    """Can two of the columns that the steps make have one name, such as a word and a column of numbers?"""
+    """True if two columns made by the steps can have the same name, such as a word and a numeric column."""
     names = [*data.numbers, *encoded_categories(data)]
     return (bool(data.texts) and len(data.X.columns) > 1) or len(set(names)) < len(names)
 
 
 def _words(data: Prepared, name: str) -> Any:
-    """Words (or groups of three symbols) that at least two rows hold, the most frequent 5000."""
+    """Words (or groups of three symbols) that occur in at least two rows, the 5000 most frequent ones."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     column = next(column for column in data.schema.columns if column.name == name)
@@ -261,7 +261,7 @@ def positive_of(data: Prepared, text: str | None) -> Any:
 
 
 def match_class(classes: Sequence[Any], text: str) -> Any:
-    """The class that is written ``text``."""
+    """The class whose text is ``text``."""
     found = [label for label in classes if str(label) == text]
     if not found:
         raise UsageRefusal(f"there is no class {text!r}: the classes are {', '.join(map(str, classes))}.")

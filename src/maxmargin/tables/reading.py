@@ -29,7 +29,7 @@ _SUFFIXES = {
     ".svm": Format.LIBSVM,
     ".svmlight": Format.LIBSVM,
 }
-_LOOKED_AT = 1_000_000  # symbols of a file that are searched for numbers with zeros before them
+_LOOKED_AT = 1_000_000  # characters of a file that are searched for numbers with leading zeros
 _BLANKS = [" " * k for k in range(1, 21)]  # cells that look empty are
 _LARGEST_CELLS = 200_000_000
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
@@ -104,7 +104,7 @@ def _unpacked(path: Path, raw: bytes) -> bytes:
 
 
 def _with_gaps(table: pd.DataFrame, missing: Sequence[str]) -> pd.DataFrame:
-    """The table with the values that ``--na COLUMN=TEXT`` calls missing left out."""
+    """The table with missing values where ``--na COLUMN=TEXT`` says so."""
     for wish in missing:
         name, equals, text = wish.partition("=")
         if equals and name in table.columns:
@@ -211,7 +211,7 @@ def _code_columns(text: str, table: pd.DataFrame, separator: str) -> list[int]:
 
 
 def _whole_lines(text: str, n_columns: int) -> int:
-    """Lines, if every line holds one row; else 0."""
+    """The number of lines, if every line holds one row; else 0."""
     lines = [line for line in text.splitlines() if line.strip()]
     return len(lines) if all(line.count("\t") == n_columns - 1 for line in lines) else 0
 

@@ -11,7 +11,7 @@ class Refusal(ValueError):  # noqa: N818  # an answer to the user, not a fault o
 
 
 class UsageRefusal(Refusal):
-    """A wish that cannot be followed, and what to wish instead."""
+    """An option that cannot be honoured, and what to use instead."""
 
 
 def listed(names: Sequence[Any], most: int = 6) -> str:

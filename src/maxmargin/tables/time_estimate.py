@@ -15,13 +15,13 @@ from maxmargin.base.typing import IntArray
 from maxmargin.tuning import tune
 
 _FIRST, _FIRST_OF_FEW = 200, 2000  # rows of the first sample with all cells, and with some of them
-_STEP = 2.5  # by so much the next sample is larger
-_HELD_OUT = 10  # one row of so many is predicted, the others are fitted
+_STEP = 2.5  # factor from one sample to the next
+_HELD_OUT = 10  # one row in so many is predicted, the others are fitted
 _STEEPER = 0.35  # solvers can need more steps on more rows: the share of the power that is added at most
-_LEAST = 0.1  # share of a time that grows with the rows at least
-_MARGIN = 1.25  # rather too long than too short
+_LEAST = 0.1  # smallest share of a time that grows with the rows
+_MARGIN = 1.25  # a safety factor: estimates should be too long rather than too short
 _MANY_CLASSES = 5
-_FAR = 20.0  # so many times too long needs no second sample
+_FAR = 20.0  # an estimate that exceeds the limit by this factor needs no second sample
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class SampleSearch:
             if len(sizes) > 1:
                 sure = sure or known.one_fold(size) > left
             elif self.growth != 2.0:
-                sure = False  # one sample cannot tell the costs that do not grow, and the next one is quick
+                sure = False  # one sample cannot show the costs that do not grow, and the next one is quick
             if sure:
                 break
             spent = self._time(size, tried)[1]
@@ -129,7 +129,7 @@ class SampleSearch:
         return {name: v if len(v) < 4 else v[::-3][::-1] for name, v in self.grid.items()}
 
     def _few_cells(self) -> dict[str, list[Any]] | None:
-        """Cells that share no work: one in the middle, and one at the end, which is the slowest as a rule."""
+        """Cells that share no work: one in the middle, and the last one, which is usually the slowest."""
         if self.grid is None:
             return None
         return {
@@ -145,7 +145,7 @@ class SampleSearch:
         split = [(np.flatnonzero(~held_out), np.flatnonzero(held_out))]
         fits: list[float] = []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # small samples have problems that the table has not
+            warnings.simplefilter("ignore")  # small samples have problems that the table does not have
             began = work_clock.now()
             try:
                 if grid is None:
@@ -155,13 +155,13 @@ class SampleSearch:
                     options["callback"] = lambda progress: fits.append(progress.seconds)
                     if tune(model, X, y, grid, cv=split, refit=False, verbose=-1, **options).interrupted:
                         raise KeyboardInterrupt
-            except ValueError:  # such as a category that a sample lacks: its time counts all the same
+            except ValueError:  # for example, a category is missing in the sample; its time still counts
                 pass
             total = work_clock.now() - began
             return (total - fits[-1], fits[-1]) if fits else (0.0, total)
 
     def as_for_all_rows(self) -> Any:
-        """The model with as many landmarks as it takes on all rows."""
+        """The model with the number of landmarks that it uses on all rows."""
         model: Any = clone(self.model)
         final = model.steps[-1][1] if hasattr(model, "steps") else model
         if getattr(final, "n_components", None) == "auto":

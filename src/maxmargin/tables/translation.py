@@ -1,4 +1,4 @@
-"""What commands print and tables say, in another language: a file holds the translations."""
+"""Translations of what commands print; a file for each language holds them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _IN_BRACKETS = re.compile(rf"(?<=\(){_NUMBER.pattern}(?=\))")
 class Translator:
     """Translates sentences such as "12 rows are left out."; unknown ones stay as they are.
 
-    English is translated too: what the library says to programmers into the words of the command line.
+    English is translated too: messages for programmers become messages in the words of the command line.
 
     A file of translations maps the English sentence, with ``{}`` for each value and ``{#}`` for each number
     beside another value, to one with ``{0}``, ``{1}`` and so on; ``{1:t}`` is translated in turn. Numbers get

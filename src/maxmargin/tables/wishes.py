@@ -1,4 +1,4 @@
-"""What a user can say about a table and its model. Light: importing it loads no other library."""
+"""The user's settings for a table and its model. Importing this module loads no other library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tuning: grids, folds, shared Gram matrices, and the result."""
+"""Tuning: grids, folds, the choice of a shared kernel matrix, and results."""
 
 from maxmargin.tuning.grid_search import GridSearch, RandomSearch, nested_error
 from maxmargin.tuning.result import TuneResult

@@ -1,4 +1,4 @@
-"""Scores as errors: what is minimised, and how a scorer reads stored decisions."""
+"""The error that tuning minimises, and how a scorer evaluates stored decisions."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class ErrorMeasure:
     def of_stored(
         self, model: Any, X: Matrix, y: AnyArray, predicted: AnyArray, decisions: FloatArray, rows: IntArray
     ) -> Any:
-        """The error of answers to these rows that are known; ``model`` is only asked what it is."""
+        """The error of known predictions for these rows; of ``model`` only the type is used."""
         return self.to_error(float(self.scorer(stand_in(model, predicted, decisions), X, y)))
 
     def leading_error(self, found: Any) -> float:
-        """The one error of what `of_stored` returned."""
+        """The first error of a result of `of_stored`, the one that decides."""
         return float(found)
 
 
@@ -77,9 +77,9 @@ def needs_probabilities(scorer: Any) -> bool:
 
 
 def stand_in(model: Any, predicted: AnyArray, decisions: FloatArray) -> Any:
-    """A model of the same kind whose answers are given."""
+    """A model of the same type that returns given predictions."""
 
-    class Stored(type(model)):  # type: ignore[misc]  # the base is known at run time only
+    class Stored(type(model)):  # type: ignore[misc]  # the base class is only known at run time
         def predict(self, X: Any) -> AnyArray:
             return predicted
 

@@ -46,7 +46,7 @@ def make_folds(
 
 
 def _check_pairs(folds: list[Fold], n: int) -> None:
-    """Refuse pairs of a user's that are empty or name rows that do not exist."""
+    """Refuse pairs from the user that are empty or contain row numbers that do not exist."""
     for number, fold in enumerate(folds):
         for name, part in zip(("training", "test"), fold, strict=True):
             if part.ndim != 1 or not len(part):

@@ -28,7 +28,7 @@ from maxmargin.tuning.shared_cells import Answers, CellAnswer, GridCell, Targets
 def answer_plainly(
     K: AnyArray, cells: list[GridCell], targets: Targets, folds: list[Fold], n_threads: int
 ) -> Answers:
-    """Answers of all cells of one kernel on the test rows of every fold; K is float64."""
+    """Predictions of all cells of one kernel for the test rows of every fold; K is float64."""
     tasks = [partial(_one_fold, K, cells, targets, train, test) for train, test in folds]
     with warnings.catch_warnings():  # the status of a cell says whether it converged
         warnings.filterwarnings("ignore", "KernelPerceptron", ConvergenceWarning)

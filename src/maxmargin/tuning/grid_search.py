@@ -45,7 +45,7 @@ from maxmargin.tuning.search import GridRun, read_data, tune
 from maxmargin.tuning.sharing import SCIKIT, SHARED, configured, make_plan, shared_parts
 
 Cells = list[dict[str, Any]]
-# what a fit sets only with a refit, with one scorer, with named columns or after the last cell
+# attributes that a fit sets only with a refit, with one scorer, with named columns or after the last cell
 _OF_ONE_FIT = {
     *("best_estimator_", "best_index_", "best_params_", "best_score_", "refit_time_", "feature_names_in_"),
     "cv_results_",
@@ -53,7 +53,7 @@ _OF_ONE_FIT = {
 
 
 class SharedSearch(BaseSearchCV):
-    """What the searches share: cells and folds on shared kernel matrices."""
+    """Base class of the searches: cells and folds on shared kernel matrices."""
 
     def _cells(self) -> Cells:
         """The combinations of parameters to compare."""
@@ -92,7 +92,7 @@ class SharedSearch(BaseSearchCV):
             interrupted = True
         if interrupted:
             self.__dict__.pop("best_estimator_", None)  # not fitted
-        self.__dict__.pop("_checked_cv_orig", None)  # a model file could not hold every splitter
+        self.__dict__.pop("_checked_cv_orig", None)  # a model file cannot hold every splitter
         statuses = run.status_names() if run else ["fitted"] * len(self.cv_results_["params"])
         result = self._as_result(f"{SCIKIT}: {reason}" if reason else SHARED, statuses, began)
         self.result_ = replace(result, interrupted=interrupted)
@@ -102,7 +102,7 @@ class SharedSearch(BaseSearchCV):
         return hasattr(self, "result_") and (not self.refit or hasattr(self, "best_estimator_"))
 
     def _select_best_index(self, refit: Any, refit_metric: str, results: dict[str, Any]) -> int:
-        """scikit-learn calls this between the last cell and the refit: an interrupted refit has the table."""
+        """scikit-learn calls this before the refit: an interrupted refit leaves the table."""
         self.cv_results_ = results
         self.n_splits_ = len({name.partition("_")[0] for name in results if name.startswith("split")})
         return int(super()._select_best_index(refit, refit_metric, results))
@@ -115,7 +115,7 @@ class SharedSearch(BaseSearchCV):
 
     @scorer_.setter
     def scorer_(self, scorers: Any) -> None:
-        """scikit-learn stores it in fit; a model file could not."""
+        """scikit-learn sets it in fit; it is not stored, because a model file could not hold it."""
 
     # -- shared kernel matrices ------------------------------------------------------------------------
 
@@ -319,7 +319,7 @@ class RandomSearch(SharedSearch, RandomizedSearchCV):
     """
 
     def _cells(self) -> Cells:
-        seed = deepcopy(self.random_state)  # scikit-learn's way draws the same again
+        seed = deepcopy(self.random_state)  # scikit-learn's search then draws the same again
         return list(ParameterSampler(self.param_distributions, self.n_iter, random_state=seed))
 
 
@@ -339,7 +339,7 @@ class StoredScores(ErrorMeasure):
         self.error_score = error_score
 
     def needs_probabilities(self) -> bool:
-        return False  # looked at before the search
+        return False  # checked before the search
 
     def of_stored(
         self, model: Any, X: Matrix, y: AnyArray, predicted: AnyArray, decisions: FloatArray, rows: IntArray
@@ -388,7 +388,7 @@ def nested_error(
             random_state=random_state,
             n_jobs=n_jobs,
         )
-        if found.interrupted:  # a mean over some of the folds would be another figure
+        if found.interrupted:  # an error over only some of the folds would mean something else
             raise KeyboardInterrupt
         errors.append(
             measure.of_model(found.best_estimator, _safe_indexing(rows, test), _safe_indexing(targets, test))

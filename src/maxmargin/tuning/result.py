@@ -1,4 +1,4 @@
-"""What a search found."""
+"""The result of a search."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CellStatus:
         return self.name in ("fitted", "converged")
 
     def worse(self, other: CellStatus) -> CellStatus:
-        """The worse one of two: any that did not converge, then the larger violation."""
+        """The worse of two: one that did not converge, or else the one with the larger violation."""
         if self.is_fine != other.is_fine:
             return other if self.is_fine else self
         return self if self.violation >= other.violation else other
@@ -120,7 +120,7 @@ class TuneResult(PlainState):
 
     def display(self, **options: Any) -> Any:
         """Heat map (or curve) of the errors, drawn; needs matplotlib."""
-        # by name: a result may open its picture, but this room does not depend on the displays
+        # by name, because this package must not depend on displays
         display = import_module("maxmargin.displays").TuneDisplay.from_result(self, **options)
         return display.plot()
 
@@ -153,7 +153,7 @@ class TuneResult(PlainState):
 
 
 def _complexity(params: dict[str, Any]) -> tuple[float, ...]:
-    """How far a cell can bend: C first, then gamma, then less epsilon or nu."""
+    """How complex a model the cell allows: C counts first, then gamma, then a smaller epsilon or nu."""
 
     def value(*names: str) -> float:
         found = [v for k, v in params.items() if k.rpartition("__")[2] in names and _is_number(v)]

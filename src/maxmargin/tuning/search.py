@@ -19,7 +19,7 @@ from sklearn.utils import _safe_indexing
 from maxmargin.base import work_clock
 from maxmargin.base.memory import cache_bytes
 from maxmargin.base.parameters import check_flag
-from maxmargin.base.progress import ProgressReport, hushed
+from maxmargin.base.progress import ProgressReport, silenced_by
 from maxmargin.base.tables import as_rows, as_targets, class_codes, n_rows, row_weights
 from maxmargin.base.threads import blas_threads_for, effective_threads, start_workers
 from maxmargin.base.typing import (
@@ -161,7 +161,7 @@ class FoldError:
     status: CellStatus = FITTED
     failure: str = ""
     warned: tuple[tuple[type[Warning], str], ...] = ()
-    scores: Any = None  # what the measure returned, where it is more than the error
+    scores: Any = None  # what the measure returned, if that is more than the error
 
 
 _Job = Callable[[], list[FoldError]]
@@ -202,10 +202,10 @@ class GridRun:
     def run(self, verbose: int, callback: Callable[[TuneProgress], object] | None = None) -> None:
         """Fill the tables of errors, seconds and statuses; Ctrl-C or the callback ends with what is there."""
         began, told = work_clock.now(), set(self.failures)
-        if verbose >= 0:  # -1 means silence, whatever the models say
+        if verbose >= 0:  # -1 silences the models too
             verbose = max(verbose, *(int(getattr(m, "verbose", 0)) for m in self.plan.models))
         total = len(self.possible) * len(self.data.folds)
-        with hushed(verbose), ProgressReport("tuning", total, verbose=verbose) as progress:
+        with silenced_by(verbose), ProgressReport("tuning", total, verbose=verbose) as progress:
             try:
                 for job in self._shared() if self.plan.path == SHARED else self._one_by_one():
                     batch = job()
@@ -230,7 +230,7 @@ class GridRun:
             self._warned.update(dict.fromkeys(found.warned))
 
     def _progress(self, began: float, told: set[int]) -> TuneProgress:
-        """What the callback receives; ``told`` are the cells that were reported before."""
+        """The argument of the callback; ``told`` are the cells that were reported before."""
         known = ~np.isnan(self.errors)
         complete = [k for k in self.possible if k not in told and (known[k].all() or k in self.failures)]
         told.update(complete)
@@ -259,9 +259,9 @@ class GridRun:
     # -- one fit per cell and fold -------------------------------------------------------------------
 
     def _one_by_one(self) -> Iterator[_Job]:
-        """Plain fits. Our own models use the threads themselves; others run side by side if it pays.
+        """One fit per cell and fold. Our models use threads themselves; others run in parallel if it pays.
 
-        The first or second fit says how long the rest will take; the clock leaves compilation out.
+        The first or second fit shows how long the rest will take; the clock leaves compilation out.
         """
         jobs = [(c, f) for c in range(len(self.possible)) for f in range(len(self.data.folds))]
         done, expected = 0, np.inf
@@ -280,7 +280,7 @@ class GridRun:
             yield partial(self._side_by_side, jobs[start : start + width])
 
     def _side_by_side(self, jobs: list[tuple[int, int]]) -> list[FoldError]:
-        """Fits in processes. If one is killed, its batch runs again fit by fit, and that cell fails alone."""
+        """Fits in processes. If one is killed, its batch runs again fit by fit: only that cell fails."""
         calls = [joblib.delayed(fit_one)(self.data, self.plan.models[c], c, f) for c, f in jobs]
         try:
             start_workers(self.n_threads)
@@ -332,7 +332,7 @@ class GridRun:
         return tasks
 
     def _fold_groups(self) -> list[list[int]]:
-        """All folds together here; two groups for a cluster, so that there is work for several workers."""
+        """All folds together on this machine; two groups on a cluster, to keep several workers busy."""
         everything = list(range(len(self.data.folds)))
         if type(get_active_backend()[0]).__name__ in _LOCAL_BACKENDS:
             return [everything]
@@ -356,7 +356,7 @@ class GridRun:
     # -- the result ----------------------------------------------------------------------------------
 
     def result(self, began: float, *, refit: bool) -> TuneResult:
-        """What was found, with the best cell fitted on all rows if ``refit``."""
+        """The result, with the best cell fitted on all rows if ``refit``."""
         kept = self.kept()
         if not len(kept):
             raise KeyboardInterrupt("no cell was finished")
@@ -381,7 +381,7 @@ class GridRun:
         return self._refitted(found, began) if refit and not self.interrupted else found
 
     def kept(self) -> IntArray:
-        """Numbers of all cells; of those that are finished after an interrupt."""
+        """Numbers of all cells, or after an interrupt of the finished ones."""
         if self.interrupted:
             return np.flatnonzero(~np.isnan(self.errors).any(axis=1))
         return np.arange(len(self.cells))
@@ -424,7 +424,7 @@ def fit_some(data: _Data, models: list[Any], jobs: list[tuple[int, int]]) -> lis
 
 
 def fit_one(data: _Data, model: BaseEstimator, c: int, f: int) -> FoldError:
-    """Fit one cell on one fold; warnings travel with the error, so that each is shown once."""
+    """Fit one cell on one fold; its warnings are returned with the error, so that each is shown once."""
     train, test = data.folds[f]
     began = work_clock.now()
     model = clone(model)
@@ -443,13 +443,13 @@ def fit_one(data: _Data, model: BaseEstimator, c: int, f: int) -> FoldError:
 
 
 def _depends_on_rows(kernel: Kernel) -> bool:
-    """True when the kernel takes a number from the training rows, such as gamma="scale"."""
+    """True if a parameter of the kernel depends on the training rows, such as gamma="scale"."""
     params = kernel.get_params().values()
     return any(value in ("scale", "auto") for value in params if isinstance(value, str))
 
 
 class FoldViews:
-    """The rows as the kernel sees them on each fold, with what kernels share on the same rows.
+    """The transformed rows of each fold as Points, with the matrices that kernels share on them.
 
     Transformers are fitted once per fold. Matrices of inner products are kept while they fit into ``budget``
     bytes.
@@ -472,7 +472,7 @@ class FoldViews:
         return self._rows[f]
 
     def points(self, f: int, kernel: Any) -> Any:
-        """The rows of fold f as the points of a kernel; kernels that follow each other often share them."""
+        """The rows of fold f as Points of a kernel; consecutive kernels often share them."""
         place, key = 0 if self.front is None else f, kernel.view_key()
         if place not in self._points or self._points[place][0] != key:
             self._points[place] = key, kernel.prepare(self.rows(f))
@@ -493,7 +493,7 @@ class FoldViews:
 
 @dataclass(frozen=True)
 class SharedData:
-    """What all tasks read; sent to a worker once."""
+    """The data of all tasks; sent to a worker once."""
 
     data: _Data
     targets: Targets
@@ -552,7 +552,7 @@ class SharedTask:
         points = views.points(f, kernel)
         if balanced:
             points = about_their_mean(kernel, points)
-        wide = getattr(model, "tol", 0.0) < 1e-5 or kernel.whole  # costly values are not computed twice
+        wide = getattr(model, "tol", 0.0) < 1e-5 or kernel.whole  # expensive values are not computed twice
         wide = wide or beyond_float32(points, kernel.diagonal(points))
         return SharedGram(kernel, points, layout, wide=wide, balanced=balanced, in_parts=in_parts)
 

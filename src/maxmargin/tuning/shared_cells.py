@@ -1,4 +1,4 @@
-"""All cells of one kernel on some folds of a shared matrix: state the problems, read the answers."""
+"""All cells of one kernel on some folds of a shared matrix: state the problems, read the solutions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from maxmargin.solvers.dual.gram.leave_one_out import LeftOut, solve_without_eac
 from maxmargin.solvers.dual.gram.shared_gram import SharedGram
 from maxmargin.tuning.folds import Fold
 
-_ORDERED = ("C", "nu", "alpha", "epsilon")  # parameters along which one answer starts the next
+_ORDERED = ("C", "nu", "alpha", "epsilon")  # parameters along which one solution starts the next
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,19 @@ class GridCell:
 
     @cached_property
     def problem(self) -> ChainCell:
-        """The cell as the solver sees it."""
+        """The cell in the form that the solver takes."""
         model = self.model
         return ChainCell(model.formulation(), model.dual_solver(), full=model.certify == "full")
 
     @property
     def is_timed(self) -> bool:
-        """True where limits need a look at the clock, or a full check, after each problem."""
+        """True if a limit or a full check requires that Python regains control after each problem."""
         return self.model.time_limit is not None or self.model.certify == "full"
 
 
 @dataclass(frozen=True)
 class CellAnswer:
-    """What a cell predicts for the test rows of a fold; ``failure`` is the reason where it cannot."""
+    """The predictions of a cell for the test rows of a fold; ``failure`` is the reason if there are none."""
 
     index: int
     predicted: AnyArray | None
@@ -76,7 +76,7 @@ Answers = list[list[CellAnswer]]  # by fold
 
 @dataclass(frozen=True)
 class Statement:
-    """The problems of a chain of cells: how the solver is called, and how its answer is read."""
+    """The problems of a chain of cells: how the solver is called, and how its solution is read."""
 
     solve: Callable[[], Any]
     read: Callable[[Any], Answers]
@@ -148,7 +148,7 @@ def asks_for_pairs(cells: list[GridCell], targets: Targets) -> bool:
 def _state_classes(
     gram: SharedGram, chain: list[GridCell], targets: Targets, folds: list[Fold], n_threads: int
 ) -> Statement:
-    """Binary problems, one-versus-rest, and one-versus-one where pairs are not solved together."""
+    """Binary problems, one-versus-rest, and one-versus-one if pairs are not solved together."""
     assert targets.classes is not None
     model, n_classes = chain[0].model, len(targets.classes)
     weights = _training_weights(model, targets, folds)
@@ -219,7 +219,7 @@ def _vote(
     links: list[list[Link]],
     test: IntArray,
 ) -> list[CellAnswer]:
-    """Answers of one fold from the links of its problems; rows[k] are the training rows of problem k."""
+    """Predictions for one fold from the links of its problems; rows[k] are the training rows of problem k."""
     assert targets.classes is not None
     n_classes = len(targets.classes)
     if n_classes == 2:
@@ -245,7 +245,7 @@ def _vote(
 
 
 def _side(cell: GridCell, classes: AnyArray, link: Link) -> CellAnswer:
-    """The answer of one of two classes."""
+    """The prediction of one of two classes."""
     if link.expansion is None or link.sums is None:
         return CellAnswer(cell.index, None, None, link.seconds, failure=link.failure)
     decisions = link.sums + link.expansion.intercept
@@ -288,7 +288,7 @@ def _ask_pairs(
     endings: list[Ending],
     certain: AnyArray | None = None,
 ) -> list[CellAnswer]:
-    """Answers of all cells on the test rows of one fold; ``seconds`` is what each cell took before.
+    """Predictions of all cells for the test rows of one fold; ``seconds`` is what each cell took before.
 
     ``certain`` (n_cells, n_test) marks rows whose own class is known to win.
     """
@@ -314,7 +314,7 @@ def _ask_pairs(
 def state_without_each(
     gram: SharedGram, chain: list[GridCell], targets: Targets, folds: list[Fold], n_threads: int
 ) -> Statement:
-    """Leave-one-out of two classes or a regression: from one solve of all rows where that is possible."""
+    """Leave-one-out of two classes or a regression, from one solve of all rows if that is possible."""
     if not _can_be_repaired(chain[0]):
         return state_problems(gram, chain, targets, folds, n_threads)
     setting = _all_rows(chain[0].model, targets)
@@ -338,7 +338,7 @@ def state_without_each(
 
 
 def _can_be_repaired(cell: GridCell) -> bool:
-    """True when nothing but the rows themselves changes as one of them is left out."""
+    """True if leaving a row out changes nothing but the set of rows."""
     balanced = getattr(cell.model, "class_weight", None) == "balanced"
     return isinstance(cell.model, (SVC, SVR)) and not balanced and not cell.is_timed
 

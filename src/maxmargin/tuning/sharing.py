@@ -1,4 +1,4 @@
-"""Which problems can share a kernel matrix: the one place that decides it, for tuning and for wrappers."""
+"""Decides which problems can share a kernel matrix, for tuning and for feature selection."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SCIKIT = "scikit-learn's search, one fit per cell and fold"
 
 @dataclass(frozen=True)
 class SharedParts:
-    """A model taken apart: the transformers in front (or None) and the estimator at the end.
+    """The parts of a model: the transformers in front (or None) and the estimator at the end.
 
     ``reason`` says why its problems cannot share a kernel matrix; it is empty where they can.
     """
@@ -113,7 +113,7 @@ def _with_steps(pipeline: Pipeline, steps: list[tuple[str, Any]]) -> Pipeline:
 
 
 def make_plan(models: list[Any], cells: list[dict[str, Any]], n: int, needs_probabilities: bool) -> Plan:
-    """Look at the models of all cells: can they share kernel matrices?"""
+    """Decide from the models of all cells whether they can share kernel matrices."""
     parts = [shared_parts(model) for model in models]
     reasons = sorted({part.reason for part in parts if part.reason})
     if needs_probabilities:
@@ -131,7 +131,7 @@ def make_plan(models: list[Any], cells: list[dict[str, Any]], n: int, needs_prob
 
 
 def _changes_front(estimator: Any, cells: list[dict[str, Any]]) -> bool:
-    """Do the cells give the steps before the model different parameters?"""
+    """True if the cells give the steps before the model different parameters."""
     if not isinstance(estimator, Pipeline):
         return False
     last = estimator.steps[-1][0]
@@ -149,7 +149,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def refused_cells(models: list[Any]) -> dict[int, str]:
-    """Cells whose parameters no data can make right, with the reason."""
+    """Cells whose parameters are invalid for any data, with the reason."""
     refused = {}
     for index, configured_model in enumerate(models):
         model = _split(configured_model)[1]

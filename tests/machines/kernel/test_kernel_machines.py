@@ -189,7 +189,7 @@ def test_chunks_say_what_they_need():
         mm.KernelPerceptron(class_weight="balanced").partial_fit(X, y, classes=["in", "out"])
 
 
-def test_rows_without_weight_are_not_there():
+def test_rows_without_weight_have_no_effect():
     rng = np.random.default_rng(0)
     K, y = mm.kernels.RBF(gamma=0.4)(rng.normal(size=(30, 3))), rng.normal(size=30)
     weights = np.where(np.arange(30) < 5, 0.0, rng.uniform(0.5, 2.0, size=30))

@@ -70,7 +70,7 @@ def test_dataframes_in_pieces_keep_their_names() -> None:
     assert list(model.feature_names_in_) == ["a", "b", "c"]
 
 
-def test_what_pieces_cannot_do_is_said() -> None:
+def test_fits_that_pieces_cannot_do_are_refused() -> None:
     X, f, y = curved(200)
     with pytest.raises(ValueError, match="needs a smooth loss"):
         mm.LargeSVC(loss="hinge").fit(mm.pieces.from_array(X, y))

@@ -154,7 +154,7 @@ def test_a_large_table_starts_from_a_sample():
     assert solved(model.certificate_, 1e-10)
 
 
-def test_complete_separation_is_said():
+def test_complete_separation_is_reported():
     frame = pd.DataFrame({"a": [1.0, 2, 3, 4, 5, 6], "b": [1.0, 0, 1, 0, 1, 0]})
     with pytest.warns(SeparationWarning, match="complete separation"):
         model = mm.LogisticRegression().fit(frame, [0, 0, 0, 1, 1, 1])

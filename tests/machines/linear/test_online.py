@@ -531,7 +531,7 @@ def test_more_rows_after_a_fit(model):
         model.partial_fit(X, y, classes=[-1, 0, 1])
 
 
-def test_the_kernel_perceptron_has_the_perceptron_s_history():
+def test_the_kernel_perceptron_has_the_history_of_the_perceptron():
     X, y = _data(noise=0.5)
     weights = np.linspace(0.0, 2.0, len(y))
     with pytest.warns(ConvergenceWarning):

@@ -41,7 +41,7 @@ def engine(path: str, draw: Any) -> dict[str, Any]:
 @given(data=st.data(), problem=problems(), kernel=kernels(), C=prices())
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_svc(path: str, loss: str, data: Any, problem: Problem, kernel: Kernel, C: float) -> None:
-    C = C if loss == "hinge" else min(C, 1.0)  # see test_squared_losses_with_huger_prices
+    C = C if loss == "hinge" else min(C, 1.0)  # see test_squared_losses_with_even_larger_C
     model = mm.SVC(C=C, kernel=kernel, loss=loss, tol=TOL, **engine(path, data.draw))
     model.fit(problem.X, problem.y, problem.weight)
     assert_certified(model, problem.X, problem.y, TOL, problem.weight)
@@ -59,7 +59,7 @@ def test_svr(
 
 
 @pytest.mark.parametrize("shape", ["overlapping", "constant_columns"])
-def test_squared_losses_with_huge_prices(path: str, shape: str) -> None:
+def test_squared_losses_with_huge_C(path: str, shape: str) -> None:
     """The ridge 1/(2C) is 5e-5 here: float32 kernel values would not be convex with it."""
     problem = make_problem(shape, 20, 3, seed=3, weights="equal")
     model = mm.SVC(C=1e4, kernel="linear", loss="squared_hinge", tol=TOL).fit(problem.X, problem.y)
@@ -81,7 +81,7 @@ def test_small_answers_inside_wide_bounds(path: str, solver: str, scale: float) 
     assert not model.machines_[0].bounded.any()
 
 
-def test_squared_losses_with_huger_prices(path: str) -> None:
+def test_squared_losses_with_even_larger_C(path: str) -> None:
     """The ridge 1/(2C) is 1e-7 of the kernel values."""
     problem = make_problem("constant_columns", 20, 3, seed=3, weights="imbalanced")
     model = mm.SVC(C=1e4, kernel="linear", loss="squared_hinge", tol=TOL)
@@ -89,7 +89,7 @@ def test_squared_losses_with_huger_prices(path: str) -> None:
     assert_certified(model, problem.X, problem.y, TOL, problem.weight)
 
 
-def test_regression_with_huger_prices(path: str) -> None:
+def test_regression_with_even_larger_C(path: str) -> None:
     """Bounds of 1e6 on a low rank: 5e7 pairwise steps."""
     problem = make_problem("constant_columns", 32, 5, seed=0, weights="imbalanced")
     model = mm.SVR(C=1e4, kernel="linear", tol=TOL).fit(problem.X, problem.target, problem.weight)

@@ -105,7 +105,7 @@ def test_a_failed_fit_changes_nothing(machine: Any) -> None:
     assert model.__dict__ == before
 
 
-def test_huge_price_on_separable_rows() -> None:
+def test_huge_C_on_separable_rows() -> None:
     model = mm.SVC(C=1e12, kernel="linear").fit(X, Y)
     hard = mm.HardMarginSVC(kernel="linear").fit(X, Y)
     assert model.certificate_.kkt <= model.tol

@@ -25,7 +25,7 @@ def test_hard_margin_identities(problem: Problem) -> None:
     assert model.slack_.max() <= 1e-5
 
 
-def test_hard_margin_is_svc_with_infinite_price() -> None:
+def test_hard_margin_is_svc_with_infinite_C() -> None:
     problem = make_problem("separable", 40, 3, 0, "equal")
     hard = mm.HardMarginSVC(kernel="linear", tol=1e-8).fit(problem.X, problem.y)
     infinite = mm.SVC(C=np.inf, kernel="linear", tol=1e-8).fit(problem.X, problem.y)

@@ -129,7 +129,7 @@ def test_dense_is_sparse(name: str, kernel: Kernel, layout: Any) -> None:
 
 
 @given(problem=problems(shapes=SHAPES, max_rows=25), factor=st.sampled_from([0.01, 100.0]))
-def test_scaling_the_kernel_is_scaling_the_price(problem: Problem, factor: float) -> None:
+def test_scaling_the_kernel_is_scaling_C(problem: Problem, factor: float) -> None:
     """K -> c K with C -> C / c leaves f and multiplies alpha and the objective by 1 / c."""
     plain = mm.SVC(C=1.0, kernel=KERNEL, tol=1e-9).fit(problem.X, problem.y)
     scaled = mm.SVC(C=1.0 / factor, kernel=factor * KERNEL, tol=1e-9).fit(problem.X, problem.y)
@@ -142,7 +142,7 @@ def test_scaling_the_kernel_is_scaling_the_price(problem: Problem, factor: float
 
 
 @pytest.mark.parametrize("factor", [0.1, 10.0])
-def test_scaling_the_weights_is_scaling_the_price(factor: float) -> None:
+def test_scaling_the_weights_is_scaling_C(factor: float) -> None:
     problem = balanced(20, 8)
     model = mm.SVC(C=factor, kernel=KERNEL, tol=1e-9).fit(problem.X, problem.y)
     weighted = mm.SVC(C=1.0, kernel=KERNEL, tol=1e-9)
@@ -159,7 +159,7 @@ def test_scaling_the_columns_is_scaling_gamma(factor: float) -> None:
 
 
 @given(problem=problems(max_rows=30))
-def test_more_price_never_more_slack(problem: Problem) -> None:
+def test_a_larger_C_never_gives_more_slack(problem: Problem) -> None:
     """Along C the norm grows and the total slack falls: a property of every exact path."""
     slacks, norms = [], []
     for C in (0.1, 1.0, 10.0):
@@ -187,7 +187,7 @@ def test_nu_bounds_the_shares(name: str, nu: float) -> None:
     assert len(model.support_) >= nu * n
 
 
-def test_nu_svc_is_svc_at_the_price_it_finds() -> None:
+def test_nu_svc_is_svc_with_the_C_it_finds() -> None:
     """With rho from nu, the C-machine at C = 1 / rho has the same decision function."""
     problem = balanced(30, 11)
     nu = mm.NuSVC(nu=0.4, kernel=KERNEL, tol=1e-10).fit(problem.X, problem.y)

@@ -169,7 +169,7 @@ def test_slacks_with_a_budget():
         mm.slack_budget(mm.SVC(kernel="linear", fit_intercept=False), X, Y, 120.0)
 
 
-def test_what_has_no_such_option_says_so():
+def test_where_an_intercept_is_needed():
     with pytest.raises(ValueError, match="C=inf needs fit_intercept=True"):
         fitted(C=np.inf)
     with pytest.raises(ValueError, match="fit_intercept"):

@@ -76,7 +76,7 @@ class Contest:
     screen: Screen
 
     def entries(self, chosen: list[Family]) -> dict[str, SearchPlan]:
-        """What each model tries inside every fold; says how long all of them will take."""
+        """The grid of each model inside every fold; prints how long all of them will take."""
         data, options, times = self.data, self.options, len(self.splits)
         rows = self.splits[0][0]
         X, y = data.X.iloc[rows], data.y.iloc[rows]

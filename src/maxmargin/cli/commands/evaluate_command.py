@@ -59,7 +59,7 @@ def run(options: EvaluateOptions, screen: Screen) -> None:
 
 
 def _is_training_file(data: Path, saved: SavedModel) -> bool:
-    """Is this the file that the model was fitted to, as far as names tell?"""
+    """True if this is the file that the model was fitted to, judged by its name."""
     return Path(str(saved.about["notes"].get("data"))).resolve() == data.resolve()
 
 

@@ -62,14 +62,14 @@ def run(options: FitOptions, screen: Screen) -> ExitCode:
     if interrupted:
         screen.note("interrupted: the model is saved without an evaluation and a report.")
         return ExitCode.INTERRUPTED
-    from maxmargin.cli.finishing import Finish  # loads what draws the report: after the model is safe
+    from maxmargin.cli.finishing import Finish  # late: it imports what draws the report
 
     Finish(data, parts, positive, validation.seed, rule).write(subject, model_path, report_path, outputs)
     return ExitCode.DONE
 
 
 def _short(interrupted: bool) -> AbstractContextManager[None]:
-    """After Ctrl-C a step that takes long is stopped as by another one."""
+    """After Ctrl-C, interrupt a step that takes long, as a second Ctrl-C would."""
     return interrupted_after(_LITTLE) if interrupted else nullcontext()
 
 

@@ -20,7 +20,7 @@ from maxmargin.tables.refusals import Refusal, listed
 
 
 def run(options: KernelOptions, screen: Screen) -> ExitCode:
-    """Is the matrix of the kernel on these rows symmetric, without negative eigenvalues?"""
+    """Check if the matrix of the kernel on these rows is symmetric without negative eigenvalues."""
     check_outputs(options.picture, force=options.files.force, read=(options.data,))
     check_picture(options.picture)
     kernel = parse(options.expression)

@@ -35,7 +35,7 @@ from maxmargin.tables.time_estimate import duration
 from maxmargin.tables.wishes import ClassWeight
 from maxmargin.tuning.errors import ErrorMeasure
 
-_SHRINKAGE = 0.1  # of covariances that the columns of a category make singular, as they add up to one
+_SHRINKAGE = 0.1  # of covariances that are singular because the columns of a category add up to one
 _FEW_ROWS, _FEW_COLUMNS = 300, 10  # tables so small take seconds: no estimate
 _RESAMPLES = 5  # of the rows, for the stability of a choice
 _USUAL = {
@@ -161,8 +161,8 @@ def say_time(
     times: int,
     screen: Screen,
 ) -> list[int]:
-    """How long selectors take that are fitted so many ``times``; the whole seconds of each."""
-    unknown = any(wish.method is Method.BRANCH_AND_BOUND for wish in wishes)  # how much it will prune
+    """Print how long selectors take that are fitted so many ``times``; returns the seconds of each."""
+    unknown = any(wish.method is Method.BRANCH_AND_BOUND for wish in wishes)  # prunes an unknown share
     if unknown or (len(X) <= _FEW_ROWS and X.shape[1] <= _FEW_COLUMNS):
         return [1] * len(wishes)
     with screen.working("estimating the time", len(wishes)) as step:

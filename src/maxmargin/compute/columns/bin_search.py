@@ -51,7 +51,7 @@ def best_partition(
     fewest: float,
     smoothing: float,
 ) -> IntArray:
-    """Ends of the best bins with rates in one ``direction``; if ``turns``, against it from some bin on.
+    """Ends of the best bins with rates in one ``direction``, which reverses at some bin if ``turns``.
 
     Phase 0 holds the partitions that have not turned, phase 1 those that have.
     """
@@ -91,7 +91,7 @@ def _extend(
     direction: int,
     offset: int,
 ) -> None:
-    """One more bin (i, j] behind every partition that ends at i; ``offset`` marks where it comes from."""
+    """Append a bin (i, j] to every partition that ends at i; ``offset`` marks where it comes from."""
     K = len(P) - 1
     for i in range(1, K):
         for h in range(i):
@@ -157,7 +157,7 @@ def best_bent_partition(
 def _extend_bent(
     value: FloatArray, rate: FloatArray, shorter: FloatArray, longer: FloatArray, before: IntArray
 ) -> None:
-    """One more bin (i, j] behind every partition that ends with the bins (g, h] and (h, i]."""
+    """Append a bin (i, j] to every partition that ends with the bins (g, h] and (h, i]."""
     K = len(value) - 1
     longer[:] = -np.inf
     for h in range(1, K):
@@ -175,7 +175,7 @@ def _extend_bent(
 
 @jit
 def grow(P: FloatArray, W: FloatArray, n_leaves: int, least: float) -> IntArray:
-    """Starts of the leaves but the first; always the leaf with the largest gain is split next."""
+    """Starts of all leaves except the first; the leaf with the largest gain is always split next."""
     start = np.zeros(n_leaves, dtype=np.int64)
     stop = np.full(n_leaves, len(P) - 1)
     gain = np.full(n_leaves, -np.inf)

@@ -1,4 +1,4 @@
-"""Values of a column into bins, and what a bin says about the event."""
+"""Assign values of a column to bins, and compute the evidence of bins."""
 
 from __future__ import annotations
 

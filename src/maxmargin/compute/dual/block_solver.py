@@ -5,8 +5,8 @@ All work in signed variables t_i = s_i a_i, in which the dual problem reads
     min 1/2 t'Bt + c't   subject to   sum of t over each group fixed,  lo <= t <= hi,
     B_ij = tau_i tau_j K(row_i, row_j) + d_i [i = j],
 
-so that a step moves t_i up and t_j down by the same amount, and the gradient g says everything: the problem
-is solved when no variable that can go up has a smaller g than one of its group that can go down.
+so that a step moves t_i up and t_j down by the same amount. The problem is solved when no variable that can
+go up has a smaller gradient g than one of its group that can go down.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from maxmargin.compute.dual.one_group import WORK_AT_ONCE
 from maxmargin.compute.intrinsics.bits import bits_f32, bits_f64
 from maxmargin.compute.jit import inline, jit, jit_finite, jit_sums
 
-MAX_BLOCK = 4096  # variables in a block: their index travels in the last 12 bits of a float
+MAX_BLOCK = 4096  # variables in a block: their index is stored in the last 12 bits of a float
 BIG = 1e300
 SMALLEST_CURVATURE = 1e-12
 
@@ -171,7 +171,8 @@ def move_and_scan(g, delta, Bi, Bj, up, down):
 def partner(g, gi, down, Bi, curvature, cii):
     """The variable that can go down and promises the largest decrease with i (second-order choice).
 
-    Gains are compared in float32 with 11 bits of mantissa: a partner within 0.05 % of the best is as good.
+    Gains are compared in float32 with 11 bits of mantissa, because a partner within 0.05 % of the best is as
+    good.
     """
     best = np.int32(0)
     for k in range(len(g)):
@@ -312,7 +313,7 @@ def solve_on_gram(K, signed, n_groups, segments, t, v, q, tol, max_steps):
 
 @jit
 def _take_over(K, signed, ws, t_block, segments, t, v):
-    """Put the new values of a working set into ``t`` and bring ``v`` up to date. Returns how many changed."""
+    """Write the new values of a working set to ``t`` and update ``v``. Returns how many changed."""
     points = np.empty(len(ws), np.int64)
     weights = np.empty(len(ws))
     changed = 0

@@ -1,4 +1,4 @@
-"""When a variable counts as standing on its bound."""
+"""When a variable counts as being at its bound."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from maxmargin.base.typing import FloatArray
 from maxmargin.compute.jit import part
 
 ROUNDING = 1e-13
-NO_FREEDOM = 1e-12  # of the largest variable: so near to a bound, rounding alone may have put it there
+NO_FREEDOM = 1e-12  # of the largest variable: rounding alone can move a variable so close to a bound
 
 
 @part
 def moved(t, delta, lo, hi):
-    """t + delta; within rounding of a bound it is on it: what rounding leaves must not count as free.
+    """t + delta, moved to a bound within rounding of it, so that the variable does not count as free.
 
-    Rounding is that of the two numbers. A share of hi - lo would swallow small answers inside wide bounds.
+    Rounding is that of the two numbers. With a share of hi - lo, small values inside wide bounds would be
+    lost.
     """
     value = t + delta
     slack = ROUNDING * ((t if t > 0.0 else -t) + (delta if delta > 0.0 else -delta))

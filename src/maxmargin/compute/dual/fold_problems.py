@@ -1,10 +1,11 @@
 """All folds of a classifier over one kernel matrix, in one call without the interpreter.
 
 In signed variables t_i = y_i a_i the dual problem with hinge loss reads min 1/2 t'Kt - y't, sum t = 0, with
-0 <= y_i t_i <= bound_i. A row outside of the training set has bound 0: it never moves, and its entry of the
-maintained gradient is its decision value.
+0 <= y_i t_i <= bound_i. A row outside the training set has the bound 0: it never moves, and its entry of the
+gradient is its decision value.
 
-The problem of all rows is solved roughly first. A fold is this problem without some rows, and starts there.
+The problem of all rows is solved roughly first. A fold is this problem without some rows and starts from its
+solution.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def solve_folds(matrix, stretch, signs, bounds, common, tol, max_steps, answers,
     ``signs`` (n_machines, n) holds +1 and -1, and 0 for rows that have no side. Fold f has the matrix
     K ** (1 + stretch[f]), an RBF kernel whose gamma differs by a small share. All folds of a machine start
     from its problem with all rows, solved roughly; that one starts from ``common`` (n_machines, n) and is
-    left there. Returns True when all are done. A call that takes long returns False, and the next one goes
-    on: ``cursor`` holds the problem (machine by machine) and the steps made in it (-1: not begun).
+    left there. Returns True when all are done. A call that takes long returns False, and the next one
+    continues: ``cursor`` holds the problem (machine by machine) and the number of its steps (-1: not begun).
     """
     n_folds, n_machines, n = bounds.shape
     sums = np.empty((n_terms(stretch), n))
@@ -140,7 +141,7 @@ def _set_box(y, bound, low, high):
 def _solve_all(matrix, y, bounds, m, x, tol, max_steps):
     """Improve ``x`` for the problem of all rows that are in any fold of machine m, and return the steps.
 
-    It is only a start: after a great many steps it is good enough.
+    The solution is only a start for the folds, so the number of steps is limited.
     """
     n = len(y)
     numbers, places = np.empty((5, n)), np.empty((2, n), np.int64)
@@ -178,7 +179,7 @@ def _read(matrix, stretch, i, ready, rows):
 def _solve(matrix, stretch, g, t, low, high, ready, rows, tol, max_steps):
     """`solve_block` on a matrix whose rows are made when they are first needed; steps and violation.
 
-    It returns after a great many steps.
+    The number of steps is limited.
     """
     n = len(g)
     most = WORK_AT_ONCE // n + 1

@@ -1,4 +1,4 @@
-"""Exact leave-one-out of a solved dual problem: take a point out, repair, solve again from there."""
+"""Exact leave-one-out of a solved dual problem: remove a point, repair the solution, solve from there."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from maxmargin.compute.jit import jit, part
 
 @part
 def _hand_over(K, point, amount, signed, t, rows, weights):
-    """Hand ``amount`` of signed multiplier to the variables that resemble the point most and have room.
+    """Give ``amount`` of signed multiplier to the variables that are most similar to the point and have room.
 
-    Free variables first, then any. What they receive is written behind the first place of ``rows`` and
-    ``weights``. Returns the places used, and how much is left.
+    Free variables come first. What they receive is written to ``rows`` and ``weights`` after the first place.
+    Returns the number of places used, and how much of the amount is left.
     """
     lo, hi = signed.lo, signed.hi
     sign = 1.0 if amount > 0.0 else -1.0
@@ -45,7 +45,7 @@ def _hand_over(K, point, amount, signed, t, rows, weights):
 
 @part
 def _take_out(K, signed, point, t, v, t_now, v_now):
-    """Put the solution without the point into ``t_now`` and ``v_now``: feasible, and near the optimum."""
+    """Write a solution without the point to ``t_now`` and ``v_now``: feasible, and near the optimum."""
     amount, weight = 0.0, 0.0
     for j in range(len(v)):
         v_now[j] = v[j]

@@ -1,8 +1,8 @@
 """Sequential minimal optimisation on a float32 block, all in float32: twice the numbers per instruction.
 
-Gradients are kept as differences from the middle of the two extremes. The closer the block is to its
-solution, the smaller are those that matter, so float32 always resolves them; the caller computes exact
-sums from the answer anyway. Values and their index share 32 bits, the index in the last ten.
+Gradients are stored relative to the middle of the two extremes. Near the solution only small ones matter, so
+float32 always resolves them; the caller computes exact sums from the solution anyway. A value and its index
+share 32 bits, of which the index takes the last ten.
 """
 
 from __future__ import annotations
@@ -108,5 +108,5 @@ def solve_narrow_block(B, exact_g, t, lo, hi, tol, max_steps):
         if steps == begun or steps >= max_steps:
             return steps
         middle = np.float64(np.float32(0.5) * (g[i] + g[j]))
-        for k in range(size):  # the extremes have moved: centred again, they are told apart
+        for k in range(size):  # the extremes have moved: centre again, so that float32 resolves them
             g[k] -= middle

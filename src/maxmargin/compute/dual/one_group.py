@@ -14,11 +14,11 @@ from maxmargin.compute.dual.gram_parts import add_rows, gather
 from maxmargin.compute.dual.narrow_block import MOST, solve_narrow_block
 from maxmargin.compute.jit import jit, part
 
-WORK_AT_ONCE = 150_000_000  # numbers read in one call, at most: about 0.1 s, so that Ctrl-C gets through
+WORK_AT_ONCE = 150_000_000  # numbers that one call reads at most: about 0.1 s, so that Ctrl-C is not delayed
 
 _BIG = 1e300
 BINS = 256
-OUT, KEPT, FRESH = 0, 1, 2  # marks of variables: outside of the working set, in the last one too, new
+OUT, KEPT, FRESH = 0, 1, 2  # a variable is outside the working set, was in the last one too, or is new
 
 
 @jit
@@ -76,10 +76,10 @@ def solve_on_gram(K, signed, segments, t, v, q, tol, max_steps):
     """Solve a problem of one group on a kernel matrix in memory, without Python.
 
     ``K`` may hold more points than the problem: ``signed.point`` says which are its own, and ``v`` is kept up
-    to date for all points in ``segments`` (pairs of start and stop), so that the decisions of held-out points
-    there come for free. Changes ``t`` and ``v``. Returns the steps made, the violation reached and how many
-    numbers were read: where rounds of few steps prevail, they take the time. A call that takes long returns
-    before it has converged; the caller checks for Ctrl-C and calls again.
+    to date for all points in ``segments`` (pairs of start and stop), so the decisions of held-out points cost
+    nothing extra. Changes ``t`` and ``v``. Returns the number of steps, the violation reached and how many
+    numbers were read: most of the time goes into reading if most rounds have few steps. A call that takes
+    long returns before it has converged; the caller checks for Ctrl-C and calls again.
     """
     point, tau, d, _, lo, hi, _ = signed
     m = len(t)

@@ -1,9 +1,9 @@
 """The problems of two classes out of many: all their cells and folds in one call, on one kernel matrix.
 
-In signed variables t_i = y_i a_i the problem reads min 1/2 t'(K + D)t - y't with sum t = 0 and
-0 <= y_i t_i <= bound_i. A row outside of the training set has bound 0. The problems of a pair differ little,
-so nearly all of their support vectors come from a few candidates whose kernel values stay in the cache. Every
-answer is checked on all rows, and rows that violate their condition join the candidates.
+In signed variables t_i = y_i a_i the problem reads min 1/2 t'(K + D)t - y't with sum t = 0 and 0 <= y_i t_i
+<= bound_i. A row outside of the training set has bound 0. The problems of a pair differ little, so nearly all
+of their support vectors come from a few candidates whose kernel values stay in the cache. Every solution is
+checked on all rows, and rows that violate their condition are added to the candidates.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from maxmargin.compute.dual.one_group import (
 )
 from maxmargin.compute.jit import jit, part
 
-_MOST_CANDIDATES = 768  # more do not stay in the cache
+_MOST_CANDIDATES = 768  # candidates: the values of more do not stay in the cache
 _STRIDE = _MOST_CANDIDATES + 16  # no power of two: columns would fall on the same cache lines
 _JOIN = np.int64(24)  # rows that join after a check
 _SPARE = 0.3  # candidates beside the support vectors of the first problem, as a share of these
 _AIM = 0.9  # of the tolerance, for the candidates
-_TEST_ROWS = 256  # rows that are asked together: their kernel values stay in the cache
+_TEST_ROWS = 256  # rows evaluated together: their kernel values stay in the cache
 _FIRST_BLOCK = np.int64(160)
 _STEPS_AT_ONCE = np.int64(200_000)
 
@@ -189,7 +189,7 @@ def _join(K, mark, members, size, B):
 
 @jit
 def add_class(values, weights, machines, decisions):
-    """Add what the rows of one class contribute to all machines that know it.
+    """Add what the rows of one class contribute to all machines that involve it.
 
     ``values`` (n_rows, n_test) are kernel values, and ``weights`` (n_columns, n_rows) the coefficients of the
     rows in the machines that the rows ``machines`` of ``decisions`` (n_machines, n_test) stand for. Only the

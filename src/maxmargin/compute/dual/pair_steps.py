@@ -13,7 +13,7 @@ from maxmargin.compute.jit import jit
 def worst_pair(g, t, lo, hi, group, n_groups):
     """The pair of one group that violates most: i can rise and has the smallest g, j can fall.
 
-    Of equals the last one is taken, as in LIBSVM: where Q is not convex the answer hangs on it.
+    The last of equals is taken, as in LIBSVM: if Q is not convex, the solution depends on this choice.
     """
     ups = np.full(n_groups, -1, np.int64)
     downs = np.full(n_groups, -1, np.int64)

@@ -1,4 +1,4 @@
-"""Computed kernel rows, kept while memory lasts; the least recently used one gives way."""
+"""A store of computed kernel rows; when it is full, the least recently used row is replaced."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _borrow(n_bytes: int) -> AnyArray:
 
 
 def _small_pages(n_bytes: int) -> AnyArray:
-    """Memory whose pages are taken one by one: rows fill it slowly, and huge pages are cleared as a whole."""
+    """Memory in small pages: rows fill it slowly, and the system clears a huge page as a whole."""
     if not hasattr(mmap, "MADV_NOHUGEPAGE"):  # not Linux
         return np.empty(n_bytes, dtype=np.uint8)
     memory = mmap.mmap(-1, max(n_bytes, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -80,21 +80,21 @@ class RowStore:
 
     @property
     def full(self) -> bool:
-        """Does the next new row take the place of another?"""
+        """True if the next new row replaces another."""
         return self._n_used == len(self.rows) < self.rows.shape[1]
 
     @property
     def needs_fresh_pages(self) -> bool:
-        """Does the next new row lie beyond the memory that stays between fits?"""
+        """True if the next new row lies beyond the memory that is kept between fits."""
         used = self.rows[: self._n_used].nbytes
         return self._n_used < len(self.rows) and used > _KEPT_BYTES
 
     def places(self, points: IntArray) -> IntArray:
-        """Where the rows of these points stand, -1 for those that are not stored."""
+        """Where the rows of these points are stored, -1 for those that are not."""
         return self._slot_of[points]
 
     def slots(self, points: IntArray, fill: FillRows) -> IntArray:
-        """Where the rows of these points stand, after ``fill(missing points, rows)`` computed the missing."""
+        """Where the rows of these points are stored; ``fill(points, rows)`` computes the missing ones."""
         self._clock += 1
         present = points[self._slot_of[points] >= 0]
         self._used_at[self._slot_of[present]] = self._clock

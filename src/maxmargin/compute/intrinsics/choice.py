@@ -1,4 +1,4 @@
-"""Whether an instruction of `llvm_code` serves in this process, or its plain twin."""
+"""Decides whether this process uses an instruction of `llvm_code` or its plain twin."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ NEWEST_TESTED = (0, 68)  # of Numba; with a later version every instruction is t
 def code_for(build: Callable[[Any], Any], plain: Function, trial: Function, *arguments: AnyArray) -> Any:
     """The instruction that ``build`` makes from the module `llvm_code`, or its plain twin.
 
-    The twin serves without compilation (NUMBA_DISABLE_JIT=1), on request (MAXMARGIN_PLAIN=1: give it a
-    NUMBA_CACHE_DIR of its own), and where a later Numba or llvmlite refuses the instruction or changes its
+    The twin is used without compilation (NUMBA_DISABLE_JIT=1), on request (MAXMARGIN_PLAIN=1: give it a
+    NUMBA_CACHE_DIR of its own), and if a later Numba or llvmlite refuses the instruction or changes its
     values. ``trial(function)`` returns a function of ``arguments`` that calls it and returns an array.
     """
     if not COMPILES:
@@ -34,7 +34,7 @@ def code_for(build: Callable[[Any], Any], plain: Function, trial: Function, *arg
             found = run(*(argument.copy() for argument in arguments))
             if not np.allclose(found, trial(plain)(*arguments), rtol=1e-6):
                 raise ValueError("it gives other values")
-    except Exception as refused:  # whatever a version that we do not know may raise
+    except Exception as refused:  # an unknown version may raise anything
         logging.getLogger("maxmargin").warning(
             "Numba %s does not compile the vector instructions of maxmargin (%s: %s), so slower plain code "
             "serves instead of %s. Use Numba %d.%d or earlier for full speed.",

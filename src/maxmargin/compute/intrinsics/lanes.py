@@ -1,8 +1,8 @@
 """One symbol of the subsequence recursion, for LANES strings at once.
 
-The recursion along a string is a chain, so the only room for vectors is across strings. Written as loops over
-lanes, the compiler keeps the chain in memory and tests at every step whether arrays overlap. Up to LEVELS
-levels share one pass over the strings.
+Every step of the recursion along a string needs the one before, so vectors can only run across strings. From
+loops over lanes, the compiler makes code that keeps the values in memory and tests at every step whether
+arrays overlap. Up to LEVELS levels share one pass over the strings.
 """
 
 from __future__ import annotations

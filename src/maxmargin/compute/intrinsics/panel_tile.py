@@ -1,6 +1,6 @@
-"""Inner products of a few points with a panel of many, kept in registers, and Gaussian kernel values of them.
+"""Inner products of a few points with a panel of many, kept in registers, and their Gaussian kernel values.
 
-Written as loops, the compiler keeps the sums in memory. The tile has as many sums as fill the registers.
+In plain loops, the compiler keeps the sums in memory. The tile has as many sums as fill the registers.
 """
 
 from __future__ import annotations

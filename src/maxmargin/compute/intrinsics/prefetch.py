@@ -1,4 +1,4 @@
-"""Ask for memory before it is needed: rows in random order would otherwise be waited for one by one."""
+"""Load memory into the cache before it is needed, because rows in random order are slow to read."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Element-wise maps from inner products to kernel values, in place and vectorised.
 
-``np.exp`` inside jitted code is a scalar call. Range reduction, a polynomial and an exponent field written as
-an integer are all operations that LLVM vectorises. The powers are those of two: range reduction is exact.
-The relative error is 2e-7 in float32 and 4e-16 in float64; rounding of the exponent x adds |x| times that.
+``np.exp`` inside jitted code is a scalar call. Range reduction, a polynomial and an exponent written as an
+integer are operations that LLVM vectorises. Powers of two make the range reduction exact. The relative error
+is 2e-7 in float32 and 4e-16 in float64; rounding of the exponent x adds |x| times that.
 """
 
 from __future__ import annotations

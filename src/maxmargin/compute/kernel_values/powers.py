@@ -18,7 +18,7 @@ _LITTLE = 1 / 16
 _A2, _A3, _A4, _A5 = (1.0 / factorial(k) for k in (2, 3, 4, 5))
 _A6, _A7, _A8, _A9 = (1.0 / factorial(k) for k in (6, 7, 8, 9))
 _LOWEST = -87.0  # kernel values below exp(-87) count as 0, and their power series must not overflow
-_COLUMNS = 256  # at a time, so that the sums stay in the nearest cache
+_COLUMNS = 256  # columns at a time, so that the sums stay in the nearest cache
 
 
 @part

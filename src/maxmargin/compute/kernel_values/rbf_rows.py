@@ -1,7 +1,7 @@
-"""Rows of Gaussian kernel values: inner products and exponentials while they lie in the cache.
+"""Rows of Gaussian kernel values: the exponentials are taken while the inner products are in the cache.
 
 BLAS packs both sides at every call and writes products that have to be read again. Here the columns are
-packed once, in panels of `width_of` points side by side, and the exponentials of a tile are taken at once. A
+packed once, in panels of `width_of` points side by side, and the exponentials of a tile follow at once. A
 value is one sum in the order of the features, so it does not depend on threads or on its place in a matrix.
 """
 

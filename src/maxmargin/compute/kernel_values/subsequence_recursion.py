@@ -43,7 +43,7 @@ def _step(
     symbols: IntArray, lanes: IntArray, width: int, decay: float, unit: float, lag: float,
     levels: FloatArray, totals: FloatArray,
 ) -> None:  # fmt: skip
-    """Read one more symbol of the strings, after skipped symbols that let all open terms decay by ``lag``.
+    """Process one more symbol of the strings, after skipped symbols that let all open terms decay by ``lag``.
 
     Passes go from long to short, because a level continues the one below as it was before this symbol.
     """

@@ -21,7 +21,7 @@ class Cholesky:
         assert B.flags.c_contiguous
         assert B.shape[0] == B.shape[1]
         self.dtype = B.dtype
-        self._L = B  # row after row it is the upper factor, column after column the lower one
+        self._L = B  # the upper factor in row-major order is the lower one in column-major order
         self._precision = "s" if B.dtype == np.float32 else "d"
         self.definite = self._factor_by_address() if by_address() else self._factor_plain()
 

@@ -1,7 +1,7 @@
 """SciPy's BLAS and LAPACK by address: on parts of arrays in their place, and without the interpreter's lock.
 
-SciPy's wrappers in Python copy arrays that are not contiguous, and hold the lock. Where SciPy does not offer
-the addresses as we know them, NumPy serves (`by_address`).
+SciPy's wrappers in Python copy arrays that are not contiguous, and hold the lock. If SciPy does not offer
+the expected addresses, NumPy is used instead (`by_address`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ARGUMENT = re.compile(rf"(char|{_INTEGERS}|float|double|\w+_[sd]) \*")
 
 @cache
 def by_address() -> bool:
-    """Whether the routines have the arguments that we know; NumPy serves where not."""
+    """Whether the routines have the expected arguments; otherwise NumPy is used."""
     if PLAIN:
         return False
     try:

@@ -108,7 +108,7 @@ def _scheduled(learner: Learner, t: float) -> float:
 
 @jit_row
 def _closing(learner: Learner, room: float, norm: float, weight: float) -> float:
-    """The passive-aggressive step of a row with ||x||^2 = norm that lacks ``room`` to the edge."""
+    """The passive-aggressive step of a row with ||x||^2 = norm whose margin is ``room`` below the edge."""
     width = norm + learner.bias + learner.damping / weight
     return min(room / max(width, 1e-300), learner.cap * weight)
 

@@ -9,7 +9,7 @@ from maxmargin.compute.jit import also_plain
 
 @also_plain
 def is_flat(slope: float, descent: float) -> bool:
-    """Whether a derivative is small beside that at 0: a tenth of it downhill, a twentieth uphill.
+    """Whether a derivative is small compared with that at 0: a tenth of it downhill, a twentieth uphill.
 
     Uphill means behind the minimum: with corners the value there can be above that at 0.
     """

@@ -17,7 +17,7 @@ from maxmargin.compute.tables.row_squares import add_row_squares
 from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, Psi, sum_of_psi
 
 MOVED, STUCK, SINGULAR = range(3)
-_LEAST_PIVOT = 1e-14  # of a Cholesky factor, beside the diagonal
+_LEAST_PIVOT = 1e-14  # smallest pivot of a Cholesky factor, relative to the diagonal
 
 
 class DenseObjective(NamedTuple):
@@ -54,7 +54,7 @@ class DensePoint(NamedTuple):
 
 @part_sums
 def _follow(X, d, unit, pattern, gram):
-    """Make ``gram`` that of the weights d / unit from that of ``pattern``, by the cheaper of two ways."""
+    """Update ``gram`` from the weights ``pattern`` to the weights d / unit, by the cheaper of two ways."""
     n = len(d)
     rows, weights = np.empty(n, np.int64), np.empty(n)
     changed, live = np.int64(0), np.int64(0)
@@ -149,7 +149,7 @@ def _flat_step(psi, f, along, linear, quadratic, descent, there):
 
 @part_sums
 def _move(objective, point, step, along, t, there):
-    """Take a step: the gradient follows the quadratic model, and the rows that bend away from it.
+    """Take a step: the gradient follows the quadratic model, corrected by the rows that deviate from it.
 
     With the logistic loss every row does.
     """

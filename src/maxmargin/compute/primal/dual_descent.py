@@ -31,7 +31,7 @@ class RowLoss(NamedTuple):
 
 
 class DescentPoint(NamedTuple):
-    """Where the descent is; all arrays change in place.
+    """The current point of the descent; all arrays change in place.
 
     facts : y_i, c_i, ||x_i||^2 / l2 (plus the bias step) and the dual variable a_i side by side, of shape
         (4 n_samples,): rows come in random order, and one cache line holds what a row needs.
@@ -48,7 +48,7 @@ class DescentPoint(NamedTuple):
 
 @jit_row
 def _minimise_one(loss: RowLoss, f: float, y: float, a: float, q: float, c: float) -> float:
-    """The best value of one dual variable a (w = sum a_i x_i), the others fixed; f is the score now."""
+    """The best value of one dual variable a (w = sum a_i x_i), the others fixed; f is the current score."""
     if loss.logistic:
         return y * _minimise_logistic(y * f, y * a, q, c)
     extra = 0.5 / c if loss.squared else 0.0

@@ -20,7 +20,7 @@ from maxmargin.compute.tables.table_rows import rows_of
 
 _BLOCK = 1 << 17  # numbers in a block: one megabyte of float64, which stays in the second-level cache
 _SMALL = 4 * _BLOCK  # numbers in a table that is taken as one block, on one thread
-_THREADED_ENTRIES = 1_000_000  # below, a product takes less time than waking a thread
+_THREADED_ENTRIES = 1_000_000  # numbers below which a product takes less time than starting a thread
 _AT_ONCE = 1 << 26  # stored numbers, or products of two, in one compiled call, so that Ctrl-C is not delayed
 
 

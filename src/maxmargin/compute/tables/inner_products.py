@@ -58,7 +58,7 @@ def squared_norms(X: Any) -> FloatArray:
     if not sp.issparse(X):
         return np.einsum("ij,ij->i", X, X, dtype=np.float64)
     X = X.tocsr()
-    if not X.has_canonical_format:  # an entry may be the sum of several stored ones
+    if not X.has_canonical_format:  # duplicate entries of a sparse matrix are summed
         X = X.copy()
         X.sum_duplicates()
     out: FloatArray = np.empty(X.shape[0])

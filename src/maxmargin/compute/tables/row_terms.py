@@ -60,7 +60,7 @@ def _psi(kind: int, m: float, v: float, edge: float, sigma: float) -> tuple[floa
 
 @jit_sums
 def psi_at(psi: Psi, f: FloatArray, out: FloatArray) -> float:
-    """The sum at f; ``out`` is that of `sum_of_psi`, whose loop is on too many arrays to vectorise."""
+    """The sum at f; ``out`` as in `sum_of_psi`, whose loop uses too many arrays to be vectorised."""
     kind, y, c, edge, sigma, v = psi
     slope, curvature = out[0], out[1]
     total = 0.0

@@ -70,9 +70,9 @@ def row_norm(data: FloatArray, indices: Any, indptr: Any, p: int, i: int) -> flo
 
 @jit_row
 def ask_for_row(data: FloatArray, indices: Any, indptr: Any, p: int, i: int, after: int) -> None:
-    """Ask for row i, which will be needed soon, and for where row ``after`` begins.
+    """Prefetch row i, which will be needed soon, and the place where row ``after`` begins.
 
-    Only the beginning of a long row: the processor foresees the rest, which follows in order.
+    Of a long row only the beginning: the processor itself prefetches the rest, which follows in order.
     """
     if indices is None:
         start = np.intp(i * p)

@@ -1,4 +1,4 @@
-"""Rows with their nearest hit and nearest miss, as Relief sees them."""
+"""Rows with their nearest hit and nearest miss, as Relief finds them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class NeighbourDisplay(Display):
         legend_below(ax)
 
     def _name(self, ax: Any, row: int, others: list[int]) -> None:
-        """The name of a row, on the side away from its neighbours."""
+        """Write the name of a row on the side away from its neighbours."""
         right, above = self.positions[others].mean(axis=0) > self.positions[row]
         ax.annotate(
             f"row {row}",

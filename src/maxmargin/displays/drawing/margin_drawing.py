@@ -137,7 +137,7 @@ def _strips(ax: Any, d: Any, x: FloatArray, codes: FloatArray) -> None:
 
 
 def _heights(d: Any) -> FloatArray:
-    """The class, plus a small offset (the same in every drawing) that separates equal values."""
+    """Heights of the rows: the class, plus a small fixed offset that separates equal values."""
     level = np.zeros(len(d.positions)) if d.target is None else d.target.astype(np.float64)
     return level + np.random.default_rng(0).uniform(-0.25, 0.25, len(level))
 

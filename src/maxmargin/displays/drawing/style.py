@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 OKABE_ITO = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
 GREY = "#999999"
-NEGATIVE, POSITIVE, NEUTRAL = OKABE_ITO[0], OKABE_ITO[5], GREY  # of two classes
+NEGATIVE, POSITIVE, NEUTRAL = OKABE_ITO[0], OKABE_ITO[5], GREY  # colours of two classes
 MARKERS = "o^sDvP*Xph"  # classes differ in shape too, for prints without colour
 _CLASSES = [OKABE_ITO[k] for k in (0, 5, 2, 1, 3, 4, 6, 7)]
 _POINTS_BELOW = 42  # distance from the axes down to a legend, below ticks and axis label

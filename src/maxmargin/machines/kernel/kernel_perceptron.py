@@ -56,7 +56,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
     ----------
     kernel, gamma, coef0, degree : as in `SVC`.
     average : return the average of the iterates over all steps of ``max_iter`` passes. Passes after one
-        without a mistake change nothing: they are skipped, but count.
+        without a mistake change nothing: they are skipped, but count in the average.
     budget : maximum number of support vectors of a binary model, or None. Above it those with the fewest
         mistakes are removed, the oldest first. Not with ``average``, which needs all support vectors.
     max_iter : maximum number of passes; it stops earlier after a pass without a mistake.
@@ -231,7 +231,7 @@ class KernelPerceptron(ClassifierMixin, KernelExpansion):
             if tell(number + 1, self._history[-1][2], "loss"):
                 break
             if last == 0:
-                for machine in machines:  # the passes that are left out would change nothing
+                for machine in machines:  # the skipped passes would change nothing
                     machine.t += (self.max_iter - number - 1) * np.count_nonzero(machine.weights)
                 break
         self._last_mistakes = last
@@ -290,7 +290,7 @@ class PerceptronPast:
 
 
 class _Machine:
-    """One binary kernel perceptron while it learns: it passes over ``rows`` of ``points``."""
+    """One binary kernel perceptron during training: it passes over ``rows`` of ``points``."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The distance of a low-rank solution from that of the exact kernel, and a start for the exact solver."""
+"""How far a low-rank solution is from that of the exact kernel, and a start for the exact solver."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class LargeMachine(TakesKernel):
         return feature_map(self.make_kernel(), X, m, self.method, rng, threads)
 
     def _mapped_pieces(self, pieces: Pieces, seen: Survey) -> MappedPieces:
-        """As `_mapped` for rows in pieces; the sample, and so the map, only depends on the number of rows."""
+        """As `_mapped` for rows in pieces; the sample, and so the map, depends only on the number of rows."""
         if self.polish:
             raise ValueError("polish=True needs all rows in memory: use polish=False for data in pieces.")
         size = map_size(seen.n_rows, seen.n_features, 8, self.n_components, self.memory, in_pieces=True)
@@ -150,7 +150,7 @@ class LargeMachine(TakesKernel):
         return MappedPieces(pieces.mapped(piece_design, map_), features, map_, error)
 
     def _near(self, mapped: MappedRows, found: list[DualPoint]) -> Approximation:
-        """The distance of the solutions from those of the exact kernel."""
+        """How far the solutions are from those of the exact kernel."""
         threads = effective_threads(self.n_jobs)
         return worst_approximation(mapped.error, mapped.map, mapped.rows.X, found, threads)
 

@@ -196,7 +196,7 @@ class MappedDesign:
         self.shape: tuple[int, int] = (n, map_.n_components)
 
     def _each(self, work: Work, shape: Any = None) -> FloatArray:
-        """The sum of ``work(rows, features)`` over blocks; without a shape only the work is done."""
+        """The sum of ``work(rows, features)`` over blocks; nothing is summed without a shape."""
         parts = list(blocks(self.shape[0], block_rows(self.map)))
 
         def share(first: int) -> FloatArray:

@@ -129,7 +129,7 @@ class LinearDecision(PlainState):
 
     def to_sklearn(self) -> Any:
         """The fitted model as scikit-learn's own object (`maxmargin.to_sklearn`)."""
-        return import_module("maxmargin.io").to_sklearn(self)  # by name: files know models, not the reverse
+        return import_module("maxmargin.io").to_sklearn(self)  # by name, because `io` imports the estimators
 
     def _table(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -192,7 +192,7 @@ class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator
         return X, y, weights
 
     def _store_planes(self, thetas: FloatArray, y: FloatArray, dtype: Any = np.float64) -> None:
-        """Set coef_ and intercept_ from rows (w, b), in scikit-learn's shapes for a target like y."""
+        """Set coef_ and intercept_ from rows (w, b), in the shapes of scikit-learn for this shape of y."""
         thetas = np.asarray(thetas, dtype=dtype)
         column_stays = self._keeps_one_column and y.ndim == 2
         self.coef_ = thetas[:, :-1] if len(thetas) > 1 or column_stays else thetas[0, :-1]

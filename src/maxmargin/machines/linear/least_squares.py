@@ -20,7 +20,7 @@ from maxmargin.base.parameters import (
     check_positive,
 )
 from maxmargin.base.table_columns import feature_names
-from maxmargin.base.threads import beside, blas_threads_for, effective_threads
+from maxmargin.base.threads import blas_threads_for, effective_threads, interruptible
 from maxmargin.base.typing import FloatArray, RandomStateLike, TableLike, TargetLike, WeightLike
 from maxmargin.compute.tables.design import Design, design
 from maxmargin.compute.tables.inner_products import squared_norms
@@ -47,7 +47,7 @@ from maxmargin.solvers.primal.newton import newton_direction
 _HALVING = 30  # passes after which the step is half of the first one
 _CHECK_EVERY = 5  # passes
 _PASSES = 1000  # where max_iter is None
-_UNSEEN = 1e-6  # of the sum of squares: gaps below do not count, as interpolation has an optimum near 0
+_UNSEEN = 1e-6  # of the sum of squares: smaller gaps do not count, as interpolation has an optimum near 0
 _SOLVERS = ("auto", "closed", "sgd", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 _MOST_SUMMARISED = 1500  # columns: the summary keeps their scatter
 
@@ -280,14 +280,14 @@ class LeastSquares(Squares):
         rows = None
         if isinstance(X, np.ndarray):
             rows = root[:, None] * (table.dense() - mean_x)
-            w, _, rank, _ = beside(
+            w, _, rank, _ = interruptible(
                 lambda: np.linalg.lstsq(rows, root[:, None] * centred, rcond=cut), rows.size
             )
         elif X.shape[0] < X.shape[1]:
             projected = table.scores(mean_x)
             inner = (X @ X.T).toarray() - projected - projected[:, None] + float(mean_x @ mean_x)
             inner *= root * root[:, None]
-            a, _, rank, _ = beside(
+            a, _, rank, _ = interruptible(
                 lambda: np.linalg.lstsq(inner, root[:, None] * centred, rcond=1e-12), inner.size
             )
             w = np.column_stack([table.adjoint(root * each) - mean_x * float(root @ each) for each in a.T])
@@ -296,7 +296,7 @@ class LeastSquares(Squares):
             right = np.column_stack(
                 [table.adjoint(weights * each) - mean_x * float(weights @ each) for each in centred.T]
             )
-            w, _, rank, _ = beside(lambda: np.linalg.lstsq(gram, right, rcond=1e-12), gram.size)
+            w, _, rank, _ = interruptible(lambda: np.linalg.lstsq(gram, right, rcond=1e-12), gram.size)
         self.rank_ = int(rank)
         thetas = [
             np.append(each, middle - float(mean_x @ each)) for each, middle in zip(w.T, mean_y, strict=True)

@@ -397,7 +397,7 @@ class LogisticRegression(LinearClassifier):
         A separated row with a margin below 6 can still gain more than 0.002 of log-likelihood, so the solver
         only stops there if ``tol`` allows it.
         """
-        if solution.status is Status.INTERRUPTED:  # the user stopped the fit: do no more work
+        if solution.status is Status.INTERRUPTED:  # the user stopped the fit
             return False
         left = self.tol * certificate.primal
         return not solved(certificate, self.tol) or largest > 6.0 or left > 1e-3

@@ -155,7 +155,7 @@ class OnlineClassifier(LinearClassifier):
         self._logs: list[pd.DataFrame] = []
 
     def _copy_state(self) -> None:
-        """Copy what a pass changes in place, and forget the rest of a pass that was interrupted."""
+        """Copy what a pass changes in place, and drop what an interrupted pass left behind."""
         self._states = [replace(state, v=state.v.copy(), z=state.z.copy()) for state in self._states]
         self._last_mistakes, self._logs = self._last_mistakes.copy(), [*self._logs]
         del self._rows[self.n_iter_ :]

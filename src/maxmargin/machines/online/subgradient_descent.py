@@ -87,7 +87,7 @@ class HingeDescent(OnlineClassifier):
         return "Valera, theorem 5.14: on the expected distance of objective_ from the optimum"
 
     def _outside(self) -> str:
-        """Why the theorem does not apply, or "" if it does."""
+        """Why the theorem does not apply; "" if it does."""
         if not self.average:
             return "the theorem is about the average of the iterates, not about the last one"
         if self.shuffle != "replacement":

@@ -31,7 +31,12 @@ from maxmargin.kernels.points import IndexedPoints
 from maxmargin.kernels.precomputed import Tabulated
 from maxmargin.kernels.vectors import about_their_mean, lost_by_shift
 from maxmargin.machines.kernel_estimator import TakesKernel, parameters_of, take_rows
-from maxmargin.machines.svm.fitted_problem import FittedProblem, fit_problem, progress_told, warn_if_loose
+from maxmargin.machines.svm.fitted_problem import (
+    FittedProblem,
+    fit_problem,
+    progress_lines,
+    warn_if_loose,
+)
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.certificate import Certificate, worst
 from maxmargin.problems.formulations import Formulation
@@ -88,14 +93,14 @@ class KernelMachine(TakesKernel):
 
     # -- data ----------------------------------------------------------------------------------------
 
-    shifts_rows = True  # rows may be moved together without a change of the model
+    shifts_rows = True  # True if shifting all rows by the same vector does not change the model
 
     def prepare_rows(self, X: TableLike) -> tuple[Kernel, Any]:
         kernel, points = super().prepare_rows(X)
         return kernel, self._shifted(kernel, points)
 
     def _shifted(self, kernel: Kernel, points: Any) -> Any:
-        """The points as the problem sees them; a trace shows the rows as they are."""
+        """The points that the problem uses, perhaps shifted; a trace shows the original rows."""
         return about_their_mean(kernel, points) if self.shifts_rows and not self.trace else points
 
     def _for_training(self, kernel: Kernel, points: Any) -> tuple[Kernel, Any]:
@@ -193,7 +198,7 @@ class KernelMachine(TakesKernel):
 
     def to_sklearn(self) -> Any:
         """The fitted model as scikit-learn's own object (`maxmargin.to_sklearn`)."""
-        return import_module("maxmargin.io").to_sklearn(self)  # by name: files know models, not the reverse
+        return import_module("maxmargin.io").to_sklearn(self)  # by name, because `io` imports the estimators
 
     # -- the problems again --------------------------------------------------------------------------
 
@@ -281,7 +286,7 @@ class SingleMachine(KernelMachine):
             rows=rows,
             full=self.certify == "full",
             start=self._start(rows, weight[rows]) if coefficients is None else two_sided(coefficients[rows]),
-            callback=progress_told(self.verbose, type(self).__name__, callback),
+            callback=progress_lines(self.verbose, type(self).__name__, callback),
         )
         self._store_problems([problem])
         support = rows[problem.beta != 0]

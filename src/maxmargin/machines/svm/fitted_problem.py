@@ -102,7 +102,7 @@ def fit_problem(
         hulls = hard_margin_start(problem, target, solver, rows, callback)
         start, solver = hulls.x, hulls.solver
     finer = _margin_check(form, problem) if isinstance(form, (NuClassification, OneClass)) else None
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the certificate
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows in the certificate
         solution, certificate = solve_certified(
             problem, solver, full=full, start=start, callback=callback, finer=finer
         )
@@ -223,8 +223,8 @@ def warn_if_loose(problem: FittedProblem, solver: DualSolver, *, is_linear: bool
     )
 
 
-def progress_told(verbose: int, name: str, callback: Callback | None) -> Callback | None:
-    """The user's callback and, with ``verbose``, a line about twice a second; None if there is neither."""
+def progress_lines(verbose: int, name: str, callback: Callback | None) -> Callback | None:
+    """The user's callback, which with ``verbose`` also prints a line twice a second; None for neither."""
     if not verbose:
         return callback
     show = line_printer(name)

@@ -105,7 +105,7 @@ def hard_margin_start(
 
 
 def _check_separable(hard: BoxQP, signs: FloatArray, a: FloatArray, square: float, rows: IntArray) -> None:
-    """Return if a hyperplane is proved to separate the classes; otherwise raise what is known."""
+    """Return if a hyperplane is proved to separate the classes; otherwise raise an error."""
     kernel, points = hard.Q.kernel, hard.Q.points
     weights = _equal_rows(points, signs)
     if weights is None and (columns := columns_of(kernel, points)) is not None:

@@ -11,7 +11,7 @@ from maxmargin.base.typing import TableLike, TargetLike
 from maxmargin.machines.svm.svc import SVC, HardMarginSVC
 from maxmargin.problems.solution import Status
 
-_TOL = 1e-6  # KKT violation of the intermediate fits, so that the slacks are accurate enough
+_TOL = 1e-6  # KKT violation of the intermediate fits: small enough for accurate slacks
 _FACTOR = 8.0
 _TRIES = 3  # increases of C without a smaller sum of slacks before giving up
 

@@ -32,7 +32,7 @@ from maxmargin.base.typing import (
     WeightLike,
 )
 from maxmargin.machines.svm.base import KernelMachine, check_training_rows
-from maxmargin.machines.svm.fitted_problem import FittedProblem, fit_problem, progress_told
+from maxmargin.machines.svm.fitted_problem import FittedProblem, fit_problem, progress_lines
 from maxmargin.problems.box_qp import BoxQP
 from maxmargin.problems.multiclass import (
     BinaryTask,
@@ -153,7 +153,9 @@ class Classifier(ClassifierMixin, KernelMachine):
                 rows=task.rows,
                 full=self.certify == "full",
                 start=starts[k],
-                callback=progress_told(self.verbose, f"{type(self).__name__} {k + 1}/{len(tasks)}", callback),
+                callback=progress_lines(
+                    self.verbose, f"{type(self).__name__} {k + 1}/{len(tasks)}", callback
+                ),
             )
 
         if len(tasks) > 1 and max(len(task.rows) for task in tasks) < _ONE_BY_ONE:

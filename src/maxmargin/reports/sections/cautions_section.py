@@ -1,4 +1,4 @@
-"""What the reader must know before trusting the figures: leaks, repeated rows, rare classes, and so on."""
+"""Warnings about the data and the model: leaks, repeated rows, rare classes, and so on."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def leaks(study: Study) -> list[str]:
 
 
 def _worth_a_look(frame: pd.DataFrame, y: AnyArray, *, quantity: bool) -> list[int]:
-    """All columns but complete numbers that are far from ordering the target: one look at thousands."""
+    """The columns to check one by one: all but numeric ones that a joint test shows to be harmless."""
     numeric, values, _ = _blocks(frame)
     ranks = rankdata(values, axis=0)  # all NaN where a value is missing
     far = np.isfinite(ranks).all(axis=0)
@@ -162,7 +162,7 @@ def _worth_a_look(frame: pd.DataFrame, y: AnyArray, *, quantity: bool) -> list[i
 
 
 def _tells_class(column: pd.Series[Any], y: AnyArray) -> bool:
-    """Does the column separate one class from the rest (nearly) without error?"""
+    """True if the column separates one class from the rest (nearly) without error."""
     numeric = column.dtype.kind in "iufb" and not isinstance(column.dtype, pd.CategoricalDtype)
     separates = _orders if numeric else _is_pure
     return any(separates(column, y == label) for label in np.unique(y))
@@ -178,7 +178,7 @@ def _orders(column: pd.Series[Any], positive: AnyArray) -> bool:
 
 
 def _is_pure(column: pd.Series[Any], positive: AnyArray) -> bool:
-    """Does every category hold one class only, with enough rows for this to mean something?"""
+    """True if every category holds one class only, with enough rows for this to be significant."""
     text = column.astype(str)
     if text.nunique() > len(text) / 5:
         return False
@@ -226,7 +226,7 @@ def numeric_columns(rows: StudyRows, holds: Any) -> list[str]:
 
 
 def may_number_rows(values: pd.Series[Any]) -> bool:
-    """Do these whole numbers name rows: too dense to differ by chance, or all of five or more digits?"""
+    """True if whole numbers may identify rows: too dense for chance, or codes of five or more digits."""
     if len(values) < _FEW_ROWS or not values.is_unique or not bool((values % 1 == 0).all()):
         return False
     if str(values.name).endswith(DAYS):  # a row for every day
@@ -236,7 +236,7 @@ def may_number_rows(values: pd.Series[Any]) -> bool:
 
 
 def hides_zeros(values: pd.Series[Any]) -> bool:
-    """Is zero a spike far below all other values, as where it stands for a missing value?"""
+    """True if zero is frequent and far below all other values, as if it stood for a missing value."""
     known = values.dropna()
     others = known[known != 0]
     zeros = len(known) - len(others)
@@ -315,7 +315,7 @@ def scales(study: Study) -> Scales | None:
 
 
 def _counts_words(study: Study) -> bool:
-    """Are some columns weights of words, which are small and must stay so?"""
+    """True if some columns are weights of words, which are small on purpose."""
     steps = [step for _, step in study.subject.steps]
     steps += [part for step in steps for _, part, _ in getattr(step, "transformers_", [])]
     return any(hasattr(step, "vocabulary_") for step in steps)
@@ -335,7 +335,7 @@ def _loose(study: Study) -> Caution | None:
 
 
 def _no_better(study: Study) -> Caution | None:
-    """Is the accuracy compatible with always predicting the largest class, or R2 with always the mean?"""
+    """True if the accuracy may equal that of always predicting the largest class, or R2 may be 0."""
     if study.subject.task == "regression":
         return _no_better_than_the_mean(study)
     if study.subject.task != "classification":

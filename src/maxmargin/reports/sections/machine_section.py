@@ -88,7 +88,7 @@ def certificate_of(study: Study) -> Certificate | None:
 
 
 def certified(study: Study) -> bool | None:
-    """Does the certificate hold to the tolerance asked for? None where there is none."""
+    """True if the certificate holds to the required tolerance; None if there is no certificate."""
     certificate = certificate_of(study)
     if certificate is None:
         return None
@@ -188,7 +188,7 @@ def _estimates(study: Study, found: CoefficientSummary) -> list[Any]:
 
 
 def _digits(ratio: float) -> int:
-    """Three digits, and more of a ratio near one, so that it does not read as one."""
+    """Three significant digits, and more for a ratio near one, so that it is not shown as one."""
     distance = abs(ratio - 1.0)
     return 2 + ceil(-log10(max(distance, 1e-6))) if 0 < distance < 0.01 else 3
 
@@ -200,7 +200,7 @@ def _p_value(study: Study, value: float) -> str:
 
 
 def _names_seen(study: Study, n: int) -> list[str] | None:
-    """Names of the columns that reach the last step, where the steps give names."""
+    """Names of the columns that reach the last step, if the steps provide names."""
     if not study.subject.steps:
         names = study.variables
     else:

@@ -1,4 +1,4 @@
-"""Which variables matter: what shuffling one of them costs, and the order in which elimination drops them."""
+"""Which variables matter: permutation importance, and the order in which elimination drops them."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class _OnAllColumns:
 
 
 def _outputs(model: Any, X: Any) -> AnyArray:
-    """What the model says about each row: decision values, or else its predictions as numbers."""
+    """The outputs of the model for each row: decision values, or else its predictions as numbers."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X)).reshape(len(X), -1)
     found = np.asarray(model.predict(X))
@@ -138,7 +138,7 @@ def _outputs(model: Any, X: Any) -> AnyArray:
 
 
 def most_related(frame: pd.DataFrame, outputs: AnyArray) -> list[int]:
-    """All columns by their largest correlation with an output, that without numbers first."""
+    """All columns by their largest correlation with an output; columns that are not numeric come first."""
     scores = np.full(frame.shape[1], np.inf)
     numeric = [j for j, kind in enumerate(frame.dtypes) if kind.kind in "iuf"]
     values = frame.iloc[:, numeric].to_numpy(dtype=np.float64)
@@ -168,7 +168,7 @@ def elimination_ranks(study: Study) -> dict[str, int] | None:
 
 
 def _eliminable(study: Study, X: Any) -> bool:
-    """SVC (its rounds share their work) and linear models behind scalers, on numbers, not too wide."""
+    """True for SVC (its rounds share their work) and linear models behind scalers, on few numeric columns."""
     values = numbers_of(X)
     if values is None:
         return False

@@ -27,8 +27,8 @@ _STEPS_AT_ONCE = 80_000  # inner steps of a round between two checks of the cloc
 _SHRINK_EVERY = 8
 _SHRINK_BELOW = 0.7  # shrink if at most this share of the active points stays
 _MOST_TOGETHER = 5000  # points that may share a matrix: Ctrl-C waits 0.7 s for a Newton step on so many
-_BELOW = 0.9  # of the target, for a matrix of its own: rounding must not lift the violation above it
-_MATRICES = 3  # of that size at most: with the parts that are factorised
+_BELOW = 0.9  # of the tolerance, on a smaller matrix: rounding must not lift the violation above it
+_MATRICES = 3  # matrices of that size at most, including factorised parts
 _VALUE, _COLUMN = 6.0, 18.0  # a kernel value takes as long as a step over 6 + columns / 18 variables
 
 
@@ -107,7 +107,7 @@ class ActivePoints:
                     return ending.status
 
     def _is_slow(self, steps: int) -> bool:
-        """Have so many pairwise steps taken longer than the matrix of all active points would?"""
+        """True if the pairwise steps so far took longer than the matrix of all active points would."""
         whole, n = self.whole, len(self.ids)
         fits = n <= _MOST_TOGETHER and _MATRICES * n * n * whole.dtype.itemsize <= whole.bytes
         columns = self.points.X.shape[1] if isinstance(self.points, VectorPoints) else whole.size()
@@ -171,7 +171,7 @@ class ActivePoints:
 
     @property
     def _recomputes(self) -> bool:
-        """Is it cheaper to compute all values of a block than to gather some? Groups fix the order."""
+        """True if computing all values of a block is cheaper than gathering some. Groups fix the order."""
         return not self.whole.expensive_rows or len(self.whole.problem.delta) > 1
 
     def _unstored_first(self, variables: IntArray) -> IntArray:
@@ -217,7 +217,7 @@ class ActivePoints:
 
     @property
     def _stores_late(self) -> bool:
-        """Are rows stored only when needed again, because computing one costs less than storing it?"""
+        """True if rows are stored only when needed again: computing one is cheaper than storing it."""
         fresh = self.store is not None and self.store.needs_fresh_pages
         return self.whole.adds_cheaply or (fresh and self.whole.adds_beyond)
 
@@ -251,7 +251,7 @@ class ActivePoints:
         if open_points.mean() > _SHRINK_BELOW or (
             self.whole.expensive_rows and self.store and not self.store.full
         ):
-            return  # in the second case values for the frozen points would cost more than shrinking saves
+            return  # shrinking would then need values for the frozen points that cost more than it saves
         self.write_back()
         kept = self.variables[self.kept]
         leaving = self.ids[~open_points]

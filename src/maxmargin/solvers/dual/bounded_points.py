@@ -1,9 +1,9 @@
-"""The end of an interior point: variables move exactly onto the bounds that they approach.
+"""The end of an interior-point method: variables move exactly onto the bounds that they approach.
 
 An interior point keeps a small distance from the bounds. A bound is active if its multiplier is larger than
 the distance; the free variables compensate for the change. Then follow steps of a primal active-set method:
-a Newton step of the free variables up to the first bound, or the bounded variable with the strongest force
-inside is freed.
+a Newton step of the free variables up to the first bound, or the release of the bounded variable whose
+gradient points most strongly inside.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _with_sums(problem: BoxQP, a: FloatArray, free: BoolArray) -> FloatArray:
 
 
 def _newton(problem: BoxQP, Q: FloatArray, a: FloatArray, free: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """The least step of the free variables to equal gradients, and the forces on all variables after it."""
+    """The shortest step of the free variables to equal gradients, and the forces on all variables then."""
     sums = fixed_sums(problem)
     E = problem.s * (problem.group == np.arange(len(sums))[:, None])
     B, size = Q[np.ix_(free, free)], float(Q.diagonal().max()) or 1.0

@@ -109,7 +109,7 @@ class DualState(SignedState):
     def refresh(self) -> None:
         dual.gradient(self.v, self.row, self.tau, self.d, self.t, self.c, self.g)
 
-    # -- looking -------------------------------------------------------------------------------------
+    # -- checking ------------------------------------------------------------------------------------
 
     def extremes(self) -> tuple[FloatArray, FloatArray]:
         """For every group the smallest g that can rise and the largest that can fall."""
@@ -125,7 +125,7 @@ class DualState(SignedState):
     # -- moving --------------------------------------------------------------------------------------
 
     def solve_block(self, ws: AnyArray, violation: float) -> int:
-        """Solve the quadratic problem of the working set, the others held; returns its pair steps."""
+        """Solve the quadratic problem of the working set with all others fixed; returns its pair steps."""
         order, starts, stops = dual.group_layout(self.group[ws], self.n_groups)
         ws = ws[order]
         g, t = self.g[ws], self.t[ws].copy()

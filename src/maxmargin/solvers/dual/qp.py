@@ -71,7 +71,7 @@ class QP(DualSolver):
         Q = _hessian(problem, K)
         statement = _statement(clarabel, problem, Q)
         points, n_iter = [], 0
-        for equilibrate in (True, False):  # rounding makes it give up at one scale or the other
+        for equilibrate in (True, False):  # at some scales rounding makes it give up
             settings = self._settings(clarabel, equilibrate, budget, n_iter)
             answer = clarabel.DefaultSolver(*statement, settings).solve()
             n_iter += int(answer.iterations)
@@ -141,7 +141,7 @@ def _clarabel() -> Any:
 
 
 def _unit(problem: BoxQP) -> float:
-    """Of the variables that clarabel sees: its tolerance is absolute where objectives are below 1."""
+    """The unit of clarabel's variables, because its tolerance is absolute for objectives below 1."""
     return min(1.0, float(problem.C.max()))
 
 

@@ -29,7 +29,7 @@ class Chunking(DualSolver):
     1. Begin with a chunk of rows.
     2. Solve the quadratic problem of the chunk, all other multipliers fixed at zero.
     3. Compute the decisions of all rows and order them by how much they violate the KKT conditions.
-    4. The next chunk: the support vectors of this one and the worst violators. Stop when no row violates.
+    4. The next chunk: the support vectors of this one and the worst violators. Stop when there are none.
 
     The chunk and its matrix grow until they contain every support vector, which limits the method.
     Vapnik (1982); Valera, chapter 7.

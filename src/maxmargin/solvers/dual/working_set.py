@@ -39,12 +39,12 @@ from maxmargin.solvers.trace import Tracer
 _SMALL = 2000  # points up to which the whole Gram matrix is computed first
 _PROBE, _DRIFT = 256, 0.25  # rows on which float32 is compared with float64, and the share of tol allowed
 _FEWER, _LESS = 64, 0.2  # the same where rows are expensive: the largest of fewer differences is smaller
-_REFRESHES = 2  # of v in float64 while rows are float32, before the rows become float64 too
-_BLOCK = 8192  # points that are summed afresh together: their columns in float64 take memory
+_REFRESHES = 2  # recomputations of v in float64, after which the rows become float64 too
+_BLOCK = 8192  # points recomputed together: their columns in float64 take memory
 _SMALLEST_RIDGE = 1e-4  # of the largest K(x, x): float32 rows with a smaller one need not be convex
-_NARROW = 32  # columns below which a row is only stored when it is needed again: memory costs as much
+_NARROW = 32  # columns below which a row is only stored when it is needed again: memory costs more
 _MIDDLE = 128  # the same where the memory is not kept between fits, because fresh pages cost more
-_WIDE = 192  # from this number of columns on a kernel row costs more than the memory to store it
+_WIDE = 192  # columns from which a kernel row costs more than the memory to store it
 _STORE_SHARE = 0.85  # of cache_size for kernel rows, the rest for the engine's other arrays
 
 
@@ -98,11 +98,11 @@ class Engine(SignedState):
         self.distinct: IntArray = np.arange(len(points))  # the points that the engine works on
 
     def _nearly_singular(self, largest: float) -> bool:
-        """Where no bound holds a variable, does its ridge drown in the rounding of float32 kernel values?"""
+        """True if variables without an upper bound have ridges below the rounding of float32 values."""
         ridges = self.d[np.isinf(self.problem.C) & (self.tau != 0)]  # tau = 0: `BoxQP.with_sums`
         return len(ridges) > 0 and float(ridges.min()) < _SMALLEST_RIDGE * largest
 
-    # -- the two ways --------------------------------------------------------------------------------
+    # -- on the whole matrix, or on rows -------------------------------------------------------------
 
     def go(self) -> Solution:
         by_rows = not self._gram_fits(_SMALL)
@@ -169,7 +169,7 @@ class Engine(SignedState):
                 return status
 
     def _begin(self, dtype: Any) -> None:
-        """Start with a precision; variables with equal rows share one point and its kernel values."""
+        """Begin in a given precision; variables with equal rows share one point and its kernel values."""
         self._enter(dtype)
         if isinstance(self.points, VectorPoints) and not self.settings.trace:
             first = self.points.first_equals()
@@ -196,7 +196,7 @@ class Engine(SignedState):
         return int(min(dual.MAX_BLOCK, max(16, min(chosen, affordable))))
 
     def _enter(self, dtype: Any) -> None:
-        """Choose the precision of kernel values; are rows expensive, and must they be stored to be added?"""
+        """Choose the precision of kernel values; find out if rows are expensive and have to be stored."""
         self.dtype = np.dtype(dtype)
         self.points = for_engine(self.problem.Q.points, dtype, self.settings.n_threads)
         vectors = isinstance(self.points, VectorPoints)
@@ -236,7 +236,7 @@ class Engine(SignedState):
         return float(error) * float(np.abs(self.tau).max()) > share * self.settings.tol
 
     def _refresh_exactly(self) -> None:
-        """Sum v afresh: steps only add what changes, and from here on only that has their rounding."""
+        """Recompute v in float64, so that only later changes of it carry the rounding of float32 values."""
         n = len(self.v)
         self.v = np.concatenate([self._exact_sums(r) for r in np.array_split(np.arange(n), 1 + n // _BLOCK)])
 

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from scipy import linalg
 
-from maxmargin.base.threads import beside, blas_threads_for, run, single_threaded_blas
+from maxmargin.base.threads import blas_threads_for, interruptible, run, single_threaded_blas
 from maxmargin.base.typing import BoolArray, FloatArray
 from maxmargin.compute.lapack.tridiagonal import factors, quadratic_forms, solutions
 from maxmargin.compute.lapack.tridiagonal_form import tridiagonal_form
@@ -110,9 +110,9 @@ def resolvents(A: FloatArray, alphas: FloatArray, n_forms: int) -> Resolvents:
     m = len(A)
     with blas_threads_for(m):
         if n_forms * len(alphas) > _MANY * m * m:
-            values, vectors = beside(partial(np.linalg.eigh, A), A.size)
+            values, vectors = interruptible(partial(np.linalg.eigh, A), A.size)
             return _Diagonal(vectors, shrinkage(np.maximum(values, 0.0), alphas).T)
-        Q, diagonal, off = beside(partial(tridiagonal_form, A), A.size)
+        Q, diagonal, off = interruptible(partial(tridiagonal_form, A), A.size)
     lower, weight = np.zeros((len(alphas), m)), np.empty((len(alphas), m))
     floor = max(_TINY * float(np.abs(diagonal).max()), 1e-300)
     if factors(diagonal, off, alphas, floor, lower, weight):

@@ -11,7 +11,7 @@ from scipy import linalg
 
 from maxmargin.base.parameters import check_not_negative, check_positives
 from maxmargin.base.shown import short_repr
-from maxmargin.base.threads import beside, run_short, single_threaded_blas
+from maxmargin.base.threads import interruptible, run_short, single_threaded_blas
 from maxmargin.base.typing import FloatArray, IntArray
 from maxmargin.compute.lapack.cholesky import Cholesky
 from maxmargin.compute.tables.design import Design
@@ -208,10 +208,10 @@ def kernel_ridge(K: FloatArray, Y: FloatArray, weights: FloatArray, alphas: Floa
     """
     shifted = K.copy(order="C")
     shifted[np.diag_indices_from(shifted)] += alphas[0] / weights
-    factor = beside(partial(Cholesky, shifted), K.size)
+    factor = interruptible(partial(Cholesky, shifted), K.size)
     if not factor.definite:
         raise linalg.LinAlgError("the kernel matrix with its ridge is not positive definite")
-    coefs, diagonal = factor.solve(Y), beside(factor.inverse_diagonal, K.size)
+    coefs, diagonal = factor.solve(Y), interruptible(factor.inverse_diagonal, K.size)
     return [
         RidgePath(
             alphas=alphas,

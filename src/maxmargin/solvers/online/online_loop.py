@@ -17,7 +17,7 @@ from maxmargin.compute.tables.table_rows import rows_of
 Rule = Literal["perceptron", "pa1", "pa2", "hinge", "squares"]
 # columns of the log of a pass: the effect of each row on w <- shrink (keep w + change x) and on b
 LOG = ("row", "score", "loss", "keep", "change", "shrink", "intercept")
-_PORTION = 1 << 26  # numbers of rows that are visited without a look at Ctrl-C: 0.1 s
+_PORTION = 1 << 26  # numbers in the rows of one compiled call: 0.1 s, so that Ctrl-C is not delayed
 _SMALLEST = float(np.finfo(np.float64).tiny)  # m < _SMALLEST is m <= 0
 
 
@@ -170,7 +170,7 @@ class OnlineLoop:
         )
         learner, totals = self.learner(current.eta, first=current.steps == 0.0), current.totals()
         size = len(order) if log is not None else 1 + _PORTION // (8 + examples.rows[0].size // len(y))
-        for start in range(0, len(order), size):  # Ctrl-C gets a turn
+        for start in range(0, len(order), size):  # so that Ctrl-C is not delayed
             portion = examples._replace(order=order[start : start + size])
             totals = Totals(*online_pass(learner, portion, current.v, current.z, totals, log))
         current.accept(totals)

@@ -174,7 +174,7 @@ class OuterState:
         self.asked = False  # to stop
 
     def awake(self) -> IntArray:
-        """The rows that have a multiplier or are near a corner; the others can be left out for now."""
+        """The rows that have a multiplier or are near a corner; the others can be left out for a while."""
         loss, y, f = self.problem.loss, self.problem.y, self.state.f
         flat = (loss.slope(f - _NEAR, y) == 0) & (loss.slope(f + _NEAR, y) == 0)
         return np.flatnonzero(~flat | (self.terms.v != 0))

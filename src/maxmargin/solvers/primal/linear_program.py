@@ -43,7 +43,7 @@ class LinearProgram:
 
     tol: float = 1e-8
     max_iter: int = 2000
-    presolve: bool = True  # not worth it for small programs: it takes a third of the time, removes nothing
+    presolve: bool = True  # off for small programs: it takes a third of their time and removes nothing
 
     def can_solve(self, problem: LossPenalty) -> bool:
         known = isinstance(problem.loss, ShiftedHinge | EpsilonInsensitive)

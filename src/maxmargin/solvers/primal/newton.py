@@ -173,7 +173,7 @@ class Newton:
     tol: float = 1e-4
     max_iter: int = 100
     stop: Callable[[LossPenalty, FloatArray], bool] | None = (
-        None  # (problem, scores): give up, e.g. separated
+        None  # (problem, scores): True to give up, for example if the classes are separated
     )
 
     def can_solve(self, problem: LossPenalty) -> bool:

@@ -29,7 +29,7 @@ _LENGTHS = 2.0 ** np.arange(-12, 5)  # steps whose slopes one pass measures
 class PiecesNewton:
     """min over w, b   sum_i c_i L(y_i, <w, x_i> + b) + l2/2 ||w||^2   for rows in pieces.
 
-    The pass that forms gradient and Hessian after a full step also tells whether the step was good, so an
+    The pass that forms gradient and Hessian after a full step also shows whether the step was good, so an
     iteration costs one pass, n p^2; a step that is too long costs two more. A solution on every eighth
     piece is the start. With more than 1500 columns the step comes from conjugate gradients, one pass of n p
     for each product. The solution does not depend on how the rows are cut, up to rounding.

@@ -17,12 +17,12 @@ from maxmargin.solvers.stopping import GapCallback, stop_asked
 
 _SHARES = (0.3, 0.2, 0.14, 0.1, 0.07, 0.05, 0.03)  # factors on the tangent at zero
 _ROUGH = 1e-5  # relative decrease of the objective below which a descent stops
-_STOPPED = 1e-6  # relative decrease in `_STEPS` steps below which an objective that creeps has stopped
+_STOPPED = 1e-6  # relative decrease in `_STEPS` steps below which a slow descent has stopped
 _STEPS = 10
 _MOST_LOST = 1e-3  # of the objective, when separating weights are scaled up
 _ROUGH_GAP = 1e-6  # relative gap of the convex problems of such a descent
-_FINEST_GAP = 1e-11  # rounding hides a finer one
-_MOST_MOMENTUM = 8.0  # of the last step, by which the tangent is moved on
+_FINEST_GAP = 1e-11  # rounding prevents a finer one
+_MOST_MOMENTUM = 8.0  # factor on the last step by which the point of contact is moved ahead
 _INNER_STEPS = 200  # of the convex problems
 Solve = Callable[[LossPenalty, FloatArray | None, float, int], Solution]  # ..., gap, most steps
 
@@ -50,7 +50,7 @@ class SuccessiveLinearisation:
     The concave part is replaced by its tangent at the current w, which gives a convex problem with a weighted
     l1 norm (a linear program for the hinge without l2: Bradley & Mangasarian 1998, algorithm 2.1; a
     difference-of-convex step otherwise: Neumann, Schnoerr & Steidl 2005). The objective decreases at every
-    step, and the limit is a stationary point. The last descent, which creeps, extrapolates the point where
+    step, and the limit is a stationary point. The last descent, which is slow, extrapolates the point where
     the tangent touches, as long as the objective decreases.
 
     A stationary point depends on the start. Several are tried: zero (the l1 solution), solutions with lighter
@@ -153,7 +153,7 @@ class SuccessiveLinearisation:
         momentum, accepted = 0.0, list[Solution]()
         gap = _ROUGH_GAP if rough else max(1e-3 * self.tol**2, _FINEST_GAP)
         for _ in range(min(left, self.longest)):
-            # two Newton steps lower the objective; the next tangent would outdate an exact solution
+            # two Newton steps lower the objective enough, because the next tangent changes the problem anyway
             steps = _most_steps(problem, 2) if rough and objectives else _INNER_STEPS
             solution = self.solve_convex(replace(problem, penalty=tangent), theta, gap, steps)
             theta = solution.x
@@ -168,7 +168,7 @@ class SuccessiveLinearisation:
                 objectives[-1], w, momentum = objectives[-2], before, 0.0  # too far: back, and plain steps
                 solution, tangent = accepted[-1], problem.penalty.tangent(w)
                 theta = solution.x
-            elif not rough:  # steps of a descent that creeps are alike: touch further on
+            elif not rough:  # the steps of a slow descent are alike, so move the point of contact ahead
                 momentum = min(1.5 * momentum + 0.25, _MOST_MOMENTUM)
                 accepted = [solution]
                 tangent = problem.penalty.tangent(w + momentum * (w - before))
@@ -227,13 +227,13 @@ def _most_steps(problem: LossPenalty, few: int) -> int:
 
 
 def _is_flat(problem: LossPenalty, best: Descent) -> bool:
-    """True if the objective is next to the number of columns in use: no loss, no penalty that grows."""
+    """True if the objective nearly equals the number of columns in use: no loss, no penalty that grows."""
     used = np.count_nonzero(problem.penalty.alpha * np.abs(best.solution.x[:-1]) >= _MOST_LOST)
     return bool(abs(best.reached - problem.penalty.l0 * used) <= _MOST_LOST * best.reached)
 
 
 def _creeps(objectives: list[float]) -> bool:
-    """True if the last steps lowered the objective by next to nothing, and not less and less."""
+    """True if the last steps lowered the objective by almost nothing, at a constant rate."""
     if len(objectives) <= _STEPS:
         return False
     falls = -np.diff(objectives[-_STEPS - 1 :])

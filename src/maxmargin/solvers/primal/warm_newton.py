@@ -15,7 +15,7 @@ from maxmargin.solvers.primal.newton import Newton
 from maxmargin.solvers.stopping import GapCallback
 
 _SMALLEST = 2000
-ROWS_PER_COLUMN = 30  # with fewer, forming and factoring Hessians costs as much on the sample as on all rows
+ROWS_PER_COLUMN = 30  # rows per column: with fewer, Hessians cost as much on the sample as on all rows
 _SHARE = 8
 
 

@@ -1,6 +1,6 @@
-"""A hinge problem with a huge C on a kernel matrix: checked, and solved again, as a single fit is.
+"""A hinge problem with a huge C on a kernel matrix: certified and, if necessary, solved again, as in a fit.
 
-With a huge C a small violation of a condition can cost much, so the gap decides.
+With a huge C a small violation of a condition can cost much, so the duality gap decides.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def certified_hinge(
 ) -> tuple[FloatArray, FloatArray, Ending]:
     """Signed variables and decisions of all rows of K, for the problem of the rows that have a bound.
 
-    It starts from the variables ``t``, and they are the answer if their gap is narrow.
+    The start ``t`` is returned unchanged if its gap is narrow.
     """
     rows = np.flatnonzero(bound)
     K = K.astype(np.float64)

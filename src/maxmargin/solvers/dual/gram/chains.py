@@ -118,7 +118,8 @@ def _follow(
             mine += path.links(len(mine), mine[-1].state if mine else None, earlier, test)
             if len(mine) < len(cells):
                 j, along = len(mine), mine[-1].state if mine else None
-                as_block = path.is_open and len(tests) == 1  # no code of working sets for few hard cells
+                # for few hard cells the code of working sets is not worth compiling
+                as_block = path.is_open and len(tests) == 1
                 link = solve_cell(
                     gram, cells[j], setting, segments, test, earlier[j], along, as_block=as_block
                 )
@@ -157,7 +158,7 @@ class CostPath:
     ) -> list[Link]:
         """The cells from ``start`` on that one compiled call solves.
 
-        Cells that took many steps on the fold before (``earlier``) are left to its solution as their start.
+        Cells that took many steps on the last fold (``earlier``) are left out: they start from that solution.
         """
         if not self.is_open or (before is not None and before.wide):
             return []
@@ -246,10 +247,9 @@ def narrowed(
     multipliers: FloatArray,
     ending: Ending,
 ) -> tuple[FloatArray, Ending] | None:
-    """Where a huge C hides a violation or leaves a wide gap, continue as a single fit does.
+    """Continue as a single fit does if a huge C hides a violation or leaves a wide gap; None if it does not.
 
-    Sums that many steps changed differ from those of the answer; with a huge C that counts. None where
-    nothing is missing.
+    After many steps the updated sums differ from exact ones, which matters with a huge C.
     """
     if ending.status is not Status.CONVERGED or not gram.can_hide_gap(problem.C.max()):
         return None
@@ -271,10 +271,10 @@ def watch_of(cell: ChainCell, n_variables: int) -> Watch:
 
 
 def _refined(gram: SharedGram, placed: PlacedProblem, state: GramState, watch: Watch) -> GramState | None:
-    """Continue from an answer with sums computed again in float64; None where that does not lead to the end.
+    """Continue from a solution with sums recomputed in float64; None if that does not reach the tolerance.
 
-    The solver only adds to the sums what changed: after a fresh start the error of float32 values is that
-    share of the change, and no longer of the whole answer.
+    The solver only adds changes to the sums, so after a fresh start float32 values cause an error relative to
+    the change and no longer to the whole solution.
     """
     target = _NEARER * watch.tol
     finer = replace(watch, tol=target, referee=watch.referee.aiming_at(target), part_tol=0.5 * target)
@@ -364,7 +364,7 @@ def _families(cells: list[ChainCell]) -> list[list[int]]:
 
 
 def _spans(leads: list[list[Link]]) -> list[slice]:
-    """Families to be solved together: those with no variable at a bound, so that one C starts the next."""
+    """Runs of families to solve together: with no variable at a bound, a solution also serves the next C."""
     n = len(leads[0])
     states = [[links[j].state for links in leads] for j in range(n)]
     bounded = [any(state is None or state.n_at_bounds() > 0 for state in of_folds) for of_folds in states]

@@ -184,7 +184,7 @@ class ClassBlocks:
 class _SolvedPair:
     """Rows of a pair, and by cell and fold its answers and misclassified rows.
 
-    ``special`` holds the endings of problems that pairwise steps alone did not end.
+    ``special`` holds the endings of problems that pairwise steps alone did not solve.
     """
 
     rows: IntArray
@@ -263,7 +263,7 @@ def _finish(
 
 
 def _store(problem: GramProblem, point: IntArray, t: FloatArray, answers: PairAnswers, p: int) -> None:
-    """Take over an answer for problem ``p``."""
+    """Store the solution of problem ``p``."""
     v, s = problem.sums_of(t), problem.signed
     answers.t[p], answers.sums[p] = 0.0, v
     answers.t[p, point] = t

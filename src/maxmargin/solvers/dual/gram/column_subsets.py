@@ -40,8 +40,8 @@ Splits = list[tuple[IntArray, IntArray]]
 LARGEST_STRETCH = 1 / 4  # relative difference of gammas up to which they share a matrix
 _REFRESH = 64  # moves of the centre before its statistic is recomputed, because rounding errors add up
 _PRIMAL_GAP = 1e-6  # relative, of a primal solution that starts the dual one
-_QUICK = 1_000_000  # numbers read by the pairwise steps that are tried first on fewer columns
-_SMALL = 64  # rows with which pairwise steps on a singular matrix take no longer than the primal problem
+_QUICK = 1_000_000  # numbers that the first attempt by pairwise steps may read on fewer columns
+_SMALL = 64  # up to so many rows pairwise steps on a singular matrix take no longer than the primal problem
 _NO_STRETCH = np.zeros(1)
 _CLOSE_UP = 0.9  # when this share of the columns is left, the others are dropped from memory
 
@@ -140,7 +140,7 @@ class SubsetFolds:
     def _finish(
         self, K: FloatArray, y: FloatArray, bound: FloatArray, t: FloatArray, decisions: FloatArray
     ) -> Ending:
-        """Solve a fold in float64: pairwise steps are too slow, or may have left a wide gap."""
+        """Solve a fold in float64, because pairwise steps are too slow or may have left a wide gap."""
         if self.problems.hides_gaps:
             t[:], decisions[:], ending = certified_hinge(K, y, bound, self.problems.cell, t)
             return ending
@@ -288,7 +288,7 @@ class FewerColumns:
         return worst_ending(endings)
 
     def _quick_steps(self, K: FloatArray) -> int:
-        """Pairwise steps without the interpreter, which would take longer than these; at most how many."""
+        """A limited number of pairwise steps in one compiled call; Python would take longer than they do."""
         solver, answers = self.problems.cell.solver, self._answers
         answers.steps[:], answers.violations[:] = 0, np.inf
         most = _QUICK // len(K)
@@ -317,7 +317,7 @@ class FewerColumns:
         return ending
 
     def _is_tall(self, n_rows: int) -> bool:
-        """True where a kernel matrix of so many rows is singular."""
+        """True if a kernel matrix of so many rows is singular."""
         return isinstance(self.problems.kernel.kernel, Linear) and len(self.left) < n_rows
 
     def _primal_start(self, y: FloatArray, upper: FloatArray, rows: IntArray) -> FloatArray:

@@ -1,8 +1,8 @@
 """Cells of a classifier that differ in C only, on at most 512 rows, in one compiled call.
 
-Most cells of such a search take less time than the Python around them. They are solved here without it, as
-long as pairwise steps converge and float32 values are good enough. A cell that needs more ends the path,
-`chains.solve_cell` solves it, and the path continues after it.
+Most cells of such a search take less time than the Python code around them. Here they are solved without it,
+as long as pairwise steps converge and float32 values are precise enough. A cell that needs more ends the
+path; `chains.solve_cell` solves it, and the path continues after it.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from maxmargin.compute.dual.block_solver import Signed, scale_block
 from maxmargin.compute.dual.gram_parts import gathered
 from maxmargin.compute.lapack.cholesky import Cholesky
 
-_RELEASES = 8  # rounds in which fixed variables may be freed again; later ones only fix, and so end
+_RELEASES = 8  # rounds in which fixed variables may be freed again; later rounds only fix, so they end
 _SINGLE_ROWS = 1024  # larger systems are factorised in float32: half the time, and accurate enough for a step
 _ROUNDING = 1e-7
 

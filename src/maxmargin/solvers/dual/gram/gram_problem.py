@@ -110,7 +110,7 @@ class GramProblem:
     ) -> Ending:
         """Solve from ``t`` with v = K weights(t), after ``steps`` other steps; both arrays are changed.
 
-        ``is_late``: pairwise steps have had their chance on another matrix.
+        ``is_late``: pairwise steps were tried on another matrix before.
         """
         if self._scale != 1.0:
             return self._solve_scaled(t, v, watch, steps, is_late=is_late)
@@ -118,7 +118,7 @@ class GramProblem:
         pace = Pace(watch.tol, exact=self.exact)
         block = self.block
         before, spent, aim = steps, 0, 0.0
-        patience = STEPS_AT_ONCE if is_late else 0  # 0: not known yet, most problems end before it matters
+        patience = STEPS_AT_ONCE if is_late else 0  # 0: not computed yet; most problems end before
         system: FreeSystem | None = None
         while True:
             free = self.free(t)
@@ -133,7 +133,7 @@ class GramProblem:
                 )
             steps += made
             if pace.direct:
-                v[:] = self.sums_of(t)  # pairwise steps with huge multipliers leave their rounding in v
+                v[:] = self.sums_of(t)  # v contains the rounding of pairwise steps with huge multipliers
                 violation = self.violation(t, v)
             n_free = int(np.count_nonzero(now_free := self.free(t)))
             stuck = made == 0 and (pace.failed or n_free == 0)
@@ -234,10 +234,10 @@ class GramProblem:
     def _ended(
         self, ending: Ending, before: int, seen: list[FloatArray], t: FloatArray, v: FloatArray, watch: Watch
     ) -> Ending:
-        """After a stall take the point that violates least, with fresh sums: those of many steps drift.
+        """After a stall take the point with the smallest violation, with fresh sums: updated sums drift.
 
-        With huge kernel values rounding can lead farther away than the start, ``seen[0]``. Then pairwise
-        steps start again from there, with blocks in float64.
+        With huge kernel values rounding can lead to a point worse than the start, ``seen[0]``. Then pairwise
+        steps begin again at the start, with blocks in float64.
         """
         if ending.status is not Status.STALLED or self.K.dtype != np.float64:
             return ending
@@ -373,7 +373,7 @@ class GramProblem:
         return float(0.5 * (s.tau * t) @ v[s.point] + 0.5 * (s.d @ (t * t)) + s.c @ t)
 
     def _rounding(self, t: FloatArray) -> float:
-        """How far `_value` can be off: a bound by Cauchy and Schwarz."""
+        """A Cauchy-Schwarz bound on the error of `_value`."""
         root = np.sqrt(np.abs(self.K.diagonal().astype(np.float64)))
         return float(np.finfo(np.float64).eps * (np.abs(t) @ root[self.signed.point]) ** 2)
 
@@ -428,7 +428,7 @@ class Pace:
         self.failed = False  # the last Newton step moved nothing
         self.part_stalled = False  # rounding stopped a solve on a smaller matrix
         self.exact = exact  # float32 blocks no longer help
-        self.direct = False  # an interior point was tried: Newton steps then pay off with few variables too
+        self.direct = False  # an interior point was tried: then Newton steps pay off with few variables too
 
     @property
     def last(self) -> float:
@@ -459,7 +459,7 @@ class Pace:
 
 
 def interior_patience(n_points: int) -> int:
-    """Pairwise steps that take about as long as an interior point; float64 decides what takes more."""
+    """The number of pairwise steps that take about as long as an interior point."""
     return _BEFORE_INTERIOR + n_points**3 // 4000
 
 

@@ -26,11 +26,11 @@ from maxmargin.solvers.dual.gram.free_system import hand_out
 MOST_POINTS = 1500  # a step factorises a matrix of that size
 _MOST_STEPS = 60
 _MOST_FREE = 800  # variables that a least-squares correction moves
-_LOST = 1e4  # times the smallest error: steps that lead so far away are made of rounding
-_IDLE = 6  # steps that bring nothing nearer, then only rounding is left
+_LOST = 1e4  # factor on the smallest error: steps to larger errors consist of rounding
+_IDLE = 6  # steps without progress, after which only rounding is left
 _CANDIDATES, _EXCHANGES = 3, 12  # iterates that are moved onto bounds, and how often each exchanges some
-_FLOPS = 2e9  # of all exchanges together, about 0.4 s
-_REFINED = 3  # solves for one direction: rounding is all that is left after them
+_FLOPS = 2e9  # operations of all exchanges together, about 0.4 s
+_REFINED = 3  # refinements of one direction, after which only rounding is left
 _LEAST = 3e-14  # of the largest K(x, x), on the diagonal of a step: K is not more accurate
 _TINY = 1e-25  # of the diagonal: values below become 0, because products of them are slow denormal numbers
 _BACK = 0.995  # share of the way to the nearest bound
@@ -106,7 +106,7 @@ def _factor_of(K: FloatArray) -> _Whole | _LowRank:
     C, pivots, rank, _ = dpstrf(K, lower=1)
     if rank == len(K):
         return _Whole(K)
-    G = np.zeros((len(K), max(rank, 1)))  # BLAS complains about a table without columns
+    G = np.zeros((len(K), max(rank, 1)))  # BLAS refuses a table without columns
     G[pivots - 1, :rank] = np.tril(C)[:, :rank]
     return _LowRank(G)
 
@@ -182,7 +182,7 @@ class _Interior:
         return np.where(self.below, self.hi - self.x, 1.0)
 
     def is_done(self, tol: float) -> bool:
-        """Note the point; True when the conditions hold to ``tol``, or rounding leads away from there."""
+        """Record the point; True when the conditions hold to ``tol``, or rounding leads away from them."""
         dual, primal, mu = self._residuals()
         size = max(1.0, float(np.abs(self.x).max()))
         error = max(float(np.abs(dual).max()), float(np.abs(primal).max()) / size * tol * 1e6, mu / size)
@@ -259,7 +259,7 @@ class _Interior:
         self.x, self.y, self.zl, self.zu = min(ends)[2]
 
     def best_on_bounds(self, tol: float) -> FloatArray | None:
-        """Of the last iterates the one that violates the conditions least on its bounds."""
+        """The last iterate with the smallest violation after its variables are moved onto their bounds."""
         close = [one for one in self.iterates if one.error <= max(tol, _LOST * self._smallest[0])]
         least, best, flops = np.inf, None, 0.0
         for iterate in sorted(close, key=lambda one: one.mu)[:_CANDIDATES]:
@@ -282,8 +282,9 @@ class _Interior:
     def _on_bounds(self, iterate: _Iterate, tol: float) -> Iterator[tuple[int, FloatArray]]:
         """The point with variables on the bounds that they approach, and the free ones moved.
 
-        Those that would leave their bounds are then fixed there, and those freed that bounds hold back: an
-        active-set method that begins so close to the solution that it may exchange many at once.
+        Free variables that would leave the box are then fixed, and bounded ones that would move inside are
+        freed. This active-set method begins so close to the solution that it may exchange many variables at
+        once.
         """
         lower, upper, x, allowed = iterate.to_lower, iterate.to_upper, iterate.x, len(iterate.x)
         for _ in range(_EXCHANGES):

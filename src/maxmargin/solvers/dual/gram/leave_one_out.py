@@ -1,9 +1,9 @@
 """Exact leave-one-out from one solve of all rows: only support vectors are solved again.
 
 A row with multiplier zero can be removed without changing the solution, so its decision is already known.
-That holds when nothing else depends on the number of rows: nu machines, balanced class weights, a scaler or
-gamma="scale" are refitted for every row instead. Pairwise steps repair a solution fast; where they are slow,
-or where a huge C can hide a wide gap, the problem without the row is solved and checked as any other.
+That requires that nothing else depends on the number of rows: with a nu, balanced class weights, a scaler or
+gamma="scale" every row is refitted instead. Pairwise steps repair a solution fast. If they are slow,
+or a huge C can hide a wide gap, the problem without the row is solved and checked like any other.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _FEW = 32  # rows whose mean value is subtracted from all
 _TILE = 1 << 18  # values of a task: fewer cost less than handing them to a thread
 _HALF_DIGIT = 2.0**-24  # relative error of rounding to float32
 _HUGE = 1e6  # bound times K(x, x): from there on gaps are computed
-_SHARED_ROWS = 8000  # above, a matrix of products takes longer to page in than to compute again
+_SHARED_ROWS = 8000  # rows above which a matrix of products takes longer to page in than to compute again
 
 
 class Layout:
@@ -103,7 +103,7 @@ class Layout:
 
 
 def _family(kernel: Subsequence) -> str:
-    """Equal for kernels that differ in their length only."""
+    """A key that is equal for kernels that only differ in their length."""
     return repr(kernel.with_params(length=1))
 
 
@@ -126,7 +126,7 @@ def _probe_of(n: int) -> IntArray:
 
 
 def can_hide_gap(kernel: Kernel, largest: float, bound: Any) -> Any:
-    """True for bounds so large that rounding can leave a wide gap; ``largest`` is the largest K(x, x)."""
+    """True if the bounds are so large that rounding can leave a wide gap; ``largest`` is max K(x, x)."""
     return (bound * largest > _HUGE) & (kernel.psd is not False)
 
 
@@ -174,7 +174,7 @@ class SharedGram:
                 self._parts = for_engine(points, np.float32)
             else:
                 self.narrow = layout.gram(kernel, points, np.float32, self._shift)
-            if shared:  # errors themselves are computed when this bound is not enough
+            if shared:  # the errors themselves are computed if this bound does not suffice
                 self._largest_error = _HALF_DIGIT * max(float(self.narrow.max()), -float(self.narrow.min()))
             else:
                 self._largest_error = float(np.abs(self._errors).max(initial=0.0))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.base.parameters import count_or_share
 from maxmargin.base.plain_state import PlainState
 from maxmargin.base.table_columns import feature_names
-from maxmargin.base.typing import BoolArray, FloatArray, IntArray
+from maxmargin.base.typing import BoolArray, FloatArray, IntArray, TableLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +33,11 @@ class Selector(PlainState, SelectorMixin, BaseEstimator):
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
         return self.support_
+
+    def transform(self, X: TableLike) -> Any:
+        """X, of shape (n_samples, n_features), with the chosen columns alone."""
+        with np.errstate(invalid="ignore"):  # scikit-learn adds all values up, which may overflow
+            return super().transform(X)
 
     @property
     def selected_(self) -> list[str]:

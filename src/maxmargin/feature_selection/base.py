@@ -30,14 +30,14 @@ class Selector(PlainState, SelectorMixin, BaseEstimator):
     support_: BoolArray
     history_: pd.DataFrame
 
+    def transform(self, X: TableLike) -> Any:
+        """The chosen columns of X."""
+        with np.errstate(invalid="ignore"):  # scikit-learn adds all values up; float32 sums may overflow
+            return super().transform(X)
+
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
         return self.support_
-
-    def transform(self, X: TableLike) -> Any:
-        """X, of shape (n_samples, n_features), with the chosen columns alone."""
-        with np.errstate(invalid="ignore"):  # scikit-learn adds all values up, which may overflow
-            return super().transform(X)
 
     @property
     def selected_(self) -> list[str]:

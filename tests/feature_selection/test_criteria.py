@@ -130,6 +130,14 @@ def test_class_distances_against_their_integrals():
     assert Mahalanobis().prepare(X, y)([(0,)])[0] == pytest.approx(expected)
 
 
+def test_class_distances_do_not_depend_on_units():
+    X, y = gaussian_classes(0)
+    for kind in (Bhattacharyya, Divergence, Mahalanobis):
+        expected = kind().prepare(X, y)([(0, 1), (2, 3)])
+        found = kind().prepare(X * [1e200, 1e-200, 1.0, 1e-9], y)([(0, 1), (2, 3)])
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def test_singular_covariances_are_refused_with_a_remedy():
     X, y = gaussian_classes(0)
     X = np.c_[X, X[:, 0]]

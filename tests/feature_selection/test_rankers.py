@@ -53,6 +53,14 @@ def test_fisher_weight_counts_rows():
     np.testing.assert_allclose(weighted.scores_, repeated.scores_)
 
 
+@pytest.mark.parametrize("unit", [1e200, 1e-200, 1e306])
+def test_fisher_scores_at_any_scale(unit):
+    """The squares of these columns overflow or vanish; only "difference_over_variance" depends on units."""
+    for kind, factor in (("generalized", 1.0), ("signal_to_noise", 1.0), ("difference_over_variance", unit)):
+        expected = FisherScore(kind=kind).fit(X, Y).scores_
+        np.testing.assert_allclose(FisherScore(kind=kind).fit(X * unit, Y).scores_ * factor, expected)
+
+
 def test_constant_columns_score_zero_or_infinity():
     values = np.c_[np.ones(4), [0, 0, 1, 1]]
     np.testing.assert_array_equal(FisherScore().fit(values, [0, 0, 1, 1]).scores_, [0, np.inf])

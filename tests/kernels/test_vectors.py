@@ -156,6 +156,7 @@ def test_periodic_by_distance_warns_on_several_columns() -> None:
         (lambda: RBF()(np.array([[1.0, np.nan]])), "NaN"),
         (lambda: RBF()(np.array([[1.0, np.inf]])), "infinity"),
         (lambda: RBF()(np.empty((0, 2))), "0 sample"),
+        (lambda: RBF()(np.array([[1e-158], [2e-158]])), "variance of X, 2.5e-317, is too small for gamma"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -162,6 +162,15 @@ def test_edges_that_are_no_intervals(edges):
         Binning(edges={"x": edges}).fit(*rates(0.2, 0.8))
 
 
+@pytest.mark.parametrize("method", ["optimal", "quantile"])
+def test_weights_of_very_different_size(method):
+    """The non-events weigh less than the rounding of the weight of all rows."""
+    X, y = rates(0.2, 0.8)
+    found = Binning(method).fit(X, y, sample_weight=np.where(y == 1, 1e16, 1e-3))
+    assert found.totals_ == (pytest.approx(1e17), pytest.approx(1e-2))
+    assert np.isfinite(found.table()[["woe", "iv"]]).all(axis=None)
+
+
 def test_rows_of_weight_zero_do_not_count():
     event, weight = np.array([True, False, True]), np.array([1.0, 0.0, 2.0])
     rows = EventRows(event, weight, weight)

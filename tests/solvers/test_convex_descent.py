@@ -78,6 +78,13 @@ def test_no_bound_without_its_conditions():
     assert "not convex" in wrong.bound_note
     hills = mm.subgradient_descent(lambda x: np.cos(x[0]), lambda x: -np.sin(x), [1.0], rho=1.0, B=9.0)
     assert "not convex" in hills.bound_note
+    far = mm.subgradient_descent(lambda x: abs(x[0]), np.sign, [5.0], rho=1.0, B=1.0, max_iter=100)
+    assert far.value - far.values.min() > 0.1  # B rho / sqrt(T), although the minimum is 5 from the start
+    assert np.isnan(far.bound)
+    assert far.bound_note.endswith("more than the theorem allows: B is wrong")
+    options = {"rho": 9.0, "lam": 1e3, "step": "strongly_convex", "max_iter": 99}
+    flat = mm.subgradient_descent(lambda x: x @ x / 2, lambda x: x, [9.0], **options)
+    assert flat.bound_note.endswith("lam is wrong")
 
 
 def test_what_the_functions_return_is_checked():

@@ -17,7 +17,7 @@ from maxmargin.base.tables import read_classes
 from maxmargin.base.threads import portions
 from maxmargin.base.typing import FloatArray, IntArray, TableLike, TargetLike
 from maxmargin.compute.columns.column_entropy import uncertainty_with_all
-from maxmargin.feature_selection.rankers import discrete_codes
+from maxmargin.feature_selection.rankers import column_units, discrete_codes
 
 _AT_ONCE = 1 << 26  # codes that one compiled call counts, so that Ctrl-C is not delayed
 
@@ -180,7 +180,8 @@ class _ClassDistance(Criterion):
         check_fraction("shrinkage", self.shrinkage)
         table = coded_table(self, X, None)
         classes = read_classes(y, table.shape[0], self)
-        groups = [table.values[classes.codes == k] for k in range(len(classes.labels))]
+        values = table.values / column_units(table.values)  # the distances do not depend on units
+        groups = [values[classes.codes == k] for k in range(len(classes.labels))]
         means = np.stack([group.mean(axis=0) for group in groups])
         covariances = self._covariances(groups)
         shrunk = (1 - self.shrinkage) * covariances

@@ -153,7 +153,12 @@ class FisherScore(WeightedRanker):
                 "use SymmetricalUncertainty, InformationGain or ReliefF, which take both."
             )
         self._check_kind()
-        return self._from_moments(*class_moments(table.values, classes, weights))
+        units = column_units(table.values)
+        scores = self._from_moments(*class_moments(table.values / units, classes, weights))
+        if self.kind == "difference_over_variance":
+            with np.errstate(over="ignore"):
+                return np.asarray(scores / units)
+        return scores
 
     def _fit_pieces(self, pieces: Pieces) -> None:
         self._check_kind()
@@ -256,6 +261,11 @@ class SymmetricalUncertainty(_EntropyRanker):
     @staticmethod
     def _measure(gain: FloatArray, entropies: FloatArray) -> FloatArray:
         return np.divide(2.0 * gain, entropies, out=np.zeros(len(gain)), where=entropies > 0)
+
+
+def column_units(values: FloatArray) -> FloatArray:
+    """Powers of two near the largest numbers of the columns, in which squares neither overflow nor vanish."""
+    return np.asarray(np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0))[1] - 1))
 
 
 def class_moments(

@@ -206,7 +206,13 @@ def transform(
     def share(first: int) -> None:
         for rows in parts[first::n_threads]:
             points = map_.points(cut(X, rows))
-            out[rows] = map_.of_points(points)
+            with np.errstate(over="ignore", invalid="ignore"):
+                out[rows] = map_.of_points(points)
+                finite = np.isfinite(out[rows].sum()) or np.isfinite(out[rows]).all()
+            if not finite:
+                raise ValueError(
+                    f"the features of {map_.kernel!r} are too large for {out.dtype}: scale the columns."
+                )
             if missing is not None:
                 missing[rows] = residuals(map_, points, out[rows])
 
@@ -242,4 +248,5 @@ def pair_error(map_: FeatureMap, X: TableLike) -> float:
     features = np.asarray(map_.of_points(map_.points(X)), dtype=np.float64)
     exact = map_.exact_points(X).astype(np.float64)
     difference = np.asarray(map_.kernel.gram(exact)) - features @ features.T
-    return float(np.sqrt(np.mean(difference**2)))
+    largest = max(float(np.abs(difference).max()), 1e-300)  # its square may overflow
+    return largest * float(np.sqrt(np.mean((difference / largest) ** 2)))

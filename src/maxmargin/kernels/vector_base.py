@@ -123,7 +123,13 @@ def resolve_gamma(gamma: Gamma, X: Any) -> float:
         variance = float(X.multiply(X).mean() - X.mean() ** 2)
     else:
         variance = float(X.var(dtype=np.float64))
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    scale = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    if np.isinf(scale):
+        raise ValueError(
+            f"the variance of X, {variance:.1e}, is too small for gamma='scale': scale its columns or give a "
+            "number for gamma."
+        )
+    return scale
 
 
 def values_of(f: Callable[[Any], Any], X: Any) -> FloatArray:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
+from maxmargin.base.tables import SQUARES_TOO_LARGE
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
@@ -31,7 +32,10 @@ def scatter_of_pieces(pieces: Pieces, seen: Survey) -> tuple[FloatArray, FloatAr
 def variances_of_pieces(pieces: Pieces, seen: Survey) -> tuple[FloatArray, FloatArray]:
     """Means and population variances of the classes, both of shape (n_classes, n_features): two passes."""
     means = class_means(pieces, seen)
-    return means, pieces.map_reduce(_squares, seen.labels, means) / seen.masses[:, None]
+    variances = pieces.map_reduce(_squares, seen.labels, means) / seen.masses[:, None]
+    if not np.isfinite(variances).all():
+        raise ValueError(SQUARES_TOO_LARGE)
+    return means, variances
 
 
 def _blocks(piece: Piece, labels: AnyArray) -> Iterator[tuple[FloatArray, AnyArray, FloatArray]]:
@@ -69,5 +73,6 @@ def _scatter(piece: Piece, labels: AnyArray, means: FloatArray) -> FloatArray:
 def _squares(piece: Piece, labels: AnyArray, means: FloatArray) -> FloatArray:
     total = np.zeros_like(means)
     for X, codes, weights in _blocks(piece, labels):
-        total += _members(codes, weights, len(labels)) @ (X - means[codes]) ** 2
+        with np.errstate(over="ignore", invalid="ignore"):  # the sums over all pieces are checked
+            total += _members(codes, weights, len(labels)) @ (X - means[codes]) ** 2
     return total

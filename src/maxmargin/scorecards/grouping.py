@@ -43,8 +43,7 @@ class EventRows:
 
     @cached_property
     def totals(self) -> tuple[float, float]:
-        inside = float(self.weight[self.event].sum())
-        return inside, float(self.weight.sum()) - inside
+        return float(self.weight[self.event].sum()), float(self.weight[~self.event].sum())
 
 
 @dataclass(frozen=True)

@@ -168,8 +168,16 @@ def test_the_error_of_random_features_falls_like_the_root() -> None:
     assert 3.0 < errors[0] / errors[1] < 5.3  # sqrt(16) = 4
 
 
+def test_errors_whose_squares_overflow() -> None:
+    X = rows(30, 4)
+    few = mm.LowRank("linear", 2, random_state=0)
+    assert few.fit(X * 1e100).error_.rms == pytest.approx(1e200 * few.fit(X).error_.rms)
+
+
 def test_refusals_say_what_and_why() -> None:
     X = rows(20, 2)
+    with pytest.raises(ValueError, match=r"features of Linear.* are too large for float32"):
+        mm.LowRank("linear", 3).fit_transform(np.full((5, 2), 3e38, np.float32))
     with pytest.raises(ValueError, match="has no random Fourier features"):
         mm.RandomFourier(Linear()).fit(X)
     with pytest.raises(ValueError, match="needs 4 at least"):

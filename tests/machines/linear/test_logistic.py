@@ -257,6 +257,7 @@ def test_every_other_row_of_sonar_predicts_as_well_as_a_large_c():
     X, y = X[::2], y[::2]
     with pytest.warns(SeparationWarning):
         model = mm.LogisticRegression().fit(X, y)
+    assert model.summary().rank == 61  # the rows on the margin alone would have 50
     near = mm.LogisticRegression(C=1e8).fit(X, y)
     assert _angle(model.coef_[0], near.coef_[0]) < 3.0  # it was 65 degrees
     nearer = mm.LogisticRegression(C=1e12, max_iter=1000).fit(X, y)
@@ -266,7 +267,9 @@ def test_every_other_row_of_sonar_predicts_as_well_as_a_large_c():
 def test_a_separated_table_has_no_finite_estimate():
     frame = pd.DataFrame({"a": [1.0, 2, 3, 4, 5, 6], "b": [1.0, 0, 1, 0, 1, 0]})
     with pytest.warns(SeparationWarning):
-        table = mm.LogisticRegression().fit(frame, [0, 0, 0, 1, 1, 1]).summary().table
+        summary = mm.LogisticRegression().fit(frame, [0, 0, 0, 1, 1, 1]).summary()
+    table = summary.table
+    assert summary.rank == 3  # also where few rows are near the plane
     assert not np.isfinite(table.drop(columns=["odds_ratio"])).to_numpy().any()
     assert table.loc["a", "coef"] == np.inf
     assert table.loc["a", "odds_ratio"] == np.inf

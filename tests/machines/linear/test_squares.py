@@ -164,6 +164,18 @@ def test_least_squares_of_a_wide_sparse_table(fit_intercept):
     np.testing.assert_allclose(thin.predict(X)[3:], y[3:], atol=1e-10)
 
 
+def test_least_squares_of_wide_sparse_float32_columns():
+    """Products of these rows overflow in float32, and have few digits in it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 20)), rng.normal(size=6)
+    for unit in (1.0, 1e30):
+        table = sparse.csr_matrix((X * unit).astype(np.float32))
+        model = mm.LeastSquares().fit(table, y)
+        expected = LinearRegression().fit(table.toarray().astype(np.float64), y)
+        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-5)
+        assert model.certificate_.primal < 1e-9
+
+
 @pytest.mark.parametrize("options", [{"alpha": -1.0}, {"alphas": [0.0, 1.0]}, {"solver": "qr"}])
 def test_ridge_errors(options):
     X, y, _ = _data()

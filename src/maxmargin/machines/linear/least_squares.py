@@ -285,7 +285,8 @@ class LeastSquares(Squares):
             )
         elif X.shape[0] < X.shape[1]:
             projected = table.scores(mean_x)
-            inner = (X @ X.T).toarray() - projected - projected[:, None] + float(mean_x @ mean_x)
+            rows_64 = X.astype(np.float64)  # products of float32 values may overflow
+            inner = (rows_64 @ rows_64.T).toarray() - projected - projected[:, None] + float(mean_x @ mean_x)
             inner *= root * root[:, None]
             a, _, rank, _ = interruptible(
                 lambda: np.linalg.lstsq(inner, root[:, None] * centred, rcond=1e-12), inner.size

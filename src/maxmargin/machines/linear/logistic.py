@@ -464,7 +464,9 @@ class LogisticRegression(LinearClassifier):
         kept = np.tile(kept, len(self.coef_[int(several) :]))
         rank, inverse = int(np.count_nonzero(kept)), np.full(2 * [len(coefficients)], np.nan)
         if self._information is not None:
-            inverse[np.ix_(kept, kept)], rank = covariance(self._information[np.ix_(kept, kept)])
+            inverse[np.ix_(kept, kept)], found = covariance(self._information[np.ix_(kept, kept)])
+            # separated rows add nothing to the information; no column has become dependent by that
+            rank = found if self.separation_ is None else rank
         labels = self.classes_.tolist()
         table = coefficient_table(np.where(kept, coefficients, np.nan), np.diag(inverse), index, level)
         return LogisticSummary(

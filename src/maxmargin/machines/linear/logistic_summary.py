@@ -33,7 +33,7 @@ class LogisticSummary:
     deviance, null_deviance : minus twice those.
     aic, bic : deviance + 2 rank, deviance + rank log(n).
     n_observations : sum of the weights.
-    rank : number of estimable coefficients.
+    rank : number of coefficients, without columns that depend on others.
     notes : warnings for the reader (separation, aliased columns, lack of convergence).
     """
 

@@ -129,9 +129,10 @@ def _check_separable(hard: BoxQP, signs: FloatArray, a: FloatArray, square: floa
 
 def _too_narrow(square: float, largest: float) -> ValueError:
     return ValueError(
-        "a hyperplane separates the classes, but float64 cannot find the one with the widest margin: the "
-        f"distance of the convex hulls, {np.sqrt(max(square, 0.0)):.2g} as computed, is within the rounding "
-        f"of rows as long as {np.sqrt(largest):.2g}. Scale the columns so that all have a similar spread."
+        "a hyperplane separates the classes, but kernel values in float64 do not show the one with the "
+        f"widest margin: the distance of the convex hulls, {np.sqrt(max(square, 0.0)):.2g} as computed, is "
+        f"within the rounding of products of rows as long as {np.sqrt(largest):.2g}. Scale the columns so "
+        "that all have a similar spread."
     )
 
 

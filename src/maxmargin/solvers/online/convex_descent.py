@@ -48,8 +48,8 @@ class DescentPath:
     Attributes
     ----------
     x : the average of the iterates 1 to T, of shape (n,); ``value`` is f there.
-    bound : an upper bound on f(x) - f(x*); NaN if the theorem does not apply. ``bound_note`` names the
-        theorem or the reason.
+    bound : an upper bound on f(x) - f(x*); NaN if the path shows that the theorem does not apply.
+        ``bound_note`` names the theorem or the reason.
     iterates : of shape (T, n), the first one the start; ``values`` of shape (T,) are f there.
     lengths : of the subgradients, of shape (T,).
     steps : eta_1 ... eta_T.
@@ -175,6 +175,10 @@ def _described(
     value = _number(f, average)
     lengths = np.linalg.norm(slopes, axis=1)
     reason = _why_not(iterates, values, slopes, lengths, rho, average, value)
+    lower = value - float(values.min())
+    if not reason and lower > bound * (1.0 + 1e-9):
+        name = "B" if constant else "lam"
+        reason = f"an iterate has a value lower by {lower:.3g}, more than the theorem allows: {name} is wrong"
     return DescentPath(
         x=average,
         value=value,

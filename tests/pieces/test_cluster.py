@@ -117,6 +117,26 @@ def test_a_worker_killed_during_the_fit_changes_nothing(client, arrays, tmp_path
     assert_same(model, mm.LinearSVC(tol=1e-10).fit(X, y))
 
 
+@pytest.mark.parametrize("change", ["one cell", "removed"])
+def test_blocks_that_change_between_passes_are_refused(change, tmp_path):
+    """Blocks that are not kept are read anew in every pass."""
+    file = tmp_path / "rows.csv"
+    table = pd.DataFrame({"a": np.arange(400.0), "y": np.arange(400) % 2})
+    table.to_csv(file, index=False)
+    pieces = mp.from_dask(dd.read_csv(str(file), blocksize=1500), target="y", persist=False)
+    assert len(pieces.blocks) > 1
+    assert pieces.map_reduce(len) == 400
+    other = table[:-1] if change == "removed" else table.assign(a=table["a"].replace(333.0, 334.0))
+    other.to_csv(file, index=False)
+    words = "now" if change == "removed" else "some with other values now"
+    for again in (pieces, pieces.mapped(np.negative)):
+        for read in (lambda again=again: list(again.map(len)), lambda again=again: again.map_reduce(len)):
+            with pytest.raises(ValueError, match=f"the data changed between two passes: .*{words}"):
+                read()
+    pieces.start_over()
+    assert pieces.map_reduce(len) == len(other)
+
+
 def test_blocks_that_do_not_match_are_refused(arrays):
     frame = dd.from_pandas(pd.DataFrame(X), npartitions=4)
     with pytest.raises(ValueError, match="X comes in 4 blocks and y in 8"):

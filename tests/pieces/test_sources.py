@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -229,6 +230,28 @@ def test_a_file_that_changes_between_passes_is_named(kind, change, tmp_path):
     for again in (pieces, pieces.mapped(np.negative)):
         with pytest.raises(ValueError, match=rf"rows.{kind}.*(other values|now 299|ends before row 299)"):
             list(again.map(len))
+
+
+def test_a_writable_memory_map_that_changes_between_passes_is_refused(tmp_path):
+    """Rows that another process writes; only a sample of them was compared."""
+    np.save(tmp_path / "rows.npy", np.zeros((300, 3)))
+    pieces = mp.from_array(np.load(tmp_path / "rows.npy", mmap_mode="r+"))
+    list(pieces.map(len))
+    np.load(tmp_path / "rows.npy", mmap_mode="r+")[101, 1] = 1.0
+    with pytest.raises(ValueError, match="300 rows, some with other values now"):
+        list(pieces.map(len))
+
+
+def test_the_longest_text_does_not_widen_all_cells():
+    """A checksum of 20 000 cells, one of them with 20 000 letters, took 3 GB."""
+    texts = np.array(["a"] * 20_000, dtype=object)
+    texts[5] = 20_000 * "b"
+    pieces = mp.from_iterable([pd.DataFrame({"text": texts})])
+    tracemalloc.start()
+    list(pieces.map(len))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 << 20
 
 
 def test_all_rows_of_a_csv_file_with_another_number_of_cells_are_counted(tmp_path):

@@ -88,7 +88,7 @@ def test_an_interior_point_ends_near_the_solution(form: str, C: float) -> None:
     assert gram.violation(t, gram.sums_of(t)) <= 1e-2 < gram.violation(start, gram.sums_of(start))
 
 
-def test_what_float64_cannot_decide_is_reported() -> None:
+def test_what_float64_cannot_decide_is_said() -> None:
     """Kernel values of 1e13 leave about 1e-3 of rounding in every decision: no tolerance below is reached."""
     with pytest.warns(ConvergenceWarning, match="KKT violation"):
         fitted = mm.SVC(kernel="linear", tol=1e-5, time_limit=5).fit(1000 * CANCER[:, :10], LABELS)
@@ -173,7 +173,7 @@ def test_a_huge_cost_leaves_no_wide_gap(machine: Any, C: float) -> None:
     assert fitted.machines_[0].solution.status is Status.CONVERGED
 
 
-def test_a_wide_gap_is_reported() -> None:
+def test_a_wide_gap_is_said() -> None:
     """The textbook solver stops at its tolerance, and the certificate says what that does not show."""
     X, target = _overlapping(60)
     with pytest.warns(ConvergenceWarning, match=r"tol=0\.1, but the duality gap is .* of the dual value"):
@@ -247,16 +247,18 @@ def test_rounds_without_steps_do_not_go_on() -> None:
     assert outcome.seconds < 10
 
 
-def test_rounds_of_few_steps_count_as_what_they_cost() -> None:
-    """Kernel values of 1e20: rounds that read the matrix for a few steps each took 5 s in all."""
-    rng = np.random.default_rng(1)
-    X = 1000 * rng.normal(size=(75, 40))[rng.integers(0, 75, 300)]
-    y = X[:, 0] / 1000 + rng.normal(size=300)
-    with pytest.warns(ConvergenceWarning, match="rounding alone can cause"):
-        model = mm.NuSVR(C=0.01, nu=0.4, kernel="poly", gamma=0.1).fit(X, y)
-    assert model.machines_[0].solution.status is Status.STALLED
-    from_the_start_again = 10 * gram_problem.STEPS_AT_ONCE
-    assert np.sum(model.n_iter_) < 120_000 + from_the_start_again
+def test_rounds_of_few_steps_count_as_what_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernel values of 1e20: rounds that read the matrix for a few steps each took most of the time."""
+    rng = np.random.default_rng(3)
+    X = 1000 * rng.normal(size=(150, 40))[rng.integers(0, 150, 600)]
+    y, steps = X[:, 0] / 1000 + rng.normal(size=600), []
+    for reads in (gram_problem._WORK_OF_STEP, 10**18):
+        monkeypatch.setattr(gram_problem, "_WORK_OF_STEP", reads)
+        with pytest.warns(ConvergenceWarning, match="rounding alone can cause"):
+            model = mm.NuSVR(C=0.01, nu=0.4, kernel="poly", gamma=0.1).fit(X, y)
+        assert model.machines_[0].solution.status is Status.STALLED
+        steps.append(np.sum(model.n_iter_))
+    assert steps[0] < 0.9 * steps[1]  # 0.78 of them, on different processors
 
 
 @pytest.mark.parametrize(("name", "number"), [("SVR", 53), ("SVR", 64), ("NuSVR", 13)])

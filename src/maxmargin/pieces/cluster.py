@@ -16,7 +16,7 @@ import numpy as np
 
 from maxmargin.base.threads import single_threaded_blas
 from maxmargin.base.typing import TableLike
-from maxmargin.pieces.collection import Pieces, changed
+from maxmargin.pieces.collection import Fingerprint, Pieces, changed, compared
 from maxmargin.pieces.piece import Piece, add
 from maxmargin.pieces.sources import split_frame
 
@@ -96,9 +96,9 @@ class Home:
 class DaskPieces(Pieces):
     """Pieces that stay on the workers: functions are sent to them, and only small sums are returned.
 
-    ``blocks`` are delayed `Piece` objects; ``home`` is the cluster that keeps them, if any. A block
-    that is lost with its worker is recomputed from its graph, and the summation tree does not depend
-    on the workers: the result is the same to the last bit.
+    ``blocks`` are delayed `Piece` objects; ``home`` is the cluster that keeps them, if any, and ``kept``
+    says that they stay in memory. A block that is lost with its worker is recomputed from its graph, and
+    the summation tree does not depend on the workers: the result is the same to the last bit.
 
     Examples
     --------
@@ -112,47 +112,55 @@ class DaskPieces(Pieces):
 
     blocks: tuple[Any, ...]
     home: Home | None = field(default=None, compare=False, repr=False)
+    kept: bool = False
 
     def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
-        dask = _dask()
-        given = dask.delayed(args, traverse=False)
-        for start in range(0, len(self.blocks), _AHEAD):
-            batch = self.blocks[start : start + _AHEAD]
-            yield from self._computed([dask.delayed(_apply)(function, block, given) for block in batch])
+        tasks, seen = self._tasks(function, args), []
+        for start in range(0, len(tasks), _AHEAD):
+            for prints, result in self._computed(tasks[start : start + _AHEAD]):
+                seen += prints
+                yield result
+        self._remember(seen)
 
     def map_reduce(
         self, function: Callable[..., Any], *args: Any, combine: Callable[[Any, Any], Any] = add
     ) -> Any:
-        dask = _dask()
-        # a single node of the graph holds the arguments
-        given = dask.delayed(args, traverse=False)
-        level = [dask.delayed(_apply)(function, block, given) for block in self.blocks]
+        level = self._tasks(function, args)
         while len(level) > 1:
             level = [
-                dask.delayed(_combine)(combine, level[start : start + _FAN_IN])
+                _dask().delayed(_combine)(combine, level[start : start + _FAN_IN])
                 for start in range(0, len(level), _FAN_IN)
             ]
-        return self._computed(level)[0]
+        prints, result = self._computed(level)[0]
+        self._remember(prints)
+        return result
+
+    def _tasks(self, function: Callable[..., Any], args: tuple[Any, ...]) -> list[Any]:
+        dask = _dask()
+        # a single node of the graph holds the arguments
+        given = dask.delayed((args, self.changes), traverse=False)
+        known: Any = self.first_pass or [None] * len(self.blocks)
+        return [
+            dask.delayed(_apply)(function, block, given, first, self.kept)
+            for block, first in zip(self.blocks, known, strict=True)
+        ]
+
+    def _remember(self, seen: list[Fingerprint]) -> None:
+        if not self.first_pass:
+            self.first_pass.extend(seen)
 
     def _computed(self, delayed: list[Any]) -> Any:
         return _computed(delayed, self.home or Home.now())
 
-    def mapped(self, function: Callable[..., Any], *args: Any) -> DaskPieces:
-        dask = _dask()
-        given = dask.delayed(args, traverse=False)
-        return replace(
-            self, blocks=tuple(dask.delayed(changed)(block, function, given) for block in self.blocks)
-        )
-
     def persisted(self) -> DaskPieces:
         """The same pieces, computed once and kept in the workers' memory."""
-        return replace(self, blocks=tuple(_dask().persist(*self.blocks)), home=Home.now())
+        return replace(self, blocks=tuple(_dask().persist(*self.blocks)), home=Home.now(), kept=True)
 
     def some(self, step: int) -> DaskPieces:
-        return replace(self, blocks=self.blocks[::step])
+        return replace(self, blocks=self.blocks[::step], first_pass=self.first_pass[::step])
 
     def first(self) -> Piece:
-        return self._computed([_dask().delayed(_head)(self.blocks[0])])[0]
+        return changed(self._computed([_dask().delayed(_head)(self.blocks[0])])[0], self.changes)
 
 
 def _computed(delayed: list[Any], home: Home | None) -> Any:
@@ -162,15 +170,19 @@ def _computed(delayed: list[Any], home: Home | None) -> Any:
         return _dask().compute(*delayed)
 
 
-def _apply(function: Callable[..., Any], piece: Piece, args: tuple[Any, ...]) -> Any:
-    return function(piece, *args)
+def _apply(
+    function: Callable[..., Any], piece: Piece, given: Any, first: Fingerprint | None, kept: bool
+) -> tuple[list[Fingerprint], Any]:
+    args, changes = given
+    found = compared(piece, first, sampled=kept)
+    return [found], function(changed(piece, changes), *args)
 
 
-def _combine(combine: Callable[[Any, Any], Any], results: list[Any]) -> Any:
-    total = results[0]
-    for result in results[1:]:
-        total = combine(total, result)
-    return total
+def _combine(combine: Callable[[Any, Any], Any], parts: list[tuple[list[Fingerprint], Any]]) -> Any:
+    prints, total = parts[0]
+    for more, result in parts[1:]:
+        prints, total = prints + more, combine(total, result)
+    return prints, total
 
 
 def _head(piece: Piece) -> Piece:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 from zlib import crc32
 
 import numpy as np
@@ -21,6 +21,7 @@ Change = tuple[Callable[..., Any], tuple[Any, ...]]  # a function of X, and its 
 _CHECKED_ROWS = 16  # of an array in memory in a checksum; rows that are read anew are all checked
 
 
+@dataclass(frozen=True, kw_only=True)
 class Pieces:
     """A table that is read piece by piece: the interface for fits and predictions.
 
@@ -32,6 +33,9 @@ class Pieces:
     >>> float(from_array(np.ones((3, 2)), rows=2).map_reduce(lambda piece: piece.X.sum()))
     6.0
     """
+
+    changes: tuple[Change, ...] = ()  # applied to every piece
+    first_pass: list[Fingerprint] = field(default_factory=list, compare=False, repr=False)
 
     def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
         """function(piece, *args) of every piece, in order, a few at a time."""
@@ -48,9 +52,9 @@ class Pieces:
         """
         raise NotImplementedError  # implemented by LocalPieces and DaskPieces
 
-    def mapped(self, function: Callable[..., Any], *args: Any) -> Pieces:
+    def mapped(self, function: Callable[..., Any], *args: Any) -> Self:
         """The same pieces with function(X, *args) in place of X, computed whenever a piece is read."""
-        raise NotImplementedError  # implemented by LocalPieces and DaskPieces
+        return replace(self, changes=(*self.changes, (function, args)))
 
     def some(self, step: int) -> Pieces | None:
         """Every ``step``-th piece, or None if skipping pieces would not save reading time."""
@@ -62,6 +66,7 @@ class Pieces:
 
     def start_over(self) -> None:
         """Forget the checksums of earlier passes, because a new fit or prediction may read other rows."""
+        self.first_pass.clear()
 
     def sample(self, n_rows: int, *, random_state: int = 0) -> Piece:
         """``n_rows`` rows drawn without replacement (all if there are fewer), in the order of the table.
@@ -85,7 +90,7 @@ class LocalPieces(Pieces):
     """Pieces on one machine, read and processed on the thread pool.
 
     ``loaders`` is called for every pass and returns one function per piece that reads it. With ``streaming``
-    the pieces are read one after another while the loaders are created. ``changes`` are applied to each.
+    the pieces are read one after another while the loaders are created.
 
     Examples
     --------
@@ -99,8 +104,6 @@ class LocalPieces(Pieces):
     loaders: Callable[[], Iterator[Loader]]
     n_jobs: int | None = None
     streaming: bool = False
-    changes: tuple[Change, ...] = ()
-    first_pass: list[Fingerprint] = field(default_factory=list, compare=False, repr=False)
 
     def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
         threads = effective_threads(self.n_jobs)
@@ -122,46 +125,41 @@ class LocalPieces(Pieces):
         if len(self.first_pass) != len(seen):
             raise _changed_error(f"the first one found {before} rows, now there are {now}")
 
-    def start_over(self) -> None:
-        self.first_pass.clear()
-
     def map_reduce(
         self, function: Callable[..., Any], *args: Any, combine: Callable[[Any, Any], Any] = add
     ) -> Any:
         return tree_sum(self.map(function, *args), combine)
 
-    def mapped(self, function: Callable[..., Any], *args: Any) -> LocalPieces:
-        return replace(self, changes=(*self.changes, (function, args)))
-
     def some(self, step: int) -> LocalPieces | None:
         if self.streaming:
             return None
-        return replace(self, loaders=lambda: islice(self.loaders(), 0, None, step), first_pass=[])
+        first_pass = self.first_pass[::step]
+        return replace(self, loaders=lambda: islice(self.loaders(), 0, None, step), first_pass=first_pass)
 
     def first(self) -> Piece:
         for load in self.loaders():
-            return self._changed(load())
+            return changed(load(), self.changes)
         raise ValueError("there are no pieces: the source holds no rows.")
 
     def _use(
         self, load: Loader, index: int, function: Callable[..., Any], args: tuple[Any, ...]
     ) -> tuple[Fingerprint, Any]:
-        piece = replace(load(), index=index)
-        found = len(piece), _checksum(piece), piece.source
-        known = len(self.first_pass)
+        piece, known = replace(load(), index=index), len(self.first_pass)
         if 0 < known <= index:
             raise _changed_error(f"the first one found {known} pieces, now there are more")
-        first = self.first_pass[index] if known else found
-        if first != found:
-            where = f"{found[2] or 'the source'} (piece {index}) had {first[0]} rows"
-            now = f"now {found[0]}" if first[0] != found[0] else "some with other values now"
-            raise _changed_error(f"{where}, {now}")
-        return found, function(self._changed(piece), *args)
+        in_memory = piece.source == "X" and not isinstance(piece.X, np.memmap)
+        found = compared(piece, self.first_pass[index] if known else None, sampled=in_memory)
+        return found, function(changed(piece, self.changes), *args)
 
-    def _changed(self, piece: Piece) -> Piece:
-        for function, args in self.changes:
-            piece = changed(piece, function, args)
-        return piece
+
+def compared(piece: Piece, first: Fingerprint | None, *, sampled: bool) -> Fingerprint:
+    """The fingerprint of a piece; an error if the first pass found another. ``sampled``: from a few rows."""
+    found = len(piece), _checksum(piece, _CHECKED_ROWS if sampled else len(piece)), piece.source
+    if first not in (None, found):
+        where = f"{found[2] or 'the source'} (piece {piece.index}) had {first[0]} rows"
+        now = f"now {found[0]}" if first[0] != found[0] else "some with other values now"
+        raise _changed_error(f"{where}, {now}")
+    return found
 
 
 def _changed_error(what: str) -> ValueError:
@@ -171,15 +169,20 @@ def _changed_error(what: str) -> ValueError:
     )
 
 
-def _checksum(piece: Piece) -> int:
-    """A checksum of the targets, the weights and the rows of a piece."""
-    step, total = max(1, len(piece) // _CHECKED_ROWS) if piece.source == "X" else 1, 0
-    for values in (*_columns(piece.X, step), piece.y, piece.weight):
+def _checksum(piece: Piece, n_rows: int) -> int:
+    """A checksum of the targets, the weights and about ``n_rows`` rows of X."""
+    total = 0
+    for values in (*_columns(piece.X, max(1, len(piece) // max(1, n_rows))), piece.y, piece.weight):
         if values is not None:
             array = np.asarray(values)
-            plain = array.astype("U") if array.dtype == object else array
-            total = crc32(np.ascontiguousarray(plain).tobytes(), total)
+            is_text = array.dtype == object
+            total = crc32(b"".join(map(_text, array.ravel())) if is_text else array.tobytes(), total)
     return total
+
+
+def _text(value: Any) -> bytes:
+    """A cell and where it ends; an array of text would give all cells the width of the longest."""
+    return f"{len(text := str(value))} {text}".encode(errors="surrogatepass")
 
 
 def _columns(X: Any, step: int) -> list[Any]:
@@ -189,9 +192,11 @@ def _columns(X: Any, step: int) -> list[Any]:
     return [X[::step]] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
 
 
-def changed(piece: Piece, function: Callable[..., Any], args: tuple[Any, ...]) -> Piece:
+def changed(piece: Piece, changes: tuple[Change, ...]) -> Piece:
     """A copy of the piece with another table."""
-    return replace(piece, X=function(piece.X, *args))
+    for function, args in changes:
+        piece = replace(piece, X=function(piece.X, *args))
+    return piece
 
 
 Draw = tuple[FloatArray, Any, Any, Any]

@@ -96,6 +96,14 @@ def test_regression_with_even_larger_C(path: str) -> None:
     assert_certified(model, problem.X, problem.target, TOL, problem.weight)
 
 
+@pytest.mark.parametrize("shrinking", [True, False])
+def test_a_stall_is_solved_whatever_the_cache(path: str, shrinking: bool) -> None:
+    """Pairwise steps stall on a low rank; the cache was too small for the matrix, which has 29 rows."""
+    problem = make_problem("separable", 29, 4, seed=1071, weights="equal")
+    model = mm.SVR(C=1e4, epsilon=0.0, kernel="linear", tol=TOL, cache_size=1e-6, shrinking=shrinking)
+    assert_certified(model.fit(problem.X, problem.target), problem.X, problem.target, TOL)
+
+
 @given(data=st.data(), problem=problems(), kernel=kernels(), share=st.sampled_from([0.2, 0.7]))
 def test_nu_svc(path: str, data: Any, problem: Problem, kernel: Kernel, share: float) -> None:
     model = mm.NuSVC(nu=share * problem.largest_nu, kernel=kernel, tol=TOL, **engine(path, data.draw))

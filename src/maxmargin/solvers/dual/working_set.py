@@ -46,6 +46,7 @@ _NARROW = 32  # columns below which a row is only stored when it is needed again
 _MIDDLE = 128  # the same where the memory is not kept between fits, because fresh pages cost more
 _WIDE = 192  # columns from which a kernel row costs more than the memory to store it
 _STORE_SHARE = 0.85  # of cache_size for kernel rows, the rest for the engine's other arrays
+_LEAST = 1 << 20  # bytes that the engine's other arrays take in any case: a matrix as small may solve a stall
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -107,19 +108,19 @@ class Engine(SignedState):
     def go(self) -> Solution:
         by_rows = not self._gram_fits(_SMALL)
         status = self._solve_by_rows() if by_rows else self._solve_on_gram()
-        if by_rows and status is Status.STALLED and self._gram_fits(MOST_POINTS):
+        if by_rows and status is Status.STALLED and self._gram_fits(MOST_POINTS, _LEAST):
             self.row, self.v = self.problem.Q.row.astype(np.int64), np.zeros(len(self.problem.Q.points))
             self.distinct = np.arange(len(self.v))
             self.referee.start_again(self.n_iter)
             status = self._solve_on_gram(is_late=True)
         return self.ended(status, self.tau * self.v[self.row] + self.d * self.t + self.c)
 
-    def _gram_fits(self, most: int) -> bool:
+    def _gram_fits(self, most: int, least: int = 0) -> bool:
         if self.settings.trace:
             return False
         n = len(self.problem.Q.points)
         worthwhile = n <= most or getattr(self.kernel, "whole", False)
-        return worthwhile and n * n * np.dtype(self.dtype).itemsize <= self.bytes
+        return worthwhile and n * n * np.dtype(self.dtype).itemsize <= max(self.bytes, least)
 
     def _solve_on_gram(self, *, is_late: bool = False) -> Status:
         everything = np.array([[0, len(self.v)]])

@@ -22,7 +22,7 @@ from maxmargin.reports.sections.evaluation_section import regression_measures
 from maxmargin.reports.study import ReportOptions, Study, make_study
 from maxmargin.tables.coefficients import estimate_names
 from maxmargin.tables.columns import Prepared
-from maxmargin.tables.measures_and_rules import DecisionRule
+from maxmargin.tables.measures_and_rules import DecisionRule, cheapest_constant
 
 _SHOWN_COEFFICIENTS = 40
 _CONFUSION_WIDTH, _SHOWN_CONFUSIONS = 60, 10  # letters beside the first column; rows
@@ -99,6 +99,19 @@ def say_evaluation(study: Study, screen: Screen, where: str) -> None:
         baseline={"class": name, "accuracy": share},
         confusion={"labels": [str(c) for c in counts.columns], "counts": counts.to_numpy()},
     )
+
+
+def say_cost(study: Study, rule: DecisionRule | None, screen: Screen) -> None:
+    """The cost per row of a rule that was chosen by its costs."""
+    if rule is None or rule.costs is None:
+        return
+    confusion = study.evaluation.confusion
+    k = confusion.names.index(str(rule.positive))
+    fp, fn = confusion.counts[k, 1 - k], confusion.counts[1 - k, k]
+    cost = float(rule.costs[0] * fp + rule.costs[1] * fn) / confusion.total
+    name, constant = cheapest_constant(pd.Series(study.evaluated.y), rule, study.weights)
+    screen.line("cost", f"{cost:.4g} per row; {constant:.4g} by always predicting {name!r}")
+    screen.tell(cost={"per_row": cost, "baseline": constant})
 
 
 def _say_confusion(counts: pd.DataFrame, kind: type, screen: Screen) -> None:
@@ -184,6 +197,7 @@ class Finish:
         study = self.study(subject, path, outputs)
         say_coefficients(study, screen)
         say_evaluation(study, screen, "held-out rows")
+        say_cost(study, self.rule, screen)
         say_cautions(study, screen)
         screen.tell(report=report)
         if report is not None:

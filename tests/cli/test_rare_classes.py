@@ -155,6 +155,13 @@ def test_a_given_threshold_does_not_choose_useless_parameters(rare: Path, ask: A
     assert found["evaluation"]["sensitivity"]["value"] > 0.5
 
 
+def test_balanced_weights_shift_probabilities_and_say_so(rare: Path, ask: Any) -> None:
+    words = ["fit", rare, "-t", "policy", "--grid", "C=1", "--folds", "3", "--no-report", "--model"]
+    shift = "so that probabilities are those of equally frequent classes"
+    assert any(shift in note for note in ask(*words, "logistic")["notes"])
+    assert not any(shift in note for note in ask(*words, "linear-svm")["notes"])  # it has none
+
+
 def test_odds_are_those_of_the_positive_class(rare: Path, ask: Any, run: Any) -> None:
     words = ["fit", rare, "-t", "policy", "--model", "logistic", "--grid", "C=1", "--folds", "3"]
     yes = ask(*words, "--no-report")["coefficients"]
@@ -168,6 +175,7 @@ def test_odds_are_those_of_the_positive_class(rare: Path, ask: Any, run: Any) ->
     assert "log odds of 'no' against 'yes'" in said
     page = rare.with_name("insurance.logistic.html").read_text(encoding="utf-8")
     assert "log odds of 'no' against 'yes'" in page.replace("&#39;", "'")
+    assert "Balanced error</th>" in page  # the head of the table of cells, which said "Error"
 
 
 def test_the_cheapest_rule_is_the_best_of_all_thresholds() -> None:

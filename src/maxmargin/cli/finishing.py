@@ -47,10 +47,11 @@ def say_coefficients(study: Study, screen: Screen) -> None:
     values = table.drop(columns=["low", "high"], errors="ignore") if "odds ratio" in table else table
     spaced = [name.replace("=", " = ", 1) for name in names]  # long names can be broken there
     rows = [[name, *map(float, row)] for name, row in zip(spaced, values.to_numpy(), strict=True)]
+    plain = "a penalty or class weights" if isinstance(found, LogisticSummary) else "a penalty"
     screen.table(
         ["variable", *map(str, values.columns)],
         rows[:_SHOWN_COEFFICIENTS],
-        "coefficients without a penalty, in the units of the table",
+        f"coefficients without {plain}, in the units of the table",
     )
     if len(rows) > _SHOWN_COEFFICIENTS:
         screen.note(f"{len(rows) - _SHOWN_COEFFICIENTS} more coefficients are in the report and in --json.")

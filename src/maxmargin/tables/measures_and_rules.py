@@ -93,9 +93,14 @@ def weighted(family: Family, data: Prepared, wish: ClassWeight, note: Note) -> A
         raise UsageRefusal(f"{family.name} takes no class weights: use another --model.")
     if not able or (wish is ClassWeight.AUTO and data.rare_class is None):
         return family.make()
+    machine = family.make(class_weight="balanced")
     if wish is ClassWeight.AUTO:
-        note("every class gets the same total weight (--class-weight none switches this off).")
-    return family.make(class_weight="balanced")
+        shifted = ", so that probabilities are those of equally frequent classes"
+        note(
+            f"every class gets the same total weight{shifted if hasattr(machine, 'predict_proba') else ''} "
+            "(--class-weight none switches this off)."
+        )
+    return machine
 
 
 # -- thresholds ----------------------------------------------------------------------------------------------

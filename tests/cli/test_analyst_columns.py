@@ -162,6 +162,26 @@ def test_scorecards_say_what_they_leave_out(tmp_path: Path, run: Any, language: 
         assert "right" not in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("command", "why"), [("select", "no columns to select from"), ("scorecard", "no bins")]
+)
+def test_text_is_left_out_where_nothing_takes_it(command: str, why: str, rare: Path, run: Any) -> None:
+    """It was announced as words with weights."""
+    table, words = pd.read_csv(rare), np.array(["late", "thanks", "call", "paid", "angry", "soon"])
+    rng = np.random.default_rng(0)
+    table["remark"] = [" ".join(rng.choice(words, 6)) for _ in range(len(table))]
+    table.to_csv(rare, index=False)
+    arguments = [command, rare, "-t", "policy", *(["--method", "fisher"] if command == "select" else [])]
+    said = run(*arguments).stderr
+    assert f"left out remark: text has {why}." in said
+    assert "used as words" not in said
+    assert "one bin: remark" not in said
+    assert f"left out: text has {why}" in run(*arguments, "--dry-run").stdout
+    table[["remark", "policy"]].to_csv(rare, index=False)
+    refused = run(*arguments, "--force", "--language", "es", code=3).stderr
+    assert "no queda ninguna columna de la que aprender: remark (e" in refused
+
+
 def test_kernel_ridge_for_many_rows_has_a_report(tmp_path: Path, run: Any) -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(80, 2)), columns=["x", "z"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,56 @@ def test_the_cheapest_threshold(rare: Path, ask: Any) -> None:
     cheap = ask(*fit, "--folds", "4", "--cost", "fp=1,fn=20", "--no-report")["threshold"]["value"]
     dear = ask(*fit, "--folds", "4", "--cost", "fp=20,fn=1", "--no-report", "--force")["threshold"]["value"]
     assert cheap < dear  # missing a case is worse, so more rows are called positive
+
+
+def test_costs_are_compared_with_predicting_one_class(rare: Path, process: Any) -> None:
+    """In a process: costs of held-out rows by hand, kept in the model file."""
+    fit = ["fit", rare, "-t", "policy", "--model", "logistic", "--grid", "C=1", "--folds", "4", "--no-report"]
+    said = process(*fit, "--cost", "fp=1,fn=20")
+    assert "parameters are chosen by the AUC" in said.stderr
+    assert "no threshold is cheaper" not in said.stderr
+    for done in (said, process("evaluate", "insurance.logistic.mm", rare)):
+        counts = re.findall(r"^(?:no|yes) +(\d+) +(\d+)$", done.stdout, re.MULTILINE)
+        (tn, fn), (fp, tp) = [list(map(int, row)) for row in counts]
+        n = tn + fn + fp + tp
+        always_no = 20 * (fn + tp) / n
+        expected = f"{(fp + 20 * fn) / n:.4g} per row; {min(always_no, (fp + tn) / n):.4g} by always"
+        assert expected in done.stdout
+    said = process(*fit, "--cost", "fp=1,fn=0", "--force")
+    assert "at these costs no threshold is cheaper than always predicting 'no'" in said.stderr
+    found = process("predict", "insurance.logistic.mm", rare)
+    assert set(found.stdout.split()[2:]) == {"no"}
+
+
+def test_a_given_threshold_does_not_choose_useless_parameters(rare: Path, ask: Any) -> None:
+    """Without class weights every cell says "no" at 0.5, and the balanced error of all is 0.5."""
+    grid = ["--grid", "C=0.0001,1", "--class-weight", "none", "--threshold", "0.2", "--folds", "3"]
+    found = ask("fit", rare, "-t", "policy", "--model", "logistic", *grid, "--no-report")
+    assert found["tuning"]["measure"] == "1 - AUC"
+    assert found["evaluation"]["sensitivity"]["value"] > 0.5
+
+
+def test_balanced_weights_shift_probabilities_and_say_so(rare: Path, ask: Any) -> None:
+    words = ["fit", rare, "-t", "policy", "--grid", "C=1", "--folds", "3", "--no-report", "--model"]
+    shift = "so that probabilities are those of equally frequent classes"
+    assert any(shift in note for note in ask(*words, "logistic")["notes"])
+    assert not any(shift in note for note in ask(*words, "linear-svm")["notes"])  # it has none
+
+
+def test_odds_are_those_of_the_positive_class(rare: Path, ask: Any, run: Any) -> None:
+    words = ["fit", rare, "-t", "policy", "--model", "logistic", "--grid", "C=1", "--folds", "3"]
+    yes = ask(*words, "--no-report")["coefficients"]
+    no = ask(*words, "--positive", "no", "--no-report", "--force")["coefficients"]
+    assert yes["income"]["coef"] > 0
+    for name, row in yes.items():
+        assert no[name]["coef"] == pytest.approx(-row["coef"], rel=1e-6)
+        assert no[name]["odds_low"] == pytest.approx(1 / row["odds_high"], rel=1e-6)
+        assert no[name]["p_value"] == pytest.approx(row["p_value"], rel=1e-6)
+    said = run(*words, "--positive", "no", "--force").stdout
+    assert "log odds of 'no' against 'yes'" in said
+    page = rare.with_name("insurance.logistic.html").read_text(encoding="utf-8")
+    assert "log odds of 'no' against 'yes'" in page.replace("&#39;", "'")
+    assert "Balanced error</th>" in page  # the head of the table of cells, which said "Error"
 
 
 def test_the_cheapest_rule_is_the_best_of_all_thresholds() -> None:

@@ -22,7 +22,7 @@ from maxmargin.reports.sections.evaluation_section import regression_measures
 from maxmargin.reports.study import ReportOptions, Study, make_study
 from maxmargin.tables.coefficients import estimate_names
 from maxmargin.tables.columns import Prepared
-from maxmargin.tables.measures_and_rules import DecisionRule
+from maxmargin.tables.measures_and_rules import DecisionRule, cheapest_constant
 
 _SHOWN_COEFFICIENTS = 40
 _CONFUSION_WIDTH, _SHOWN_CONFUSIONS = 60, 10  # letters beside the first column; rows
@@ -47,10 +47,11 @@ def say_coefficients(study: Study, screen: Screen) -> None:
     values = table.drop(columns=["low", "high"], errors="ignore") if "odds ratio" in table else table
     spaced = [name.replace("=", " = ", 1) for name in names]  # long names can be broken there
     rows = [[name, *map(float, row)] for name, row in zip(spaced, values.to_numpy(), strict=True)]
+    plain = "a penalty or class weights" if isinstance(found, LogisticSummary) else "a penalty"
     screen.table(
         ["variable", *map(str, values.columns)],
         rows[:_SHOWN_COEFFICIENTS],
-        "coefficients without a penalty, in the units of the table",
+        f"coefficients without {plain}, in the units of the table",
     )
     if len(rows) > _SHOWN_COEFFICIENTS:
         screen.note(f"{len(rows) - _SHOWN_COEFFICIENTS} more coefficients are in the report and in --json.")
@@ -99,6 +100,19 @@ def say_evaluation(study: Study, screen: Screen, where: str) -> None:
         baseline={"class": name, "accuracy": share},
         confusion={"labels": [str(c) for c in counts.columns], "counts": counts.to_numpy()},
     )
+
+
+def say_cost(study: Study, rule: DecisionRule | None, screen: Screen) -> None:
+    """The cost per row of a rule that was chosen by its costs."""
+    if rule is None or rule.costs is None:
+        return
+    confusion = study.evaluation.confusion
+    k = confusion.names.index(str(rule.positive))
+    fp, fn = confusion.counts[k, 1 - k], confusion.counts[1 - k, k]
+    cost = float(rule.costs[0] * fp + rule.costs[1] * fn) / confusion.total
+    name, constant = cheapest_constant(pd.Series(study.evaluated.y), rule, study.weights)
+    screen.line("cost", f"{cost:.4g} per row; {constant:.4g} by always predicting {name!r}")
+    screen.tell(cost={"per_row": cost, "baseline": constant})
 
 
 def _say_confusion(counts: pd.DataFrame, kind: type, screen: Screen) -> None:
@@ -184,6 +198,7 @@ class Finish:
         study = self.study(subject, path, outputs)
         say_coefficients(study, screen)
         say_evaluation(study, screen, "held-out rows")
+        say_cost(study, self.rule, screen)
         say_cautions(study, screen)
         screen.tell(report=report)
         if report is not None:

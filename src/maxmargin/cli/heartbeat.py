@@ -41,7 +41,7 @@ class _Work:
         left = (self.counted - self.began) * self.total / self.done - seconds
         if left <= 0:
             left = seconds * (self.total - self.done) / self.done
-        return f"{line}, about {left:.0f} s left"
+        return f"{line}, about {max(1, round(left))} s left"
 
 
 class Heartbeat:

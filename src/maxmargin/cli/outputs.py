@@ -6,7 +6,7 @@ import re
 import secrets
 import shlex
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +111,7 @@ class Outputs:
             "run": self.run,
             "report": None if report is None else str(report),
             "positive": None if positive is None else str(positive),
-            "rule": None if rule is None else {"positive": rule.positive, "threshold": rule.threshold},
+            "rule": None if rule is None else asdict(rule),
         }
         check_outputs(path, force=self.files.force)
         mm.save(model, path, notes=notes)

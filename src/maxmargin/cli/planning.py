@@ -20,7 +20,7 @@ from maxmargin.tables.time_estimate import SampleSearch, SampleTimes, duration, 
 _PATIENCE = 60.0  # seconds beyond which the search is reduced
 _BUDGET, _SHORT = 0.7, 0.3  # seconds for an estimate, and for each of several
 _SAMPLES = (50_000, 20_000, 10_000, 5_000, 2_000)  # rows on which parameters can be chosen
-_FEW_ROWS, _FEW_CLASSES = 300, 4  # tables so small take seconds: no estimate
+_FEW_ROWS, _FEW_CLASSES = 300, 4  # tables so small, without text, take seconds: no estimate
 _FEW_FOLDS = 5
 
 
@@ -77,7 +77,7 @@ class Planner:
         ``rest`` are the seconds of what comes after the search, such as the report.
         """
         whole = self._of(self.model.model, y)
-        if len(X) <= _FEW_ROWS and len(self.data.classes) <= _FEW_CLASSES:
+        if self._is_quick(X):
             return whole
         with self.screen.working("estimating the time"):
             found = TimedPlan(whole, self._times(whole, X, y).seconds(whole.validation.folds))
@@ -94,7 +94,7 @@ class Planner:
         Where a model takes more than about a minute, its search becomes smaller.
         """
         plan = self._of(self.model.model, y, small=True)
-        if len(X) <= _FEW_ROWS and len(self.data.classes) <= _FEW_CLASSES:
+        if self._is_quick(X):
             return TimedPlan(plan, 0.0)
         seconds = self._times(plan, X, y, budget=_SHORT).seconds(plan.validation.folds)
         if times * seconds <= _PATIENCE or self.search.exact:
@@ -102,6 +102,11 @@ class Planner:
         self._say_too_long(times * seconds)
         found = self._other(plan, X, y, _PATIENCE / times)
         return replace(found, seconds=times * found.seconds)
+
+    def _is_quick(self, X: pd.DataFrame) -> bool:
+        """Does a search on these rows take seconds?"""
+        few = len(X) <= _FEW_ROWS and len(self.data.classes) <= _FEW_CLASSES
+        return few and not (self.data.texts or self.data.strings)
 
     def _say_too_long(self, seconds: float) -> None:
         self.screen.note(

@@ -63,9 +63,8 @@ class SavedModel:
         if given is None:
             return None
         try:
-            positive = next(label for label in self.classes if str(label) == str(given["positive"]))
-            return DecisionRule(positive, float(given["threshold"]))
-        except (KeyError, TypeError, ValueError, StopIteration):
+            return DecisionRule.of(given, self.classes)
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError, StopIteration):
             raise ModelFileError(f"{self.path} has a threshold that cannot be read.") from None
 
     def rows(self, data: Path, reading: ReadingOptions, screen: Screen) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -67,9 +68,17 @@ class Screen:
             grid = Table.grid(padding=(0, 1))
             grid.add_column(width=_LABEL, style="bold cyan", no_wrap=True)
             grid.add_column(overflow="fold")
-            grid.add_row(escape(self.say(label)), escape(visible(self.say(text))))
+            grid.add_row(escape(self.say(label)), escape(self._filled(visible(self.say(text)))))
             self._out.print(grid)
             self.heart.heard()
+
+    def _filled(self, text: str) -> str:
+        """The text in lines that end at spaces, but not between a number and its percent sign."""
+        whole = text.replace(" %", "\xa0%")
+        lines = textwrap.wrap(
+            whole, self._out.width - _LABEL - 1, break_long_words=False, break_on_hyphens=False
+        )
+        return "\n".join(lines).replace("\xa0%", " %")
 
     def table(
         self, columns: Sequence[str], rows: list[list[Any]], title: str = "", *, mark: int = -1

@@ -9,6 +9,7 @@ import typer
 
 from maxmargin.cli.options import TableOptions
 from maxmargin.cli.screen import Screen, shown
+from maxmargin.tables.column_kinds import ColumnKind
 from maxmargin.tables.columns import Prepared, Schema, prepare
 from maxmargin.tables.kernel_columns import with_kernel_columns, with_strings
 from maxmargin.tables.reading import read_table
@@ -26,11 +27,17 @@ _FILLED = "numbers are filled with the median of the training rows, categories g
 
 
 def prepared(
-    options: TableOptions, task: Task, screen: Screen, gaps: str = _FILLED, kernel: str | None = None
+    options: TableOptions,
+    task: Task,
+    screen: Screen,
+    gaps: str = _FILLED,
+    *,
+    kernel: str | None = None,
+    no_text: str = "",
 ) -> Prepared:
     """Read the table and decide what each column is; print what is left out, converted or filled.
 
-    Columns that a string kernel in ``kernel`` uses keep their text.
+    Columns that a string kernel in ``kernel`` uses keep their text. ``no_text`` says why text is left out.
     """
     wishes = with_kernel_columns(options, kernel)
     with screen.working("reading the table"):
@@ -38,6 +45,8 @@ def prepared(
         data = prepare(table, options.data, wishes, task, screen.note, options.reading.missing)
     if kernel is not None:
         data = with_strings(data, kernel)
+    if no_text:
+        data = data.texts_as(ColumnKind.DROP, no_text)
     _say(data, screen, gaps)
     if options.dry_run:
         say_columns(data, screen)

@@ -257,7 +257,7 @@ class Study:
         rows = self.training
         if rows is None or rows.frame is None or rows.y is None:
             return None
-        return coefficient_summary(self.subject.final, rows.frame, rows.y)
+        return coefficient_summary(self.subject.final, rows.frame, rows.y, self.positive)
 
     @cached_property
     def cautions(self) -> list[Caution]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from maxmargin.base.typing import TargetLike
+from maxmargin.base.typing import LabelLike, TargetLike
 from maxmargin.machines.linear import LeastSquares, LogisticRegression
 from maxmargin.machines.linear.logistic_summary import LogisticSummary
 from maxmargin.machines.linear.squares_summary import SquaresSummary
@@ -38,21 +39,29 @@ def original_columns(X: pd.DataFrame) -> pd.DataFrame | None:
     return table if 0 < table.shape[1] <= _MOST_COLUMNS else None
 
 
-def coefficient_summary(model: object, X: pd.DataFrame, y: TargetLike) -> CoefficientSummary | None:
+def coefficient_summary(
+    model: object, X: pd.DataFrame, y: TargetLike, positive: LabelLike | None = None
+) -> CoefficientSummary | None:
     """The fit without a penalty to these rows, in the units of the table; None for other models and tables.
 
     ``model`` is a logistic regression or least squares, which may have been fitted to scaled columns or with
-    a penalty: standard errors exist for the unpenalised fit only.
+    a penalty: standard errors exist for the unpenalised fit only. The log odds are those of ``positive``.
     """
     if not isinstance(model, (LogisticRegression, LeastSquares)):
         return None
     table = original_columns(X)
     if table is None:
         return None
-    plain = LogisticRegression(C=np.inf) if isinstance(model, LogisticRegression) else LeastSquares()
+    target = np.asarray(y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a reader must know is in the notes of the summary
-        return plain.fit(table, np.asarray(y)).summary()
+        if isinstance(model, LeastSquares):
+            return LeastSquares().fit(table, target).summary()
+        plain, classes = LogisticRegression(C=np.inf), np.unique(target).tolist()
+        if len(classes) > 2 or positive != classes[0]:
+            return plain.fit(table, target).summary()
+        summary = plain.fit(table, target == positive).summary()
+        return replace(summary, odds=f"{classes[0]!r} against {classes[1]!r}")
 
 
 def estimate_names(found: CoefficientSummary) -> list[str]:

@@ -85,13 +85,16 @@ class Prepared:
     def strings(self) -> list[str]:
         return self.schema.made(ColumnKind.STRING)
 
-    def as_strings(self, names: Sequence[str]) -> Prepared:
-        """The same table, with these columns of text as they are, for a string kernel."""
+    def texts_as(self, kind: ColumnKind, why: str = "") -> Prepared:
+        """The same table with its columns of text as another kind: as they are, or left out for a reason."""
+        texts = self.texts
         columns = tuple(
-            replace(column, kind=ColumnKind.STRING) if column.name in names else column
+            replace(column, kind=kind, why=why) if column.name in texts else column
             for column in self.schema.columns
         )
-        return replace(self, schema=replace(self.schema, columns=columns))
+        X = self.X.drop(columns=texts) if kind is ColumnKind.DROP else self.X
+        _check_left(X, columns, self.source)
+        return replace(self, X=X, schema=replace(self.schema, columns=columns))
 
     @property
     def classifies(self) -> bool:
@@ -132,14 +135,20 @@ def prepare(
             note(f"{name}: codes with leading zeros, read as text; --columns {name}=number reads numbers.")
     schema = Schema(target, task.value, columns, tuple(missing))
     X = _model_columns(schema, table)
-    if not X.shape[1]:
-        if not columns:
-            raise Refusal(f"{source}: there is no column to learn from, only the target.")
-        raise Refusal(
-            f"{source}: no column is left to learn from: {_reasons(columns)}. --columns or --categorical can "
-            "keep one."
-        )
+    _check_left(X, columns, source)
     return Prepared(X, y, schema, source)
+
+
+def _check_left(X: pd.DataFrame, columns: tuple[TableColumn, ...], source: Path) -> None:
+    """Refuse a table without a column to learn from."""
+    if X.shape[1]:
+        return
+    if not columns:
+        raise Refusal(f"{source}: there is no column to learn from, only the target.")
+    reasons = "; ".join(f"{column.name} ({column.why})" for column in columns[:6])
+    raise Refusal(
+        f"{source}: no column is left to learn from: {reasons}. --columns or --categorical can keep one."
+    )
 
 
 def _wished_kinds(wishes: ColumnWishes, table: pd.DataFrame, source: Path) -> dict[str, str]:
@@ -167,10 +176,6 @@ def _model_columns(schema: Schema, table: pd.DataFrame) -> pd.DataFrame:
         made |= column.values(table[column.name])
     order = [name for kind in ColumnKind for name in schema.made(kind)]
     return pd.DataFrame({name: made[name] for name in order}, index=table.index)
-
-
-def _reasons(columns: tuple[TableColumn, ...]) -> str:
-    return "; ".join(f"{column.name} ({column.why})" for column in columns[:6])
 
 
 # -- the target ----------------------------------------------------------------------------------------------

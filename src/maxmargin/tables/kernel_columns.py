@@ -29,7 +29,7 @@ def with_strings(data: Prepared, kernel: str) -> Prepared:
     """The table, with its only column of text kept as it is if a string kernel names no column."""
     free = [atom for atom in _strings(parse(kernel)).values() if not _features(atom)]
     if free and len(data.texts) == 1 and not data.strings:
-        return data.as_strings(data.texts)
+        return data.texts_as(ColumnKind.STRING)
     return data
 
 

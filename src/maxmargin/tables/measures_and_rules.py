@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,13 +31,21 @@ class TuningMeasure:
     scoring: Any = None
 
 
-def tuning_measure(data: Prepared, wish: Scoring, positive: LabelLike | None, note: Note) -> TuningMeasure:
-    """The measure that the user chose, or one that suits the target; a note names an unusual one."""
+def tuning_measure(
+    data: Prepared, wish: Scoring, positive: LabelLike | None, note: Note, *, own_threshold: bool = False
+) -> TuningMeasure:
+    """The measure that the user chose, or one that suits the target; a note names an unusual one.
+
+    ``own_threshold``: rows are predicted by another threshold than the model's own.
+    """
     allowed = _OF_CLASSES if data.classifies else _OF_QUANTITIES
     if wish is Scoring.AUTO:
         wish = allowed[0]
         rare = data.rare_class
-        if rare is not None:
+        if own_threshold:
+            wish = Scoring.AUC
+            note("parameters are chosen by the AUC, which depends on no threshold (--scoring names another).")
+        elif rare is not None:
             wish = Scoring.BALANCED_ERROR
             note(
                 f"class {rare} is rare ({int((data.y == rare).sum())} of {len(data.y)} rows): parameters "
@@ -84,9 +93,14 @@ def weighted(family: Family, data: Prepared, wish: ClassWeight, note: Note) -> A
         raise UsageRefusal(f"{family.name} takes no class weights: use another --model.")
     if not able or (wish is ClassWeight.AUTO and data.rare_class is None):
         return family.make()
+    machine = family.make(class_weight="balanced")
     if wish is ClassWeight.AUTO:
-        note("every class gets the same total weight (--class-weight none switches this off).")
-    return family.make(class_weight="balanced")
+        shifted = ", so that probabilities are those of equally frequent classes"
+        note(
+            f"every class gets the same total weight{shifted if hasattr(machine, 'predict_proba') else ''} "
+            "(--class-weight none switches this off)."
+        )
+    return machine
 
 
 # -- thresholds ----------------------------------------------------------------------------------------------
@@ -94,15 +108,37 @@ def weighted(family: Family, data: Prepared, wish: ClassWeight, note: Note) -> A
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """A row is predicted as ``positive`` where its score is at least ``threshold``."""
+    """A row is predicted as ``positive`` where its score is at least ``threshold``.
+
+    ``costs`` of a false positive and a false negative, where they chose the threshold.
+    """
 
     positive: Any
     threshold: float
+    costs: tuple[float, float] | None = None
 
     def predict(self, model: BaseEstimator, X: TableLike) -> AnyArray:
         classes = np.asarray(model.classes_)
         k = int(np.flatnonzero(classes == self.positive)[0])
         return classes[np.where(scores(model, X, k) >= self.threshold, k, 1 - k)]
+
+    @classmethod
+    def of(cls, given: dict[str, Any], classes: Sequence[Any]) -> DecisionRule:
+        """From the fields of a rule in a model file with these classes."""
+        positive = next(label for label in classes if str(label) == str(given["positive"]))
+        costs = given.get("costs")
+        return cls(
+            positive, float(given["threshold"]), None if costs is None else (float(costs[0]), float(costs[1]))
+        )
+
+
+def cheapest_constant(y: pd.Series, rule: DecisionRule, weights: AnyArray | None = None) -> tuple[str, float]:
+    """The class that is cheaper to predict always, and the cost per row of doing so."""
+    assert rule.costs is not None
+    share = float(np.average(y == rule.positive, weights=weights))
+    other = next((label for label in y.unique() if label != rule.positive), rule.positive)
+    always, never = rule.costs[0] * (1.0 - share), rule.costs[1] * share
+    return (str(rule.positive), always) if always < never else (str(other), never)
 
 
 def scores(model: BaseEstimator, X: TableLike, k: int) -> FloatArray:
@@ -160,4 +196,4 @@ def cheapest_rule(
     j = int(np.where(possible, cost, np.inf).argmin())
     step = 1.0 + abs(float(values[0])) + abs(float(values[-1]))
     ends = np.r_[values[0] + step, values, values[-1] - step]
-    return DecisionRule(positive, float((ends[j] + ends[j + 1]) / 2)), float(cost[j] / len(y))
+    return DecisionRule(positive, float((ends[j] + ends[j + 1]) / 2), costs), float(cost[j] / len(y))

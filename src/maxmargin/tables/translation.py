@@ -8,6 +8,7 @@ from importlib import resources
 
 _NUMBER = re.compile(r"[-+±]?\d+\.\d+(e[-+]?\d+)?")
 _INTERVAL = re.compile(r"[(\[]-?[\d.]*(inf)?(e[-+]?\d+)?, -?[\d.]*(inf)?(e[-+]?\d+)?[)\]]")
+_AT_END = re.compile(r"(?<= \()[^()]*(?=\)$)")
 _IN_BRACKETS = re.compile(rf"(?<=\(){_NUMBER.pattern}(?=\))")
 
 
@@ -46,12 +47,19 @@ class Translator:
 
 
 class _Value:
-    """A value inside a sentence: ``{0:t}`` translates it, ``{0:n}`` the numbers in brackets in it."""
+    """A value inside a sentence.
+
+    ``{0:t}`` translates it, ``{0:n}`` the numbers in brackets in it, ``{0:r}`` what stands in brackets at the
+    ends of the parts of a list.
+    """
 
     def __init__(self, translator: Translator, text: str) -> None:
         self.translator, self.text = translator, text
 
     def __format__(self, spec: str) -> str:
+        if spec == "r":
+            parts = self.text.split("; ")
+            return "; ".join(_AT_END.sub(lambda found: self.translator(found[0]), part) for part in parts)
         if spec == "n":
             return _IN_BRACKETS.sub(lambda found: self.translator.number(found[0]), self.text)
         return self.translator(self.text) if spec == "t" else self.translator.number(self.text)

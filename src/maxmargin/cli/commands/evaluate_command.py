@@ -11,7 +11,7 @@ import pandas as pd
 
 from maxmargin.base.typing import AnyArray
 from maxmargin.cli.command_options import EvaluateOptions
-from maxmargin.cli.finishing import say_cautions, say_evaluation, write_report
+from maxmargin.cli.finishing import say_cautions, say_cost, say_evaluation, write_report
 from maxmargin.cli.outputs import Outputs, check_outputs, command_line
 from maxmargin.cli.saved_model import SavedModel
 from maxmargin.cli.screen import Screen
@@ -53,6 +53,7 @@ def run(options: EvaluateOptions, screen: Screen) -> None:
     if options.weights is not None:
         study = replace(study, weights=_weights(options, saved, table))
     say_evaluation(study, screen, "these rows")
+    say_cost(study, saved.rule if options.threshold is None else None, screen)
     say_cautions(study, screen)
     if options.report is not None:
         write_report(study, options.report, Outputs(options.files, screen))

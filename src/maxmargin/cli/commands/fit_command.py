@@ -20,6 +20,7 @@ from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import (
     DecisionRule,
     TuningMeasure,
+    cheapest_constant,
     cheapest_rule,
     check_two_classes,
     parse_costs,
@@ -42,8 +43,9 @@ def run(options: FitOptions, screen: Screen) -> ExitCode:
         check_outputs(model_path, report_path, force=options.files.force, read=(options.table.data,))
     data = prepared(options.table, options.task, screen, kernel=options.model.kernel)
     positive = positive_of(data, options.model.positive)
-    measure = tuning_measure(data, options.search.validation.scoring, positive, screen.note)
-    _check_decision(options, data)
+    own_threshold = _check_decision(options, data)
+    scoring = options.search.validation.scoring
+    measure = tuning_measure(data, scoring, positive, screen.note, own_threshold=own_threshold)
     parts = split(data, options.test_share, options.search.validation.seed, screen)
     planner = Planner(data, options.model, options.search, measure, positive, screen)
     plan = planner.plan(parts.X, parts.y, rest=_AFTER + (0.0 if options.no_report else _REPORT))
@@ -100,7 +102,8 @@ def _say_nothing_to_tune(plan: SearchPlan, options: FitOptions, screen: Screen) 
         screen.note(f"{plan.family.name} has nothing to tune: --scoring and --folds have no effect.")
 
 
-def _check_decision(options: FitOptions, data: Prepared) -> None:
+def _check_decision(options: FitOptions, data: Prepared) -> bool:
+    """Is a threshold given or to be chosen?"""
     given = {"--threshold": options.decision.threshold, "--cost": options.decision.cost}
     named = [option for option, value in given.items() if value is not None]
     if named:
@@ -109,6 +112,7 @@ def _check_decision(options: FitOptions, data: Prepared) -> None:
         raise UsageRefusal("--threshold and --cost exclude each other: give one of them.")
     if options.decision.cost is not None:
         parse_costs(options.decision.cost)
+    return bool(named)
 
 
 def _decision(
@@ -137,5 +141,8 @@ def _decision(
         "threshold",
         f"{rule.threshold:.4g} for {str(positive)!r}: cost {cost:.4g} per row in cross-validation",
     )
+    name, constant = cheapest_constant(parts.y, rule)
+    if cost >= constant:
+        screen.note(f"at these costs no threshold is cheaper than always predicting {name!r}.")
     screen.tell(threshold={"positive": positive, "value": rule.threshold, "cost_per_row": cost})
     return rule

@@ -26,7 +26,8 @@ def run(options: ScorecardOptions, screen: Screen) -> None:
         check_outputs(
             path, options.points, options.report, force=options.files.force, read=(options.table.data,)
         )
-    data = prepared(options.table, Task.CLASSIFICATION, screen, "missing values get a bin of their own")
+    gaps, no_text = "missing values get a bin of their own", "text has no bins"
+    data = prepared(options.table, Task.CLASSIFICATION, screen, gaps, no_text=no_text)
     if len(data.classes) != 2:
         raise Refusal(
             f"a scorecard needs two classes, and {data.schema.target!r} has {len(data.classes)}: choose "

@@ -30,7 +30,7 @@ from maxmargin.feature_selection.comparison import variable_ranks
 from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import NEEDS_PROBABILITIES, TuningMeasure, tuning_measure, weighted
 from maxmargin.tables.models import chosen_family, positive_of
-from maxmargin.tables.refusals import UsageRefusal, listed
+from maxmargin.tables.refusals import UsageRefusal
 from maxmargin.tables.time_estimate import duration
 from maxmargin.tables.wishes import ClassWeight
 from maxmargin.tuning.errors import ErrorMeasure
@@ -58,12 +58,10 @@ def run(options: SelectOptions, screen: Screen) -> ExitCode:
         options.output, force=options.files.force or options.table.dry_run, read=(options.table.data,)
     )
     _check_criterion(options)
-    data = prepared(options.table, options.task, screen, _GAPS)
+    data = prepared(options.table, options.task, screen, _GAPS, no_text="text has no columns to select from")
     check_enough(data)
     if not data.classifies:
         _check_quantity(options)
-    if data.texts:
-        screen.note(f"left out {listed(data.texts)}: text has no columns to select from.")
     p = encoded(data).shape[1]
     if options.keep is not None and options.keep > p:
         raise UsageRefusal(f"--keep {options.keep} is more than the {p} columns.")

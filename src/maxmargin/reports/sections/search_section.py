@@ -68,7 +68,8 @@ def _table(study: Study, found: TuneResult) -> Grid:
         ]
         for k in range(len(best))
     ]
-    heads = [*map(words.option, names), study.say("grid.error_head"), study.say("grid.dispersion")]
+    measure = words.measure(found.measure)
+    heads = [*map(words.option, names), measure[:1].upper() + measure[1:], study.say("grid.dispersion")]
     return Grid(
         columns=heads,
         rows=rows,

@@ -251,3 +251,13 @@ def test_a_dual_point_without_the_own_class_has_a_value() -> None:
     problem = a_problem(n=300)
     for step in np.random.default_rng(1).normal(size=(20, 3, 3)):
         assert np.isfinite(problem.checks(THETA, Slopes(THETA, 10.0 * step)).entropy)
+
+
+def test_probabilities_of_a_separated_class_are_rounding() -> None:
+    """The third class is at 10, the others cannot be told apart at -1 and 1: the optimum is 4 log 2."""
+    rows = design(np.array([[-1.0], [-1.0], [1.0], [1.0], [10.0]]), 1)
+    codes = np.array([0, 1, 0, 1, 2])
+    problem = Multinomial(X=rows, codes=codes, c=np.ones(5), n_classes=3, l2=0.0)
+    found = problem.certify(np.array([[0.0, 0.0], [0.0, 0.0], [8.0, -40.0]]))
+    assert found.dual == pytest.approx(4 * np.log(2), rel=1e-12)
+    assert 0 <= found.gap < 1e-12

@@ -167,7 +167,8 @@ Exhaustive BranchAndBound Forward Backward Floating BestFirst Genetic SimulatedA
 FisherScore InformationGain SymmetricalUncertainty: +selector; scores_ real~[p]
 Relief ReliefF SURF MultiSURF: +selector; scores_ real~[p]; instances_? int[i]
 TuRF: +selector; scores_ real~[p]
-RFE RFECV: +selector; n_features_ whole; estimator_ value; cv_results_? dict; errors_? value; .on_threads? flag
+RFE RFECV: +selector; n_features_ whole; estimator_ value; cv_results_? dict; errors_? value;
+  .on_threads? flag
 SparseSVMSelector: +selector; lambdas_ real[l]; n_iter_ whole; coef_path_ real[l,j]; lambda_ float; coef_
   real[m,p]
 SequentialFeatureSelector: +selector; interrupted_ flag; seconds_ float; score_ float~; n_evaluations_ whole;

@@ -20,3 +20,16 @@ def warm(call: Callable[[], Any]) -> tuple[Any, float]:
         found = call()
         spent = time.process_time() - began
     return found, spent
+
+
+def quickest(call: Callable[[], Any], enough: float, tries: int = 3) -> float:
+    """The least processor time of this thread in a few calls, or the first that is ``enough``.
+
+    The garbage of other tests is collected in any of them.
+    """
+    spent = []
+    while len(spent) < tries and min(spent, default=enough) >= enough:
+        began = time.thread_time()
+        call()
+        spent.append(time.thread_time() - began)
+    return min(spent)

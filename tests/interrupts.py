@@ -719,14 +719,18 @@ def interrupt_once(command: list[str], wait: float, *, go: str = "") -> Interrup
         return Interrupted(process.returncode, out, err)
     except subprocess.TimeoutExpired:
         pass
-    cpu, sent = _cpu(process.pid), time.monotonic()
-    os.killpg(process.pid, signal.SIGINT)
-    spent = 0.0
+    seconds, spent = end_by(signal.SIGINT, process)
+    return Interrupted(process.returncode, *process.communicate(), seconds, spent)
+
+
+def end_by(number: int, process: subprocess.Popen[str]) -> tuple[float, float]:
+    """Seconds and processor time from a signal to the end of a process that leads its group."""
+    cpu, sent, spent = _cpu(process.pid), time.monotonic(), 0.0
+    os.killpg(process.pid, number)
     while process.poll() is None:  # the processor time is gone with the process
         spent = max(spent, _cpu(process.pid) - cpu)
         time.sleep(0.01)
-    seconds = time.monotonic() - sent
-    return Interrupted(process.returncode, *process.communicate(), seconds, spent)
+    return time.monotonic() - sent, spent
 
 
 def _command(name: str) -> list[str]:

@@ -141,11 +141,11 @@ def test_classes_that_have_no_covariance():
 
 @pytest.mark.parametrize("unit", [1.0, 1e-7, 1e7])
 def test_singular_covariances_are_seen_in_any_unit(unit):
-    column = RNG.normal(size=30)
-    near = np.c_[column, unit * (column + 1e-4 * RNG.normal(size=30))]
+    column, noise = np.random.default_rng(1).normal(size=(2, 30))
+    near = np.c_[column, unit * (column + 1e-4 * noise)]
     assert np.isfinite(Mahalanobis().prepare(near, Y)([(0, 1)])).all()
     with pytest.raises(ValueError, match="a class covariance is singular"):
-        Mahalanobis().prepare(np.c_[column, unit * (column + 1e-6 * RNG.normal(size=30))], Y)
+        Mahalanobis().prepare(np.c_[column, unit * (column + 1e-6 * noise)], Y)
     with pytest.raises(ValueError, match="a class covariance is singular"):
         Mahalanobis().prepare(np.c_[column, np.full(30, unit)], Y)
     with pytest.raises(ValueError, match="a class covariance is singular"):
@@ -275,7 +275,7 @@ def test_neighbours_of_one_row():
 
 
 def test_defaults_of_the_relief_family():
-    many = np.tile(X, (2, 1)) + RNG.normal(size=(60, 4))
+    many = np.tile(X, (2, 1)) + np.random.default_rng(1).normal(size=(60, 4))
     y = np.arange(60) % 2
     np.testing.assert_array_equal(ReliefF().fit(many, y).scores_, ReliefF(10).fit(many, y).scores_)
     assert not np.allclose(ReliefF(11).fit(many, y).scores_, ReliefF(10).fit(many, y).scores_)

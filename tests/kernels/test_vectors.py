@@ -100,7 +100,7 @@ def test_threads_and_tiles_change_nothing(kernel: Kernel) -> None:
 
 def test_far_columns_keep_their_digits_in_float32() -> None:
     """A column with mean 2020 and deviation 1: without centring, float32 kernel values are off by 0.09."""
-    years = (2020 + RNG.normal(size=(200, 1))).astype(np.float32)
+    years = (2020 + np.random.default_rng(1).normal(size=(200, 1))).astype(np.float32)
     exact = np.exp(-cdist(years.astype(float), years.astype(float), "sqeuclidean"))
     assert np.abs(RBF(gamma=1.0)(years) - exact).max() < 1e-4
 

@@ -18,6 +18,7 @@ from maxmargin.scorecards import Binning, WOEEncoder
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 3))
 y = np.digitize(X[:, 0] + rng.normal(size=300), [-0.7, 0.7])
+KIND = rng.choice(["u", "v"], 300)
 MODELS = [
     (mm.SVC(), y, "predict"),
     (mm.SVC(), y, "decision_function"),
@@ -64,7 +65,7 @@ def test_dask_in_dask_out(fitted):
 
 def test_dask_dataframes_keep_their_index_and_get_names():
     frame = pd.DataFrame(X, columns=list("abc"), index=np.arange(300) * 2)
-    frame["kind"] = rng.choice(["u", "v"], 300)
+    frame["kind"] = KIND
     lazy = dd.from_pandas(frame, npartitions=3)
     logistic = mm.LogisticRegression().fit(frame[list("abc")], y)
     labels = mp.predict(logistic, lazy[list("abc")])
@@ -82,7 +83,7 @@ def test_dask_dataframes_keep_their_index_and_get_names():
 
 def test_partitions_without_rows():
     """As a filter leaves them: they add nothing to a fit and have no predictions."""
-    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y > 0, kind=rng.choice(["u", "v"], 300))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y > 0, kind=KIND)
     lazy = dd.concat(
         [dd.from_pandas(frame.iloc[rows], npartitions=1) for rows in (slice(0, 0), slice(0, 180))]
     )
@@ -100,7 +101,7 @@ def test_partitions_without_rows():
 
 
 def test_sparse_results_and_frames():
-    frame = pd.DataFrame({"k": rng.choice(["u", "v"], 50)})
+    frame = pd.DataFrame({"k": KIND[:50]})
     encoder = OneHotEncoder().fit(frame)
     parts = list(mp.predict(encoder, mp.from_array(frame, rows=20), method="transform"))
     np.testing.assert_array_equal(sparse.vstack(parts).toarray(), encoder.transform(frame).toarray())

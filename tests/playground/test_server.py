@@ -20,6 +20,7 @@ from websockets.sync.client import connect
 
 from maxmargin.playground.server import warm_up, warm_up_tuning
 from maxmargin.playground.session import Session
+from tests.interrupts import end_by
 from tests.playground.conftest import Running
 from tests.playground.test_session import POINTS, VIEW, unpacked
 
@@ -214,15 +215,13 @@ def test_two_pages_at_once_do_not_mix(running: Running) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 def test_the_command_prints_its_address_and_ends_at_once() -> None:
     command = [sys.executable, "-m", "maxmargin", "play", "--no-browser", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         line = process.stdout.readline()
         assert "http://127.0.0.1:" in line
         port = int(line.split("127.0.0.1:")[1].split("/")[0])
         assert get(port, "/")[0] == 200
-        process.send_signal(signal.SIGTERM)
-        began = time.monotonic()
-        process.wait(timeout=60)
-        assert time.monotonic() - began < 10  # less than one second on an idle machine
+        assert min(end_by(signal.SIGTERM, process)) < 2  # of the processor: the suite shares its cores
         assert "Traceback" not in process.stderr.read()

@@ -143,7 +143,7 @@ def test_files_and_scikit_learn_keep_it(tmp_path):
 
 
 def test_weights_and_warm_starts():
-    weight = RNG.integers(0, 3, size=len(Y))
+    weight = np.random.default_rng(1).integers(0, 3, size=len(Y))
     twice = np.repeat(np.arange(len(Y)), weight)
     weighted = mm.SVC(kernel="linear", fit_intercept=False, tol=1e-8).fit(X, Y, weight)
     repeated = mm.SVC(kernel="linear", fit_intercept=False, tol=1e-8).fit(X[twice], Y[twice])

@@ -252,10 +252,11 @@ def refitted(plan: SearchPlan, X: pd.DataFrame, y: pd.Series, found: TuneResult,
         except KeyboardInterrupt:
             return replace(found, interrupted=True)
         except ValueError as refused:
-            table = found.table.copy()
-            table.loc[table.index[found.best_index], ["error", "status"]] = [np.nan, "failed"]
-            if table["error"].isna().all():
+            is_best = np.arange(len(found.table)) == found.best_index
+            error = found.table["error"].mask(is_best)
+            if error.isna().all():
                 raise
+            table = found.table.assign(error=error, status=found.table["status"].mask(is_best, "failed"))
             cell = ", ".join(f"{name}={shown(v)}" for name, v in plain_names(found.best_params).items())
             note(f"{cell} cannot be fitted to all rows, and the next best combination is used: {refused}")
             found = replace(found, table=table)

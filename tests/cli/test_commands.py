@@ -654,6 +654,30 @@ def test_after_ctrl_c_a_long_fit_is_stopped_and_its_command_is_told(
     assert not Path("iris.svm.mm").exists()
 
 
+def test_a_cell_that_cannot_be_fitted_to_all_rows_gives_way_to_the_next(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NuSVC can be possible on every fold and impossible on all rows: then fit ended with an error."""
+    iris().to_csv("iris.csv", index=False)
+    plain, refused = mm.SVC.fit, []
+
+    def fit(self: Any, X: Any, y: Any, **rest: Any) -> Any:
+        if self.C not in refused and len(refused) < possible:
+            refused.append(self.C)
+        if self.C in refused:
+            raise ValueError("no margin here")
+        return plain(self, X, y, **rest)
+
+    monkeypatch.setattr(mm.SVC, "fit", fit)
+    words = ["fit", "iris.csv", "-t", "species", "--grid", "C=1,10", "--grid", "gamma=0.1", "--folds", "3"]
+    possible = 1
+    found = answer(*words)
+    assert any(f"C={refused[0]:g}" in n and "no margin here" in n for n in found["notes"]), found["notes"]
+    assert found["tuning"]["best"]["C"] == mm.load("iris.svm.mm")[-1].C != refused[0]
+    possible = 2
+    assert "no margin here" in call(*words, "--force", code=1).stderr
+
+
 def test_the_model_is_saved_before_its_evaluation(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C during the evaluation does not cost the model."""
     iris().to_csv("iris.csv", index=False)

@@ -219,6 +219,9 @@ def test_codes_with_leading_zeros_stay_text(separator: str, form: str, gap: bool
     data = prepare(table, Path("t.csv"), wishes, Task.CLASSIFICATION, notes.append)
     assert data.X["zip"].iloc[0] == 1234.0
     assert len(notes) == 1
+    spaced = table.rename(columns={"zip": "zip code"})
+    prepare(spaced, Path("t.csv"), ColumnWishes(target="y"), Task.CLASSIFICATION, notes.append)
+    assert "--columns 'zip code'=number reads" in notes[-1]  # as a shell takes it
 
 
 def test_codes_of_currency_letters_with_leading_zeros_stay_text() -> None:

@@ -43,6 +43,14 @@ def shown(table: pd.DataFrame, **options: Any) -> str:
     return table.to_string(line_width=width, float_format=form, **options)
 
 
+def ratio_digits(value: float, digits: int = 4) -> int:
+    """So many significant digits, or more for a value near one: an odds ratio of 0.99997 is not 1."""
+    distance = abs(value - 1.0)
+    if not 0 < distance < 10.0 ** (1 - digits):
+        return digits
+    return 2 + math.ceil(-math.log10(max(distance, 1e-9)))
+
+
 def filled(text: str) -> str:
     """The text with lines of at most 80 characters, broken at spaces."""
     return "\n".join(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 import maxmargin as mm
 from maxmargin.cli.options import FoldOptions, ModelOptions, SearchOptions
@@ -16,6 +17,8 @@ from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import TuningMeasure, check_scores, weighted
 from maxmargin.tables.models import Family, chosen_family, grid_of, pipeline, with_kernel
 from maxmargin.tables.time_estimate import SampleSearch, SampleTimes, duration, sample_rows
+from maxmargin.tables.wishes import Note
+from maxmargin.tuning import TuneResult
 
 _PATIENCE = 60.0  # seconds beyond which the search is reduced
 _BUDGET, _SHORT = 0.7, 0.3  # seconds for an estimate, and for each of several
@@ -185,25 +188,28 @@ def search(
 ) -> Any:
     """`mm.tune` on the rows of the plan with its progress bar; after Ctrl-C the finished cells.
 
-    ``refit`` also fits the best cell, but not to a sample.
+    ``refit`` also fits the best cell, to all rows.
     """
     options = plan.validation
-    X, y = plan.sample(X, y)
+    tried, targets = plan.sample(X, y)
     with screen.heart.during(screen.say("tuning")):
         found = mm.tune(
             plan.estimator,
-            X,
-            y,
+            tried,
+            targets,
             plan.cells,
             cv=options.folds,
             scoring=measure.scoring,
             random_state=options.seed,
             n_jobs=options.jobs,
-            refit=refit and plan.rows is None,
+            refit=False,
             verbose=-1 if screen.as_json else 0,
             callback=lambda progress: screen.heart.reached(progress.n_done, progress.n_total),
         )
     found = replace(found, measure=measure.name)
+    if refit and not found.interrupted:
+        with screen.working("fitting"):
+            found = refitted(plan, X, y, found, screen.note)
     best = ", ".join(
         f"{name}={screen.shown(value) or value}" for name, value in plain_names(found.best_params).items()
     )
@@ -226,10 +232,34 @@ def search(
             "measure": measure.name,
             "cells": len(found.table),
             "folds": found.folds.shape[1],
-            "rows": len(X),
+            "rows": len(tried),
             "path": found.path,
             "interrupted": found.interrupted,
             "edges": edges,
         }
     )
     return found
+
+
+def refitted(plan: SearchPlan, X: pd.DataFrame, y: pd.Series, found: TuneResult, note: Note) -> TuneResult:
+    """The result with its best cell fitted to these rows; after Ctrl-C without.
+
+    A cell that was fitted to every fold can be impossible on all rows: then it counts as failed, and the next
+    best one is fitted.
+    """
+    while True:
+        try:
+            best = clone(plan.estimator).set_params(**found.best_params).fit(X, y)
+        except KeyboardInterrupt:
+            return replace(found, interrupted=True)
+        except ValueError as refused:
+            is_best = np.arange(len(found.table)) == found.best_index
+            error = found.table["error"].mask(is_best)
+            if error.isna().all():
+                raise
+            table = found.table.assign(error=error, status=found.table["status"].mask(is_best, "failed"))
+            cell = ", ".join(f"{name}={shown(v)}" for name, v in plain_names(found.best_params).items())
+            note(f"{cell} cannot be fitted to all rows, and the next best combination is used: {refused}")
+            found = replace(found, table=table)
+        else:
+            return replace(found, best_estimator=best)

@@ -22,7 +22,7 @@ from rich.table import Table
 from maxmargin.base import work_clock
 from maxmargin.base.interruption import interrupts_kept
 from maxmargin.base.progress import ProgressReport, on_terminal
-from maxmargin.base.shown import json_value
+from maxmargin.base.shown import json_value, ratio_digits
 from maxmargin.base.visible_text import visible
 from maxmargin.cli.heartbeat import Heartbeat
 from maxmargin.tables.refusals import Refusal, UsageRefusal
@@ -263,6 +263,5 @@ def shown(value: Any, digits: int = 4) -> str:
         return ""
     if isinstance(value, bool) or not isinstance(value, float):
         return str(value)
-    if 0 < abs(value - 1.0) < 10.0 ** (1 - digits):  # an odds ratio or an AUC near one is not one
-        digits = 2 + math.ceil(-math.log10(max(abs(value - 1.0), 1e-9)))
+    digits = ratio_digits(value, digits)
     return f"{value:.0f}" if 10**digits <= abs(value) < 1e9 else f"{value:.{digits}g}"

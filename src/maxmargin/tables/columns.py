@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -132,7 +133,8 @@ def prepare(
     )
     for name in (str(name) for name in table.columns if name != target and str(name) not in kinds):
         if leading_zeros(table[name]):
-            note(f"{name}: codes with leading zeros, read as text; --columns {name}=number reads numbers.")
+            kept = shlex.quote(name)
+            note(f"{name}: codes with leading zeros, read as text; --columns {kept}=number reads numbers.")
     schema = Schema(target, task.value, columns, tuple(missing))
     X = _model_columns(schema, table)
     _check_left(X, columns, source)

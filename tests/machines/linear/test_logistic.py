@@ -399,6 +399,18 @@ def test_summary_says_which_class_its_odds_are_of():
         mm.LogisticRegression().fit(X, y).summary(level="a")
 
 
+def test_printed_odds_ratios_near_one_are_not_one():
+    """The ratio for a unit of money, exp(-3.4e-05), was printed as 1 with an interval from 1 to 1."""
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(10, 0.5, (300, 1))
+    y = np.log(X[:, 0]) - 10 + rng.logistic(size=300) > 0
+    summary = mm.LogisticRegression(C=np.inf).fit(X, y).summary()
+    row = summary.table.iloc[0]
+    for name in ("odds_ratio", "odds_low", "odds_high"):
+        assert f"{row[name]:.6f}".rstrip("0") in str(summary)
+    assert max(map(len, str(summary).splitlines())) <= 80
+
+
 def test_summary_refuses_a_penalty():
     X, y = _data()
     with pytest.raises(ValueError, match="C=inf"):

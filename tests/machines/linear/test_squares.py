@@ -434,7 +434,7 @@ def test_priors_give_the_decisions_of_linear_discriminant_analysis(priors: Any, 
     np.testing.assert_array_equal(model.predict(X), peer.predict(X))
 
 
-@pytest.mark.parametrize("priors", [[0.5], [1.0, -1.0], [np.nan, 1.0], "equal"])
+@pytest.mark.parametrize("priors", [[0.5], [1.0, -1.0], [np.nan, 1.0], "equal", {0: 0.5, 1: 0.5}])
 def test_impossible_priors_are_refused(priors: Any) -> None:
     X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
     with pytest.raises(ValueError, match="priors"):

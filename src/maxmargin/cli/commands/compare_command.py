@@ -16,7 +16,7 @@ from maxmargin.base import work_clock
 from maxmargin.cli.command_options import CompareOptions
 from maxmargin.cli.options import ModelOptions, SearchOptions
 from maxmargin.cli.outputs import Outputs, check_outputs
-from maxmargin.cli.planning import Planner, SearchPlan, say_time
+from maxmargin.cli.planning import Planner, SearchPlan, refitted, say_time
 from maxmargin.cli.screen import ExitCode, Screen, shown
 from maxmargin.cli.table_input import prepared
 from maxmargin.cli.work import check_enough, folds_for, plain_names
@@ -156,15 +156,14 @@ class Contest:
             scoring=self.measure.scoring,
             random_state=validation.seed,
             n_jobs=validation.jobs,
-            refit=plan.rows is None,
+            refit=False,
             verbose=-1,
         )
+        if not result.interrupted:
+            result = refitted(plan, X, y, result, self.screen.note)
         if result.interrupted:
             raise KeyboardInterrupt
-        best = result.best_estimator
-        if best is None:
-            best = clone(plan.estimator).set_params(**result.best_params).fit(X, y)
         chosen = (
             f"{name}={shown(value) or value}" for name, value in plain_names(result.best_params).items()
         )
-        return best, ", ".join(chosen)
+        return result.best_estimator, ", ".join(chosen)

@@ -126,8 +126,9 @@ class FisherDiscriminant(
         if isinstance(self.priors, str):
             check_choice("priors", self.priors, ("training",))
             return counts / counts.sum()
-        shares = np.asarray(self.priors, dtype=np.float64)
-        if shares.shape != (K,) or not np.isfinite(shares).all() or not (shares > 0).all():
+        shares: Any = np.asarray(self.priors)
+        numbers = shares.dtype.kind in "iuf" and shares.shape == (K,)
+        if not (numbers and np.isfinite(shares).all() and (shares > 0).all()):
             raise ValueError(
                 f"priors={self.priors!r} must hold a positive share for each of the {K} classes "
                 f"({', '.join(map(str, self.classes_.tolist()))}), or be 'training' or None."

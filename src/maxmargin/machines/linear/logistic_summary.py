@@ -10,10 +10,11 @@ import pandas as pd
 from scipy import linalg
 from scipy.stats import norm
 
-from maxmargin.base.shown import ShownTable, filled, short_repr, shown
+from maxmargin.base.shown import ShownTable, filled, ratio_digits, short_repr, shown
 from maxmargin.base.typing import BoolArray, FloatArray
 from maxmargin.compute.tables.design import Design
 
+_ODDS = {"odds_ratio": "coef", "odds_low": "low", "odds_high": "high"}
 _LARGEST_DENSE = 20_000_000  # entries of a sparse table that is made dense to find its dependent columns
 
 
@@ -75,7 +76,7 @@ class LogisticSummary:
             filled(f"log odds of {self.odds}"),
             f"log-likelihood {self.log_likelihood:.6g} (null {self.null_log_likelihood:.6g})",
             f"deviance {self.deviance:.6g}, AIC {self.aic:.6g}, pseudo R2 {self.pseudo_r2:.4g}",
-            shown(self.table),
+            shown(self.table, formatters=dict.fromkeys(_ODDS, _as_ratio)),
             f"intervals at level {self.level:g}",
         ]
         return "\n".join([*lines, *(filled(f"note: {note}") for note in self.notes)])
@@ -195,6 +196,9 @@ def coefficient_table(
 
 def with_odds(table: pd.DataFrame) -> pd.DataFrame:
     """The table of a logistic regression with odds ratios and their intervals."""
-    names = {"coef": "odds_ratio", "low": "odds_low", "high": "odds_high"}
     with np.errstate(over="ignore"):
-        return table.assign(**{odds: np.exp(table[name]) for name, odds in names.items()})
+        return table.assign(**{odds: np.exp(table[name]) for odds, name in _ODDS.items()})
+
+
+def _as_ratio(value: float) -> str:
+    return f"{value:.{ratio_digits(value)}g}"

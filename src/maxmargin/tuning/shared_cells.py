@@ -286,7 +286,7 @@ def _ask_pairs(
     test: IntArray,
     seconds: float,
     endings: list[Ending],
-    certain: AnyArray | None,
+    certain: AnyArray | None = None,
 ) -> list[CellAnswer]:
     """Predictions of all cells for the test rows of one fold; ``seconds`` is what each cell took before.
 

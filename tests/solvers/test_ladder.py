@@ -321,7 +321,7 @@ def test_qp_without_clarabel_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_chunk_that_outgrows_its_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maxmargin.solvers.dual.rounds.MAX_BLOCK", 4)
+    monkeypatch.setattr("maxmargin.solvers.dual.chunking.MAX_BLOCK", 4)
     with pytest.raises(ValueError, match="Use solver='decomposition'"):
         mm.SVC(solver="chunking").fit(X6, Y6)
 

@@ -179,7 +179,7 @@ class EvaluateOptions(CommandOptions):
     target: str | None = option(DATA, "--target -t COLUMN", "Column of the target, if its name changed.")
     reading: o.ReadingOptions = group(o.ReadingOptions)
     positive: str | None = o.positive_option()
-    threshold: float | None = option(MODEL, "--threshold SCORE", "Predict the positive class from here on.")
+    threshold: float | None = option(MODEL, "--threshold SCORE", "Smallest score of the positive class.")
     weights: str | None = option(
         DATA, "--weights COLUMN", "Weights of the rows; figures have no intervals then."
     )
@@ -249,7 +249,7 @@ class KernelOptions(CommandOptions):
     drop: list[str] = option(DATA, "--drop COLUMN", "Leave this column out (can be repeated).", [])
     reading: o.ReadingOptions = group(o.ReadingOptions)
     raw: bool = option(MODEL, "--raw", "Do not standardise the columns first.", False)
-    rows: int = option(SEARCH, "--rows N", "Most rows to check.", 1000, min=2, max=5000)
+    rows: int = option(SEARCH, "--rows N", "Largest number of rows to check.", 1000, min=2, max=5000)
     seed: int = o.seed_option()
     picture: Path | None = written("--picture", "Kernel matrix and spectrum as .png or .svg.")
     files: o.FileOptions = group(o.FileOptions)
@@ -275,7 +275,7 @@ class PlayOptions(CommandOptions):
         "maxmargin play --lesson mine.json --export lesson.html",
     )
 
-    data: Path | None = argument("DATA", "Table for the tab of the analyst.", None)
+    data: Path | None = argument("DATA", "Your table, for the tab Table.", None)
     target: str | None = option(DATA, "--target -t COLUMN", "Column to predict; the last one by default.")
     port: int = option(OUTPUT, "--port N", "Port on 127.0.0.1; 0 picks a free one.", 0, min=0, max=65535)
     no_browser: bool = option(OUTPUT, "--no-browser", "Print the address and open no browser.", False)

@@ -229,8 +229,8 @@ class SequentialFeatureSelector(_SearchSelector):
     n_features_to_select : how many columns: a number, a share in (0, 1), a range (least, most) of which the
         best subset is kept, "best" for the best subset of the whole path, or "auto": half of the columns, or
         with ``tol`` as many as help.
-    tol : with "auto", stop when a step improves the score by less than this. Removing columns a negative one
-        allows the score to fall.
+    tol : with "auto", stop when a step improves the score by less than this. When columns are removed, a
+        negative value allows the score to fall.
     direction : "forward" or "backward".
     scoring, cv, n_jobs : as in `CrossValidatedError`; without scoring the estimator's own score counts.
     floating : follow every step by steps back while they beat the best subset of their size (`Floating`).

@@ -208,10 +208,6 @@ def _event_rate(counts: FloatArray) -> float:
     return float(events / (events + nonevents))
 
 
-def _too_pure(cells: FloatArray, settings: BinSettings) -> bool:
-    return settings.categories != "group" and float(cells.min()) < settings.min_events
-
-
 def _merge_rare(
     atoms: list[list[int]], counts: FloatArray, rows: EventRows, settings: BinSettings
 ) -> list[list[int]]:
@@ -220,7 +216,8 @@ def _merge_rare(
     grouped = settings.categories == "group"
     share = settings.rare_share if grouped else max(settings.rare_share, settings.min_share)
     weight = {atom[0]: float(counts[:, atom].sum()) for atom in atoms}
-    rare = {k for k, w in weight.items() if w < share * total or _too_pure(counts[:, k], settings)}
+    least = 0.0 if grouped else settings.min_events
+    rare = {k for k, w in weight.items() if w < share * total or counts[:, k].min() < least}
     if not grouped and len(atoms) - len(rare) + bool(rare) > settings.max_bins:
         kept = sorted(weight, key=lambda k: -weight[k])[: settings.max_bins - 1]
         rare = set(weight) - set(kept)

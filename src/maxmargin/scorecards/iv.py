@@ -102,7 +102,7 @@ class IVSelector(SelectorMixin, BaseEstimator):
     Attributes
     ----------
     iv_ : of shape (n_features_in_,).
-    table_ : as in `information_value` gives, with a column ``kept``.
+    table_ : as `information_value` returns it, with a column ``kept``.
     binning_ : the fitted `Binning`.
 
     Examples

@@ -10,7 +10,7 @@ _HOMES = homes_of(
     __name__,
     {
         "dual.qp": "QP",
-        "dual.rounds": "Chunking Decomposition",
+        "dual.chunking": "Chunking Decomposition",
         "dual.smo": "SMO",
         "dual.working_set": "WorkingSet",
         "online.batch_subgradient": "BatchSubgradient",

@@ -36,7 +36,7 @@ def run(options: CompareOptions, screen: Screen) -> ExitCode:
     data = prepared(options.table, options.task, screen)
     check_enough(data)
     known = families(data)
-    chosen = [chosen_family(data, name) for name in options.only] if options.only else _usual(known)
+    chosen = [chosen_family(data, name) for name in options.only] or [f for f in known.values() if f.usual]
     validation = options.validation
     folds = folds_for(data.y, validation.folds, classifies=data.classifies, screen=screen)
     splits = make_folds(folds, chosen[0].make(), data.X, data.y.to_numpy(), validation.seed)
@@ -59,10 +59,6 @@ def run(options: CompareOptions, screen: Screen) -> ExitCode:
     if options.output is not None:
         Outputs(options.files, screen).csv(pd.DataFrame(found), options.output)
     return ExitCode.INTERRUPTED if interrupted else ExitCode.DONE
-
-
-def _usual(known: dict[str, Family]) -> list[Family]:
-    return [family for family in known.values() if family.usual]
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def run(options: FitOptions, screen: Screen) -> ExitCode:
     say_model(fitted, screen)
     interrupted = getattr(subject, "interrupted", False)
     with _short(interrupted):
-        rule = _decision(options, data, parts, fitted, positive, validation, screen)
+        rule = _decision(options, parts, fitted, positive, validation, screen)
     outputs = Outputs(options.files, screen)
     if interrupted:
         report_path = None
@@ -116,13 +116,7 @@ def _check_decision(options: FitOptions, data: Prepared) -> bool:
 
 
 def _decision(
-    options: FitOptions,
-    data: Prepared,
-    parts: Split,
-    model: Any,
-    positive: Any,
-    validation: FoldOptions,
-    screen: Screen,
+    options: FitOptions, parts: Split, model: Any, positive: Any, validation: FoldOptions, screen: Screen
 ) -> DecisionRule | None:
     """The threshold that was given, or the cheapest one."""
     if options.decision.threshold is None and options.decision.cost is None:

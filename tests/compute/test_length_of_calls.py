@@ -159,7 +159,7 @@ def test_portions_give_the_same_answer_in_more_calls(name: str, monkeypatch: pyt
 
 def test_hundreds_of_pre_bins_are_searched_off_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
-    monkeypatch.setattr(partition, "beside", lambda search, size: sizes.append(size) or search())
+    monkeypatch.setattr(partition, "interruptible", lambda search, size: sizes.append(size) or search())
     for n in (50, 400):
         events = np.ones(n)
         problem = partition.PartitionProblem(

@@ -191,6 +191,7 @@ class Sigmoid(ScaledByGamma):
         np.tanh(norms, out=norms)
 
 
+_MIRRORED = 256  # columns from which computing half of a symmetric matrix and mirroring it is faster
 _STRIPS, _LEAST_STRIP = 8, 128
 _SHORT = 1 << 31  # multiplications that take far less than a second
 _LONG = 1e4  # gamma ||x||^2 from which on neighbours of x get their distance from x - z
@@ -257,30 +258,35 @@ class RBF(ScaledByGamma):
             out = np.empty((len(A), len(columns)), dtype=np.result_type(A.dtype, columns.dtype))
         if not _fit_for_panels(A, columns, out):
             return super().gram(A, B, out=out, n_threads=n_threads)
+        fill = self._fill_symmetric if B is None and A.X.shape[1] >= _MIRRORED else self._fill_all
+        fill(A, columns, out, n_threads)
         if B is None:
-            self._fill_symmetric(A, out, n_threads)
             np.fill_diagonal(out, self.variance)
-            return out
-        columns.pack(n_threads)
-        fill = partial(rbf_rows, **self._tiles_of(A, columns), out=out)
-        parts = split(len(columns), max(n_threads, len(columns) // max(_at_once(A), 1)), multiple=WIDTH)
-        _run_for(A, columns)([partial(fill, columns=part) for part in parts], n_threads)
         return out
 
-    def _fill_symmetric(self, A: VectorPoints, out: FloatArray, n_threads: int) -> None:
-        """Compute strips of rows up to the diagonal and mirror them: little more than half of the work."""
+    def _fill_all(self, A: VectorPoints, B: VectorPoints, out: FloatArray, n_threads: int) -> None:
+        B.pack(n_threads)
+        fill = partial(rbf_rows, **self._tiles_of(A, B), out=out)
+        parts = split(len(B), max(n_threads, len(B) // max(_at_once(A), 1)), multiple=WIDTH)
+        _run_for(A, B)([partial(fill, columns=part) for part in parts], n_threads)
+
+    def _fill_symmetric(self, A: VectorPoints, B: VectorPoints, out: FloatArray, n_threads: int) -> None:
+        """Compute strips of rows up to the diagonal and mirror them: little more than half of the products.
+
+        Writing columns takes as long as a product of 200 columns.
+        """
 
         def fill(strip: slice) -> None:
             rows = A.take(strip)
-            rbf_rows(**self._tiles_of(rows, A), columns=slice(0, strip.stop), out=out[strip])
+            rbf_rows(**self._tiles_of(rows, B), columns=slice(0, strip.stop), out=out[strip])
             out[: strip.start, strip] = out[strip, : strip.start].T
 
         n_strips = max(min(_STRIPS, len(A) // _LEAST_STRIP), len(A) // max(_at_once(A), 1), 1)
         strips = split(len(A), n_strips, multiple=WIDTH)
-        A.pack(n_threads)
+        B.pack(n_threads)
         half = len(strips) // 2  # the longest with the shortest: every second task is half of the work
         order = [*reversed(strips[half:]), *strips[:half]]
-        _run_for(A, A)([partial(fill, strip) for strip in order], n_threads)
+        _run_for(A, B)([partial(fill, strip) for strip in order], n_threads)
 
     def evaluate(self, A: VectorPoints, B: VectorPoints, out: FloatArray) -> None:
         if len(A) >= ROWS and _fit_for_panels(A, B, out):  # packing does not pay for a few rows

@@ -10,10 +10,9 @@ import sklearn
 import sklearn.experimental.enable_halving_search_cv  # makes the name below
 from sklearn.datasets import load_diabetes, make_classification
 from sklearn.decomposition import PCA
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, HalvingGridSearchCV  # type: ignore[attr-defined]
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, OneClassSVM

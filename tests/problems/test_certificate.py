@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf, nan
 
+import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
@@ -162,3 +163,7 @@ def test_the_worst_machine_is_one_with_a_wide_gap() -> None:
     narrow = Certificate.between(1.0, 0.999, kkt=1e-3, n_checked=10)
     wide = Certificate.between(1e6, 1.0, kkt=1e-9, n_checked=10)
     assert worst([narrow, wide]).gap == wide.gap
+
+
+def test_a_relative_gap_beyond_floating_point_numbers_is_infinite() -> None:
+    assert Certificate.between(np.float64(1e10), np.float64(0.0)).relative_gap == inf

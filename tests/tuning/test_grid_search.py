@@ -10,7 +10,7 @@ import sklearn
 import sklearn.experimental.enable_halving_search_cv  # makes the name below
 from sklearn.datasets import load_diabetes, make_classification
 from sklearn.decomposition import PCA
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, HalvingGridSearchCV  # type: ignore[attr-defined]
 from sklearn.pipeline import make_pipeline
@@ -110,6 +110,14 @@ def test_a_cell_that_fails_has_the_error_score_or_raises(model: Any) -> None:
     assert search.best_index_ == 0
     with pytest.raises(ValueError, match=r"nu=0.999|'C' parameter"):
         mm.GridSearch(model, grid, cv=3, error_score="raise").fit(rows, sides)
+
+
+def test_kernel_values_of_1e229_only_stall() -> None:
+    rows, labels = np.full((6, 1), 3.4e38, dtype=np.float32), [False, False, False, True, True, True]
+    search = mm.GridSearch(mm.SVC(kernel="poly"), {"C": [1, 1e3]}, cv=2, error_score="raise")
+    with pytest.warns(ConvergenceWarning, match="no longer made useful progress"):
+        search.fit(rows, labels)
+    assert search.cv_results_["mean_test_score"].tolist() == [0.5, 0.5]
 
 
 def test_methods_of_the_best_model() -> None:

@@ -52,6 +52,7 @@ class Certificate:
     @classmethod
     def between(cls, primal: float, dual: float, **figures: Any) -> Self:
         """From the values of the two problems; ``figures`` are the other attributes."""
+        primal, dual = float(primal), float(dual)  # quotients of NumPy's numbers warn where they overflow
         gap = primal - dual
         if -_SUM_ROUNDING * max(abs(primal), abs(dual)) <= gap < 0.0:
             gap = 0.0

@@ -177,6 +177,15 @@ def test_chunks_of_text_and_several_classes(multiclass):
     np.testing.assert_array_equal(model.predict(texts), y)
 
 
+def test_scores_that_overflow_are_refused():
+    X, y = np.array([[-1.0], [-2.0], [3.0]]), np.array([0, 0, 1])
+    model = mm.KernelPerceptron("linear", max_iter=3)
+    rows = X * 1e75
+    assert np.isfinite(model.fit(rows, y, sample_weight=np.full(3, 1e50)).decision_function(rows)).all()
+    with pytest.raises(ValueError, match=r"kernel values up to 9e\+150 with these weights"):
+        model.fit(rows, y, sample_weight=np.full(3, 1e90))
+
+
 def test_chunks_say_what_they_need():
     X, y = _circle()
     with pytest.raises(ValueError, match="needs classes="):

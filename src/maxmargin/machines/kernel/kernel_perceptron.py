@@ -308,6 +308,7 @@ class _Machine:
         self.sums, self.timed = np.zeros(n), np.zeros(n)  # of the steps, and of the steps times their time
         self.born = np.zeros(n)
         self.t = 0.0
+        self.largest = float(np.abs(kernel.diagonal(points)).max(initial=0.0))  # bounds all kernel values
         self.trace = trace
         self.log: list[tuple[float, int, float, float]] = []  # time, row, score before, coefficient after
 
@@ -342,6 +343,14 @@ class _Machine:
         fresh = (self.sums[rows] == 0) & (steps != 0)
         self.born[rows[fresh]] = times[fresh]
         self.sums[rows] += steps
+        with np.errstate(over="ignore", invalid="ignore"):
+            reach = 4.0 * float(np.abs(self.sums).sum()) * self.largest
+            reach *= max(1.0, float(self.weights.sum()))  # of the weighted losses
+        if not np.isfinite(reach):
+            raise ValueError(
+                f"decisions are too large for floating-point numbers: kernel values up to {self.largest:.2g} "
+                "with these weights. Scale the columns or divide all weights by a number."
+            )
         if self.trace:
             made = np.flatnonzero(steps)
             self.log += zip(times[made], rows[made], scores[made], self.sums[rows[made]], strict=True)

@@ -364,7 +364,8 @@ class GramProblem:
         if new is None:
             return
         sums, v[:] = self.sums_of(new), self.sums_of(t)
-        fall = self._value(t, v) - self._value(new, sums)
+        with np.errstate(over="ignore", invalid="ignore"):  # of huge kernel values only violations count
+            fall = self._value(t, v) - self._value(new, sums)
         if self.violation(new, sums) < self.violation(t, v) or fall > self._rounding(new) + self._rounding(t):
             t[:], v[:] = new, sums
 

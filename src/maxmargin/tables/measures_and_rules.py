@@ -94,12 +94,13 @@ def weighted(family: Family, data: Prepared, wish: ClassWeight, note: Note) -> A
     if not able or (wish is ClassWeight.AUTO and data.rare_class is None):
         return family.make()
     machine = family.make(class_weight="balanced")
-    if wish is ClassWeight.AUTO:
-        shifted = ", so that probabilities are those of equally frequent classes"
+    if wish is ClassWeight.AUTO and hasattr(machine, "predict_proba"):
         note(
-            f"every class gets the same total weight{shifted if hasattr(machine, 'predict_proba') else ''} "
-            "(--class-weight none switches this off)."
+            "every class gets the same total weight, so that probabilities are those of equally frequent "
+            "classes (--class-weight none switches this off)."
         )
+    elif wish is ClassWeight.AUTO:
+        note("every class gets the same total weight (--class-weight none switches this off).")
     return machine
 
 

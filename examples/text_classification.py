@@ -9,6 +9,7 @@ error on held-out rows.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,8 @@ class _Places:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    default = Path(os.environ.get("MAXMARGIN_DATA", "data"))
+    parser.add_argument("--data", type=Path, default=default, help=f"folder with the two tables (default: {default})")
     folder = parser.parse_args().data
     mm.SVC(kernel=Subsequence(2)).fit(["aab", "bba"], [0, 1]).predict(["ab"])  # compile first
     spam(folder)

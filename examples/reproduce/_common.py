@@ -29,7 +29,7 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    default = os.environ.get("MAXMARGIN_DATA", "../shared/data")
+    default = os.environ.get("MAXMARGIN_DATA", "data")
     parser.add_argument(
         "--data", default=default, help=f"folder with the .npz files, or 'openml' (default: {default})"
     )

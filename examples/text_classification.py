@@ -98,7 +98,9 @@ class _Places:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     default = Path(os.environ.get("MAXMARGIN_DATA", "data"))
-    parser.add_argument("--data", type=Path, default=default, help=f"folder with the two tables (default: {default})")
+    parser.add_argument(
+        "--data", type=Path, default=default, help=f"folder with the two tables (default: {default})"
+    )
     folder = parser.parse_args().data
     mm.SVC(kernel=Subsequence(2)).fit(["aab", "bba"], [0, 1]).predict(["ab"])  # compile first
     spam(folder)

@@ -1,4 +1,4 @@
-"""What a new user types, some of it in processes of its own: a test for every thing that went wrong once."""
+"""What a new user types, in processes of their own: a test for every thing that went wrong once."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_columns_rare_classes_cautions_and_identifiers(clients: Path, process: A
     assert lines[1].startswith("5000,")
 
 
-def test_an_export_of_excel_in_its_own_encoding(tmp_path: Path, run: Any) -> None:
+def test_an_export_of_excel_in_its_own_encoding(tmp_path: Path, process: Any) -> None:
     """Point 4: the separator above the header, decimal commas, and euros, which latin-1 does not know."""
     rng = np.random.default_rng(5)
     rows = [
@@ -73,21 +73,21 @@ def test_an_export_of_excel_in_its_own_encoding(tmp_path: Path, run: Any) -> Non
     path = tmp_path / "pólizas.csv"
     path.write_bytes("\r\n".join(["sep=;", "cuenta;prima;siniestro", *rows, *rows[:9]]).encode("cp1252"))
     words = ["fit", path, "-t", "siniestro", "--dry-run", "--language", "es"]
-    assert "indique --encoding, por ejemplo cp1252 (Excel)" in run(*words, code=3).stderr
-    said = run(*words, "--encoding", "cp1252").stdout
+    assert "indique --encoding, por ejemplo cp1252 (Excel)" in process(*words, code=3).stderr
+    said = process(*words, "--encoding", "cp1252").stdout
     assert re.search(r"cuenta +fuera: un identificador", said)
     assert re.search(r"prima +números con «,» ante los decimales", said)
 
 
-def test_nothing_is_overwritten(clients: Path, run: Any) -> None:
+def test_nothing_is_overwritten(clients: Path, process: Any) -> None:
     """Point 1."""
     words = ["-t", "late", "--drop", "remark"]
-    run("fit", clients, *words, *QUICK)
+    process("fit", clients, *words, *QUICK)
     before = clients.with_name("clients.svm.mm").read_bytes()
-    run("scorecard", clients, *words, "--positive", "yes")
+    process("scorecard", clients, *words, "--positive", "yes")
     assert clients.with_name("clients.scorecard.mm").exists()
     assert clients.with_name("clients.svm.mm").read_bytes() == before
-    refused = run("fit", clients, *words, *QUICK, code=2)
+    refused = process("fit", clients, *words, *QUICK, code=2)
     assert refused.stderr.startswith("maxmargin: error: ")
     assert "exists: --force overwrites it" in refused.stderr
     assert clients.with_name("clients.svm.mm").read_bytes() == before
@@ -103,22 +103,22 @@ def test_the_time_comes_before_the_work(tmp_path: Path, process: Any) -> None:
     assert found.index("time ") < found.index("tuning ")
 
 
-def test_a_search_on_words_is_timed_however_few_rows_there_are(clients: Path, run: Any) -> None:
+def test_a_search_on_words_is_timed_however_few_rows_there_are(clients: Path, process: Any) -> None:
     """Every cell reads the words of every fold again: 300 rows took more than a minute without a word."""
     pd.read_csv(clients)[:200].to_csv(clients, index=False)
-    found = run("tune", clients, "-t", "late", *QUICK[:-1]).stdout
+    found = process("tune", clients, "-t", "late", *QUICK[:-1]).stdout
     assert re.search(r"time +about \S+ (second|minute|hour)s? for 6 fits on up to 200 rows", found)
 
 
-def test_coefficients_rankers_and_machines(clients: Path, run: Any) -> None:
+def test_coefficients_rankers_and_machines(clients: Path, process: Any) -> None:
     """Points 6 and 7."""
     words = [clients, "-t", "late", "--drop", "remark", "--folds", "3"]
-    fitted = run("fit", *words, "--model", "logistic", "--grid", "C=1", "--no-report").stdout
+    fitted = process("fit", *words, "--model", "logistic", "--grid", "C=1", "--no-report").stdout
     assert re.search(r"variable +estimate +std. error +z +p +odds ratio", fitted)
     assert "AIC" in fitted
-    chosen = run("select", *words, "--method", "relief", "--keep", 1, "--json")
+    chosen = process("select", *words, "--method", "relief", "--keep", 1, "--json")
     assert json.loads(chosen.stdout)["selected"] == ["used"]
-    tuned = run("tune", *words, "--model", "pegasos", "--json")
+    tuned = process("tune", *words, "--model", "pegasos", "--json")
     assert "lam" in json.loads(tuned.stdout)["tuning"]["best"]
 
 

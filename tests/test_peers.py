@@ -93,7 +93,7 @@ def test_attributes_are_there_or_on_the_page(ours: Any, theirs: Any, classifies:
     target = y[::5] if classifies else X[::5, 3]
     frame = pd.DataFrame(X[::5, :3], columns=["a", "b", "c"])
     missing = public_names(theirs.fit(frame, target)) - public_names(ours.fit(frame, target))
-    line = page_line("Missing attributes")
+    line = page_line("Other missing attributes")
     for name in missing:
         assert f"`{name}`" in line or f"`{type(ours).__name__}.{name}`" in line, name
 

@@ -1,12 +1,12 @@
 """Low-rank kernel machines beside scikit-learn's Nystroem + LinearSVC, and the low-rank start of SVC.
 
-    python -m benchmarks.large [large] [peer] [methods] [images] [start] [ridge]
+    python -m benchmarks.large [large] [peer] [methods] [images] [growth] [start] [ridge]
 
 "large" fits LargeSVC, "peer" scikit-learn's pipeline on the same rows with the same number of components;
 with both, the ratio is printed. "methods" has the ways to choose a map beside the exact machine, "images" the
-exact machine and the map on ten classes of images beside scikit-learn-intelex, "start" the exact SVC on
-50 000 rows with and without a low-rank start, "ridge" the products with the kernel that the exact finish of
-kernel ridge regression needs.
+exact machine and the map on ten classes of images beside scikit-learn-intelex, "growth" both on two classes
+of more and more rows, "start" the exact SVC on 50 000 rows with and without a low-rank start, "ridge" the
+products with the kernel that the exact finish of kernel ridge regression needs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from benchmarks._common import images, synthetic
 from benchmarks._fresh import model as svc
 from benchmarks._fresh import rows_for
 from benchmarks._results import begin, record
-from benchmarks.svm import intelex
+from benchmarks.svm import intelex, peak_while
 
 ROWS, COLUMNS, COMPONENTS = 500_000, 50, 300
 GAMMA, C = 0.02, 1.0
@@ -128,6 +129,53 @@ def digits() -> None:
     record("LargeSVC, 1000 components", seconds, {"exact SVC": exact}, note)
 
 
+def halves_of_images(n: int, p: int) -> tuple[Any, Any]:
+    X, digit = images(n)
+    return X[:, :p], digit < 5
+
+
+# name, rows, the most of them, columns, C: the sizes of well-known tables
+SHAPES = (
+    ("ijcnn1-like", synthetic, 100_000, 22, 1.0),
+    ("covtype-like", synthetic, 100_000, 54, 1.0),
+    ("MNIST-like halves", halves_of_images, 60_000, 784, 10.0),
+)
+
+
+def growth() -> None:
+    begin(table="two classes of more and more rows: exact SVC, and LargeSVC with 500 components")
+    mm.LargeSVC(n_components=50).fit(*synthetic(2000, 22))  # compile
+    for name, rows, most, p, penalty in SHAPES:
+        X, y = rows(most, p)
+        settings = {"C": penalty, "gamma": 1.0 / (p * X.var())}
+        mm.SVC(**settings).fit(X[:3000], y[:3000])
+        seconds: dict[str, float] = {}
+        for n in (most // 4, most // 2, most):
+            seconds = one_size(f"{name} {n} x {p}", X[:n], y[:n], settings, seconds)
+
+
+def one_size(
+    case: str, X: Any, y: Any, settings: dict[str, float], half: dict[str, float]
+) -> dict[str, float]:
+    """Seconds by package; ``half`` are those of half of the rows."""
+    seconds, notes, exact = {}, [], mm.SVC(**settings)
+    for package in ("maxmargin", *intelex()[-1:]):
+        machine = exact if package == "maxmargin" else svc(package, **settings)
+        seconds[package], peak = peak_while(
+            partial(machine.fit, rows_for(package, X), np.ascontiguousarray(y))
+        )
+        growing = f", exponent {np.log2(seconds[package] / half[package]):.2f}" if half else ""
+        notes.append(f"{package} {peak / 2**20:.0f} MB{growing}")
+    mine, *_ = seconds.values()
+    peers = {package: t for package, t in seconds.items() if package != "maxmargin"}
+    record(f"{case}, SVC", mine, peers, "; ".join(notes))
+    mapped = mm.LargeSVC(**settings, loss="hinge", n_components=500, random_state=0)
+    t, _ = timed(lambda: mapped.fit(X, y))
+    above = mapped.certificate_.primal / mm.certify(exact, X, y).primal - 1.0
+    record(f"{case}, LargeSVC", t, {"exact SVC": mine}, f"objective {above:.2%} above that of the exact SVC")
+    return seconds
+
+
 def start() -> None:
     begin(table="exact SVC on 50 000 rows, with and without the low-rank start: seconds")
     for p in (22, 50):
@@ -155,13 +203,15 @@ def ridge() -> None:
 
 def main() -> None:
     """Run the parts named on the command line, or all."""
-    parts = set(sys.argv[1:] or ["large", "peer", "methods", "images", "start", "ridge"])
+    parts = set(sys.argv[1:] or ["large", "peer", "methods", "images", "growth", "start", "ridge"])
     if parts & {"large", "peer"}:
         large(parts)
     if "methods" in parts:
         methods()
     if "images" in parts:
         digits()
+    if "growth" in parts:
+        growth()
     if "start" in parts:
         start()
     if "ridge" in parts:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -183,16 +185,18 @@ READERS = [  # modules that ask how much memory is allowed
 
 def test_cache_size(path: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Every path asks how much memory its estimator allows, and answers within it."""
-    seen: list[float | None] = []
+    seen, others = set(), []
 
     def noted(cache_size: float | None) -> int:
-        seen.append(cache_size)
+        seen.add(cache_size)
+        if cache_size != 0.5:
+            others.append((threading.current_thread().name, traceback.format_stack(limit=8)))
         return cache_bytes(cache_size)
 
     for name in READERS:  # a module that is first imported while others are patched would stay patched
         monkeypatch.setattr(import_module(name), "cache_bytes", noted)
     path(cache_size=0.5)  # a row of 140 points fits, a matrix of products and values does not
-    assert set(seen) == {0.5}
+    assert seen == {0.5}, others
 
 
 def test_cache_size_decides_what_is_shared() -> None:

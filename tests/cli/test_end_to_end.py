@@ -122,6 +122,29 @@ def test_coefficients_rankers_and_machines(clients: Path, process: Any) -> None:
     assert "lam" in json.loads(tuned.stdout)["tuning"]["best"]
 
 
+def test_the_terminal_and_the_report_speak_spanish(clients: Path, process: Any) -> None:
+    """Point 8: words, decimal commas and the language of the page."""
+    words = ["-t", "late", "--drop", "remark", *QUICK[:-1], "--language", "es"]
+    said = process("fit", clients, *words).stdout
+    assert re.search(r"exactitud +0,\d", said)
+    assert "accuracy" not in said
+    page = clients.with_name("clients.svm.html").read_text(encoding="utf-8")
+    assert '<html lang="es"' in page
+    assert re.search(r"\d,\d", page)
+    assert "accuracy" not in re.sub(r"<[^>]*>", "", page)
+
+
+def test_a_missing_extra_is_named(clients: Path, process: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Point 9: the report needs a package that is not there."""
+    missing = clients.with_name("without") / "matplotlib.py"
+    missing.parent.mkdir()
+    missing.write_text("raise ImportError('No module named matplotlib')")
+    monkeypatch.setenv("PYTHONPATH", str(missing.parent), prepend=os.pathsep)
+    refused = process("fit", clients, "-t", "late", "--drop", "remark", *QUICK[:-1], code=1)
+    assert "pip install 'maxmargin[plot]'" in refused.stderr
+    assert clients.with_name("clients.svm.mm").exists()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
 def test_ctrl_c_ends_with_one_sentence_and_keeps_old_files(clients: Path) -> None:
     """Nothing is lost where the command is interrupted while it works."""

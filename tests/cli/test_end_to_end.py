@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 pytest.importorskip("typer")
 
 import maxmargin as mm
+from tests.real_data import DATA
 
 QUICK = ["--grid", "C=1,10", "--grid", "gamma=0.1", "--folds", "3", "--no-report"]
 
@@ -171,3 +173,33 @@ def test_what_a_fit_does_not_need_is_not_loaded() -> None:
     late = ["matplotlib", "dask", "jinja2", "sklearn.ensemble"]
     late += [f"maxmargin.{room}" for room in ("machines.large", "scorecards", "displays", "reports", "io")]
     assert loaded.isdisjoint(late), loaded & set(late)
+
+
+# -- real tables, where there are any ------------------------------------------------------------------------
+
+
+def real(name: str) -> Path:
+    if not (DATA / name).exists():
+        pytest.skip(f"needs {name} in the folder MAXMARGIN_DATA")
+    return DATA / name
+
+
+def test_german_credit(tmp_path: Path, process: Any) -> None:
+    """Points 1 to 3 and 5: categories, a baseline, what is estimated, and files beside the data."""
+    table = shutil.copy(real("german_credit.csv"), tmp_path)
+    said = " ".join(process("fit", table, "-t", "class", *QUICK).stdout.split())
+    assert "13 categories, 7 numbers" in said
+    assert re.search(r"baseline +accuracy 0\.7 by always predicting '1'", said)
+    assert re.search(r"time +about", said)
+    assert (tmp_path / "german_credit.svm.mm").exists()
+
+
+def test_messages_are_classified_by_their_words(tmp_path: Path, process: Any) -> None:
+    """Point 4, on a file without a header."""
+    table = shutil.copy(real("sms_spam.tsv"), tmp_path)
+    words = ["--no-header", "-t", "column 1", "--grid", "C=1", "--folds", "3", "--no-report", "--json"]
+    found = json.loads(process("fit", table, *words).stdout)
+    assert found["baseline"]["class"] == "ham"
+    ((right, wrong), (missed, spam)) = found["confusion"]["counts"]
+    assert (right + spam) / (right + wrong + missed + spam) > 0.97 > found["baseline"]["accuracy"]
+    assert [caution["kind"] for caution in found["cautions"]] == ["repeated"]

@@ -20,6 +20,7 @@ from maxmargin.compute.tables.table_rows import rows_of
 
 _BLOCK = 1 << 17  # numbers in a block: one megabyte of float64, which stays in the second-level cache
 _SMALL = 4 * _BLOCK  # numbers in a table that is taken as one block, on one thread
+_FEW = 0.15  # share of rows of non-zero weight below which they are gathered for a product
 _THREADED_ENTRIES = 1_000_000  # numbers below which a product takes less time than starting a thread
 _AT_ONCE = 1 << 26  # stored numbers, or products of two, in one compiled call, so that Ctrl-C is not delayed
 
@@ -70,6 +71,14 @@ def small_and_dense(X: Design) -> bool:
     return isinstance(X, DenseDesign) and X.X.dtype == np.float64 and n * p <= _SMALL
 
 
+def _total(results: list[FloatArray]) -> FloatArray:
+    """The sum, in the first of the arrays."""
+    total = results[0]
+    for more in results[1:]:
+        total += more
+    return total
+
+
 def _each(work: Callable[[slice], Any], parts: list[slice], threads: int) -> list[Any]:
     """The results of ``work`` on every part of the rows, on threads."""
     return run([partial(work, part) for part in parts], threads)
@@ -84,15 +93,15 @@ class DenseDesign:
         self.shape: tuple[int, int] = (X.shape[0], X.shape[1])
         self._is_one_block = X.size <= _SMALL
 
-    def _block(self, rows: slice) -> FloatArray:
+    def _block(self, rows: slice | IntArray) -> FloatArray:
         return self.X[rows].astype(np.float64, copy=False)
 
     def _rows_per_block(self) -> int:
         n, p = self.shape
         return max(1, n) if self._is_one_block else max(32, _BLOCK // p)
 
-    def _each_block(self, part: slice, at_least: int = 1) -> list[slice]:
-        step = max(self._rows_per_block(), at_least)
+    def _each_block(self, part: slice) -> list[slice]:
+        step = self._rows_per_block()
         return [slice(s, min(s + step, part.stop)) for s in range(part.start, part.stop, step)]
 
     def _parts(self) -> list[slice]:
@@ -124,18 +133,22 @@ class DenseDesign:
         return self._sum(work)
 
     def gram(self, d: FloatArray) -> FloatArray:
-        def product(rows: slice) -> FloatArray:
-            return weighted_gram(self._block(rows), d[rows])
+        if self._is_one_block:
+            return weighted_gram(self.dense(), d)
+        n, p = self.shape
+        kept = np.flatnonzero(d)
+        few = len(kept) < _FEW * n
+        step = max(2 * p, self._rows_per_block())  # adding p^2 numbers costs too
 
         def work(part: slice) -> FloatArray:
-            blocks = self._each_block(part, at_least=2 * self.shape[1])  # adding p^2 numbers costs too
-            first, *others = blocks or [part]  # a piece may have no rows
-            total = product(first)
-            for rows in others:
-                total += product(rows)
+            total = np.zeros((p, p))
+            for numbers in portions(part, step):
+                rows = kept[numbers] if few else numbers
+                total += weighted_gram(self._block(rows), d[rows])
             return total
 
-        return self._sum(work)
+        parts = split(len(kept) if few else n, self.threads) or [slice(0, 0)]
+        return _total(_each(work, parts, self.threads))
 
     def hessian_product(self, d: FloatArray, v: FloatArray, bias: float) -> tuple[FloatArray, float]:
         def work(part: slice) -> FloatArray:
@@ -151,11 +164,7 @@ class DenseDesign:
         return total[:-1], float(total[-1])
 
     def _sum(self, work: Any) -> FloatArray:
-        results = _each(work, self._parts(), self.threads)
-        total: FloatArray = results[0]
-        for more in results[1:]:
-            total += more
-        return total
+        return _total(_each(work, self._parts(), self.threads))
 
     def take(self, rows: IntArray) -> DenseDesign:
         return DenseDesign(self.X[rows], self.threads)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import platform
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +21,7 @@ Result = dict[str, Any]
 
 KINDS = ("best", "median", "fresh")
 SLOWER = 1.05  # of the earlier seconds, from which on a case is listed as slower
+_SETTINGS = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "OPENBLAS_CORETYPE")  # that choose instructions
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "scikit-learn-intelex")
 _BEGIN, _END = "<!-- benchmarks: written by `python -m benchmarks` -->", "<!-- end of benchmarks -->"
 
@@ -62,7 +64,7 @@ def _ratios(ours: Times, peer: Times) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Processor, versions and date."""
+    """Processor, settings that choose its instructions, versions and date."""
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     flags = next((line for line in lines if line.startswith("flags")), "")
@@ -76,11 +78,18 @@ def machine() -> dict[str, Any]:
     return {
         "processor": names[0] if names else platform.processor() or platform.machine(),
         "vectors": vectors,
+        "settings": {name: os.environ[name] for name in _SETTINGS if name in os.environ},
         "cores": len(names) or None,
         "python": platform.python_version(),
         "versions": installed,
         "date": datetime.date.today().isoformat(),
     }
+
+
+def shown(machine: dict[str, Any], cores: str = "") -> str:
+    """The processor, its instructions, and settings that leave some of them out."""
+    settings = "".join(f", {name}={value}" for name, value in machine.get("settings", {}).items())
+    return f"{machine['processor']} ({machine['vectors']}{cores}{settings})"
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -121,7 +130,7 @@ def table(content: dict[str, Any]) -> str:
         versions = ", ".join(f"{name} {number}" for name, number in m["versions"].items())
         cores = f", {m['cores']} cores" if m["cores"] else ""
         text.append(
-            f"## `python -m benchmarks {part}`\n\n{m['processor']} ({m['vectors']}{cores}), {m['date']}; "
+            f"## `python -m benchmarks {part}`\n\n{shown(m, cores)}, {m['date']}; "
             f"Python {m['python']}, {versions}.\n"
         )
         for name in dict.fromkeys(row["table"] for row in held["results"]):
@@ -156,7 +165,7 @@ def summary(content: dict[str, Any]) -> str:
                     _spread([t[k] / o[k] for o, t in both if k in o and k in t]) for k in ("best", "fresh")
                 ]
                 lines.append(f"| {name} | {peer} | {len(both)} | {cells[0]} | {cells[1]} | `{part}` |")
-    machines = {f"{h['machine']['processor']} ({h['machine']['vectors']})" for h in content["parts"].values()}
+    machines = {shown(held["machine"]) for held in content["parts"].values()}
     return "\n".join([*lines, "", f"Measured on {'; '.join(sorted(machines))}."])
 
 

@@ -48,6 +48,14 @@ def test_the_table_has_every_figure_and_the_machine() -> None:
     assert "P (V, 2 cores), D; Python 3, numpy 2." in text
 
 
+def test_settings_that_leave_out_instructions_are_in_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
+    here = content(0.5, 2.0)
+    here["parts"]["svm"]["machine"] |= {"settings": _results.machine()["settings"]}
+    assert ", NUMBA_CPU_NAME=haswell" in _results.table(here)
+    assert "Measured on P (V, NUMBA_CPU_NAME=haswell" in _results.summary(here)
+
+
 def test_the_summary_has_range_and_geometric_mean() -> None:
     two = content(1.0, 2.0)
     two["parts"]["svm"]["results"] += content(1.0, 8.0, case="more")["parts"]["svm"]["results"]

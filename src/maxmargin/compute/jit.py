@@ -28,6 +28,7 @@ from numba.extending import register_jitable
 
 from maxmargin.base.interruption import interrupts_afterwards
 from maxmargin.compute.compiling import start_watch
+from maxmargin.compute.part_code import as_part
 
 Function = Callable[..., Any]
 
@@ -96,7 +97,7 @@ def _part(function: Function, **options: Any) -> Any:
     if not COMPILES:
         return np.errstate(all="ignore")(function)
     njit: Any = numba.njit  # its type does not know these options
-    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+    return njit(**as_part(), **options)(function)
 
 
 def _compiled(function: Function, **options: Any) -> Any:

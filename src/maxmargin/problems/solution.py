@@ -44,6 +44,8 @@ class Ending:
 
 def worst_ending(endings: Sequence[Ending]) -> Ending:
     """Combine several problems: the sum of steps, the largest violation, and the worst status."""
+    if len(endings) == 1:
+        return endings[0]
     failed = [ending for ending in endings if ending.status is not Status.CONVERGED]
     worst = max(failed or endings, key=lambda ending: ending.violation)
     violation = max(ending.violation for ending in endings)

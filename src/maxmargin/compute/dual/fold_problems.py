@@ -15,14 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.base.typing import FloatArray, IntArray
-from maxmargin.compute.dual.block_solver import BIG, SMALLEST_CURVATURE, move_and_scan, partner, scan
 from maxmargin.compute.dual.bounds import make_feasible, moved, multiplier
 from maxmargin.compute.dual.gram_parts import add_product, add_rows
+from maxmargin.compute.dual.narrow_block import BIG, SMALLEST_CURVATURE, ZERO, move_and_scan, partner
 from maxmargin.compute.dual.one_group import WORK_AT_ONCE
 from maxmargin.compute.jit import jit, part
 from maxmargin.compute.kernel_values.powers import n_terms, power, power_sums
 
 _ROUGH = 10.0  # tolerance of the problem of all rows, in units of the tolerance
+_INNER = 0.9  # tolerance of steps in float32, in units of the tolerance
+_INDEX_BITS = np.int32(4095)  # of the rows, of which a matrix in memory has at most 4096
 
 
 class FoldMatrix(NamedTuple):
@@ -177,38 +179,69 @@ def _read(matrix, stretch, i, ready, rows):
 
 @part
 def _solve(matrix, stretch, g, t, low, high, ready, rows, tol, max_steps):
-    """`solve_block` on a matrix whose rows are made when they are first needed; steps and violation.
+    """Pairwise steps in float32, and sums in float64 after them, until the violation is within ``tol``.
 
-    The number of steps is limited.
+    The rows of the matrix are made when they are first needed. Returns the number of steps, which is limited,
+    and the violation.
     """
     n = len(g)
     most = WORK_AT_ONCE // n + 1
     most = most if most < max_steps else max_steps
-    masks, curvature = np.empty((2, n)), np.empty(n, matrix.K.dtype)
-    up, down = masks[0], masks[1]
+    new, weights, changed = np.empty(n), np.empty(n), np.empty(n, np.int64)
+    made = np.int64(0)
+    while True:
+        smallest_up, largest_down = np.inf, -np.inf
+        for k in range(n):
+            new[k] = t[k]
+            smallest_up = g[k] if t[k] < high[k] and g[k] < smallest_up else smallest_up
+            largest_down = g[k] if t[k] > low[k] and g[k] > largest_down else largest_down
+        violation = largest_down - smallest_up
+        if not violation > tol or made >= most:
+            return made, violation
+        middle = 0.5 * (smallest_up + largest_down)
+        taken = _steps(matrix, stretch, g, middle, new, low, high, ready, rows, _INNER * tol, most - made)
+        if taken == 0:
+            return made, violation
+        made += taken
+        used = np.int64(0)
+        for k in range(n):
+            if new[k] != t[k]:
+                changed[used], weights[used] = k, new[k] - t[k]
+                t[k] = new[k]
+                used += 1
+        add_rows(g, rows, changed[:used], weights[:used], np.int64(0), n)
+
+
+@part
+def _steps(matrix, stretch, exact_g, middle, t, low, high, ready, rows, tol, max_steps):
+    """As `solve_narrow_block`, on rows that are made when they are first needed; changes ``t`` only."""
+    n = len(t)
+    memory = np.empty((4, n), np.float32)
+    g, up, down, curvature = memory[0], memory[1], memory[2], memory[3]
     for k in range(n):
-        up[k] = 0.0 if t[k] < high[k] else BIG
-        down[k] = 0.0 if t[k] > low[k] else -BIG
+        g[k] = exact_g[k] - middle
+        up[k] = ZERO if t[k] < high[k] else BIG
+        down[k] = ZERO if t[k] > low[k] else -BIG
         curvature[k] = matrix.K[k, k]
-    i, j = scan(g, up, down)
-    for step in range(most):
-        violation = g[j] + down[j] - g[i] - up[i]
-        if not violation > tol:
-            return step, violation
+    i, j = move_and_scan(g, ZERO, rows[0], rows[0], up, down, _INDEX_BITS)
+    for step in range(max_steps):
+        if not g[j] + down[j] - g[i] - up[i] > tol:
+            return step
         _read(matrix, stretch, i, ready, rows)
-        j = partner(g, g[i], down, rows[i], curvature, curvature[i])
+        j = partner(g, g[i], down, rows[i], curvature, curvature[i], _INDEX_BITS)
         _read(matrix, stretch, j, ready, rows)
         eta = np.float64(curvature[i]) + np.float64(curvature[j]) - 2.0 * np.float64(rows[i, j])
-        delta = (g[j] - g[i]) / (eta if eta > SMALLEST_CURVATURE else SMALLEST_CURVATURE)
+        eta = eta if eta > SMALLEST_CURVATURE else np.float64(SMALLEST_CURVATURE)
+        delta = (np.float64(g[j]) - np.float64(g[i])) / eta
         room = high[i] - t[i]
         delta = room if room < delta else delta
         room = t[j] - low[j]
         delta = room if room < delta else delta
         t[i] = moved(t[i], delta, low[i], high[i])
         t[j] = moved(t[j], -delta, low[j], high[j])
-        up[i] = 0.0 if t[i] < high[i] else BIG
-        down[i] = 0.0 if t[i] > low[i] else -BIG
-        up[j] = 0.0 if t[j] < high[j] else BIG
-        down[j] = 0.0 if t[j] > low[j] else -BIG
-        i, j = move_and_scan(g, delta, rows[i], rows[j], up, down)
-    return most, g[j] + down[j] - g[i] - up[i]
+        up[i] = ZERO if t[i] < high[i] else BIG
+        down[i] = ZERO if t[i] > low[i] else -BIG
+        up[j] = ZERO if t[j] < high[j] else BIG
+        down[j] = ZERO if t[j] > low[j] else -BIG
+        i, j = move_and_scan(g, np.float32(delta), rows[i], rows[j], up, down, _INDEX_BITS)
+    return np.int64(max_steps)

@@ -14,7 +14,7 @@ from maxmargin.base.typing import FloatArray
 from maxmargin.compute.jit import jit_sums, part_sums
 from maxmargin.compute.primal.bracket import is_flat, narrower, next_trial
 from maxmargin.compute.tables.row_squares import add_row_squares
-from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, Psi, sum_of_psi
+from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, Psi, logistic_along, psi_at, slope_along
 
 MOVED, STUCK, SINGULAR = range(3)
 _LEAST_PIVOT = 1e-14  # smallest pivot of a Cholesky factor, relative to the diagonal
@@ -132,23 +132,32 @@ def _direction(objective, theta, rows_gradient, gram, H, gradient, step):
 
 
 @part_sums
-def _flat_step(psi, f, along, linear, quadratic, descent, there):
-    """As `maxmargin.solvers.primal.newton.Line`: a step where the derivative is flat, and the sum there."""
+def _flat_step(psi, f, along, linear, quadratic, descent, moved, there):
+    """As `maxmargin.solvers.primal.newton.Line`: a step where the derivative is flat, and the sum there.
+
+    ``moved`` becomes the scores there, ``there`` the slopes and curvatures.
+    """
     low, low_slope, high, high_slope, last = 0.0, descent, np.inf, np.inf, 0
-    t = 1.0
+    t, value, known = 1.0, 0.0, psi.kind == PSI_LOGISTIC
     for _ in range(40):
-        value, slope = sum_of_psi(psi, f, along, t, there)
+        if known:
+            value, slope = logistic_along(psi, f, along, t, there)
+        else:
+            slope = slope_along(psi, f, along, t)
         slope += linear + t * quadratic
         if is_flat(slope, descent):
-            return t, value
+            break
         low, low_slope, high, high_slope, last = narrower(t, slope, low, low_slope, high, high_slope, last)
         t = next_trial(low, low_slope, high, high_slope)
-    value, slope = sum_of_psi(psi, f, along, low, there)
-    return low, value
+    else:
+        t, known = low, False
+    for i in range(len(f)):
+        moved[i] = f[i] + t * along[i]
+    return t, value if known else psi_at(psi, moved, there)
 
 
 @part_sums
-def _move(objective, point, step, along, t, there):
+def _move(objective, point, step, along, t, moved, there):
     """Take a step: the gradient follows the quadratic model, corrected by the rows that deviate from it.
 
     With the logistic loss every row does.
@@ -175,7 +184,7 @@ def _move(objective, point, step, along, t, there):
                 gradient[j] += bend * row[j]
             gradient[p] += bend
         point.local[0, i], point.local[1, i] = there[0, i], there[1, i]
-        point.f[i] += t * along[i]
+        point.f[i] = moved[i]
 
 
 @jit_sums
@@ -185,7 +194,7 @@ def newton_steps_dense(objective: DenseObjective, point: DensePoint, goal: float
     theta, f, local, rows_gradient, pattern, gram, u, progress = point
     n, p = X.shape
     H, there = np.empty((p + 1, p + 1)), np.empty((2, n))
-    gradient, step, along = np.empty(p + 1), np.empty(p + 1), np.empty(n)
+    gradient, step, along, moved = np.empty(p + 1), np.empty(p + 1), np.empty(n), np.empty(n)
     while progress[2] < most:
         _follow(X, local[1], psi.sigma, pattern, gram)
         if not _direction(objective, theta, rows_gradient, gram, H, gradient, step):
@@ -206,12 +215,12 @@ def newton_steps_dense(objective: DenseObjective, point: DensePoint, goal: float
         progress[2] += 1.0
         if not descent < 0:
             return STUCK
-        t, reached = _flat_step(psi, f, along, linear, quadratic, descent, there)
+        t, reached = _flat_step(psi, f, along, linear, quadratic, descent, moved, there)
         for j in range(p):
             reached += 0.5 * l2 * (theta[j] + t * step[j]) ** 2
         if not reached <= progress[0] + 1e-14 * abs(progress[0]):
             return STUCK
-        _move(objective, point, step, along, t, there)
+        _move(objective, point, step, along, t, moved, there)
         progress[0] = reached
         if progress[1] <= goal * abs(progress[0]):
             break

@@ -101,10 +101,15 @@ class SubsetFolds:
     def solve(self, subset: Subset, merged: MergedRows) -> tuple[FloatArray, FloatArray, Ending]:
         """Decisions and variables of shape (n_folds, n_machines, n_groups), and how the problems ended."""
         bounds, signs = merged.sums(self.problems.bounds), merged.take(self.problems.signs)
-        decisions, t = np.empty_like(bounds), np.empty_like(bounds)
         start = np.zeros_like(bounds[0])
+        groups = self._gammas.groups(subset)
+        if len(groups) == 1:  # in their order
+            matrix, stretch = self.matrix(subset, *groups[0][1:], merged)
+            answers, ending = self._solve_folds(matrix, stretch, signs, bounds, start)
+            return answers.decisions, answers.t, ending
+        decisions, t = np.empty_like(bounds), np.empty_like(bounds)
         endings = []
-        for folds, view, gammas in self._gammas.groups(subset):
+        for folds, view, gammas in groups:
             matrix, stretch = self.matrix(subset, view, gammas, merged)
             answers, ending = self._solve_folds(matrix, stretch, signs, bounds[folds], start)
             decisions[folds], t[folds] = answers.decisions, answers.t
@@ -164,12 +169,13 @@ class SubsetFolds:
         if gammas is None:
             kernel.gram(*route, rows=rows, out=K)
             return FoldMatrix(K, K, K), np.zeros(len(self.problems.splits))
-        middle = float(gammas.min() + gammas.max()) / 2
-        kernel = kernel.with_gamma(middle)
-        if np.ptp(gammas) == 0:
-            kernel.gram(*route, rows=rows, out=K)
+        smallest, largest = float(gammas.min()), float(gammas.max())
+        middle = (smallest + largest) / 2
+        if smallest == largest:
+            kernel.with_gamma(middle).gram(*route, rows=rows, out=K)
             return FoldMatrix(K, K, K), np.zeros(len(gammas))
-        logs = kernel.log_gram(*route, rows=rows, out=self._square("logs", len(rows)))
+        out = self._square("logs", len(rows))
+        logs = kernel.log_gram(*route, rows=rows, out=out, gamma=middle)
         K[:] = logs
         exponentiate(K, kernel.kernel.variance)
         return FoldMatrix(K, logs, self._square("scratch", len(K))), gammas / middle - 1.0

@@ -105,9 +105,11 @@ class SubsetKernel:
         *,
         rows: IntArray | None = None,
         out: FloatArray | None = None,
+        gamma: float | None = None,
     ) -> FloatArray:
-        """-gamma ||x - z||^2 of an RBF kernel, as `gram`."""
-        return self._statistic_of(total, columns, factors, -self.kernel.number_gamma(), rows, out)
+        """-gamma ||x - z||^2 of an RBF kernel, whose gamma may be replaced; as `gram`."""
+        scale = -(self.kernel.number_gamma() if gamma is None else gamma)
+        return self._statistic_of(total, columns, factors, scale, rows, out)
 
     def _statistic_of(
         self,

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import maxmargin as mm
 from maxmargin.discretize import discretize_column, information_gain, symmetrical_uncertainty
 from maxmargin.feature_selection import (
     FisherScore,
@@ -61,6 +62,15 @@ def test_fisher_scores_at_any_scale(unit):
         for table in (X, X - X.max()):
             found = FisherScore(kind=kind).fit(table * unit, Y).scores_
             np.testing.assert_allclose(found * factor, expected)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e200, 1e-200, 1e-306, 1e305])
+def test_fisher_scores_in_pieces_at_any_scale(unit):
+    table = np.c_[unit * (X - 150), X, np.full(8, unit), unit * (Y == "+")]
+    for kind in ("generalized", "signal_to_noise", "difference_over_variance"):
+        whole = FisherScore(kind=kind).fit(table, Y).scores_
+        pieces = FisherScore(kind=kind).fit(mm.pieces.from_array(table, Y, rows=3)).scores_
+        np.testing.assert_allclose(pieces, whole, rtol=1e-9)
 
 
 def test_constant_columns_score_zero_or_infinity():

@@ -154,11 +154,7 @@ class FisherScore(WeightedRanker):
             )
         self._check_kind()
         units = column_units(table.values)
-        scores = self._from_moments(*class_moments(table.values / units, classes, weights))
-        if self.kind == "difference_over_variance":
-            with np.errstate(over="ignore"):
-                return np.asarray(scores / units)
-        return scores
+        return self._from_moments(units, *class_moments(table.values / units, classes, weights))
 
     def _fit_pieces(self, pieces: Pieces) -> None:
         self._check_kind()
@@ -169,12 +165,16 @@ class FisherScore(WeightedRanker):
         if len(seen.labels) < 2:
             only = seen.labels.tolist()[0]
             raise ValueError(f"y holds 1 class ({only!r}): a selection needs at least two classes.")
-        self._keep(self._from_moments(seen.masses, *variances_of_pieces(pieces, seen)))
+        units, means, variances = variances_of_pieces(pieces, seen)
+        self._keep(self._from_moments(units, seen.masses, means, variances))
 
     def _check_kind(self) -> None:
         check_choice("kind", self.kind, get_args(FisherKind))
 
-    def _from_moments(self, masses: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
+    def _from_moments(
+        self, units: FloatArray, masses: FloatArray, means: FloatArray, variances: FloatArray
+    ) -> FloatArray:
+        """Scores from moments of columns that were divided by ``units``."""
         if self.kind == "generalized":
             centre = masses @ means / masses.sum()
             return _ratio(masses @ (means - centre) ** 2, masses @ variances)
@@ -182,9 +182,11 @@ class FisherScore(WeightedRanker):
             raise ValueError(
                 f"kind={self.kind!r} is for two classes and y has {len(masses)}: use kind='generalized'."
             )
-        by_variance = self.kind == "difference_over_variance"
-        spread = (variances if by_variance else np.sqrt(variances)).sum(axis=0)
-        return _ratio(np.abs(means[0] - means[1]), spread)
+        differences = np.abs(means[0] - means[1])
+        if self.kind == "signal_to_noise":
+            return _ratio(differences, np.sqrt(variances).sum(axis=0))
+        with np.errstate(over="ignore"):
+            return np.asarray(_ratio(differences, variances.sum(axis=0)) / units)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -16,26 +16,27 @@ from maxmargin.pieces.survey import Survey
 _BLOCK = 1 << 17  # numbers that are widened and centred at a time
 
 
-def class_means(pieces: Pieces, seen: Survey) -> FloatArray:
-    """Weighted means of the classes, of shape (n_classes, n_features). Cost: one pass."""
-    # sums of deviations from the overall mean, so that columns far from 0 lose no digits
-    sums = pieces.map_reduce(_class_sums, seen.labels, seen.mean_x)
-    return np.asarray(seen.mean_x + sums / seen.masses[:, None])
-
-
 def scatter_of_pieces(pieces: Pieces, seen: Survey) -> tuple[FloatArray, FloatArray]:
     """Means of the classes and the scatter around them, of shape (n_features, n_features): two passes."""
-    means = class_means(pieces, seen)
+    # sums of deviations from the overall mean, so that columns far from 0 lose no digits
+    sums, _ = pieces.map_reduce(_sums_and_sizes, seen.labels, seen.mean_x, combine=_both)
+    means = np.asarray(seen.mean_x + sums / seen.masses[:, None])
     return means, pieces.map_reduce(_scatter, seen.labels, means)
 
 
-def variances_of_pieces(pieces: Pieces, seen: Survey) -> tuple[FloatArray, FloatArray]:
-    """Means and population variances of the classes, both of shape (n_classes, n_features): two passes."""
-    means = class_means(pieces, seen)
-    variances = pieces.map_reduce(_squares, seen.labels, means) / seen.masses[:, None]
-    if not np.isfinite(variances).all():
+def variances_of_pieces(pieces: Pieces, seen: Survey) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Units of the columns, and means and population variances of the classes in these units: two passes.
+
+    The means are differences from the overall mean, of shape (n_classes, n_features) as the variances. The
+    units are powers of two near the largest difference, so that squares neither overflow nor vanish.
+    """
+    sums, sizes = pieces.map_reduce(_sums_and_sizes, seen.labels, seen.mean_x, combine=_both)
+    if not np.isfinite(sizes + np.abs(sums).max(axis=0)).all():
         raise ValueError(SQUARES_TOO_LARGE)
-    return means, variances
+    units = np.ldexp(1.0, np.frexp(sizes)[1] - 1)
+    means = sums / units / seen.masses[:, None]
+    squares = pieces.map_reduce(_squares, seen.labels, seen.mean_x, units, means)
+    return units, means, squares / seen.masses[:, None]
 
 
 def _blocks(piece: Piece, labels: AnyArray) -> Iterator[tuple[FloatArray, AnyArray, FloatArray]]:
@@ -55,11 +56,21 @@ def _members(codes: AnyArray, weights: FloatArray, n_classes: int) -> FloatArray
     return members
 
 
-def _class_sums(piece: Piece, labels: AnyArray, centre: FloatArray) -> FloatArray:
-    total = np.zeros((len(labels), len(centre)))
+def _sums_and_sizes(piece: Piece, labels: AnyArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sums of the differences from ``centre`` over every class, and the largest differences."""
+    sums, sizes = np.zeros((len(labels), len(centre))), np.zeros(len(centre))
     for X, codes, weights in _blocks(piece, labels):
-        total += _members(codes, weights, len(labels)) @ (X - centre)
-    return total
+        with np.errstate(over="ignore", invalid="ignore"):  # the totals over all pieces are checked
+            differences = X - centre
+            sums += _members(codes, weights, len(labels)) @ differences
+            sizes = np.maximum(sizes, np.abs(differences).max(axis=0))
+    return sums, sizes
+
+
+def _both(
+    left: tuple[FloatArray, FloatArray], right: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, ...]:
+    return left[0] + right[0], np.maximum(left[1], right[1])
 
 
 def _scatter(piece: Piece, labels: AnyArray, means: FloatArray) -> FloatArray:
@@ -70,9 +81,10 @@ def _scatter(piece: Piece, labels: AnyArray, means: FloatArray) -> FloatArray:
     return total
 
 
-def _squares(piece: Piece, labels: AnyArray, means: FloatArray) -> FloatArray:
+def _squares(
+    piece: Piece, labels: AnyArray, centre: FloatArray, units: FloatArray, means: FloatArray
+) -> FloatArray:
     total = np.zeros_like(means)
     for X, codes, weights in _blocks(piece, labels):
-        with np.errstate(over="ignore", invalid="ignore"):  # the sums over all pieces are checked
-            total += _members(codes, weights, len(labels)) @ (X - means[codes]) ** 2
+        total += _members(codes, weights, len(labels)) @ ((X - centre) / units - means[codes]) ** 2
     return total

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from maxmargin.base.tables import known_columns
+from maxmargin.base.tables import SQUARES_TOO_LARGE, known_columns
 from maxmargin.base.typing import AnyArray, FloatArray
 from maxmargin.pieces.collection import Pieces
 from maxmargin.pieces.piece import Piece
@@ -42,7 +42,10 @@ class Survey:
 def survey(pieces: Pieces, *, classes: bool) -> Survey:
     """Sizes, means and classes, in one pass; an error for values that are not finite."""
     pieces.start_over()
-    return pieces.map_reduce(_survey_piece, _names(pieces.first()), classes, combine=_merge)
+    seen: Survey = pieces.map_reduce(_survey_piece, _names(pieces.first()), classes, combine=_merge)
+    if not np.isfinite(seen.mean_x).all():
+        raise ValueError(SQUARES_TOO_LARGE)
+    return seen
 
 
 def learn_columns(estimator: BaseEstimator, pieces: Pieces) -> None:
@@ -70,7 +73,8 @@ def _survey_piece(piece: Piece, names: list[Any] | None, classes: bool) -> Surve
         where = piece.place(int(np.argmax(weights < 0)), _column_name(piece.weight, "sample_weight"))
         raise ValueError(f"{where} is negative: use weights >= 0.")
     total = float(weights.sum())
-    mean_x = _times(weights, X) / total if total > 0 else np.zeros(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):  # the mean of all rows is checked
+        mean_x = _times(weights, X) / total if total > 0 else np.zeros(X.shape[1])
     if not classes:
         y = as_numbers(y, piece)
         mean_y = float(weights @ y) / total if total > 0 else 0.0
@@ -94,8 +98,9 @@ def _check_finite(values: Any, piece: Piece, column: Any) -> None:
     """An error that names the first cell with NaN or infinity; ``column`` is its name, or those of X."""
     numbers = values.data if sparse.issparse(values) else values
     # the sum is finite if every value is, up to overflow: one cheap pass instead of a table of booleans
-    if np.isfinite(np.sum(numbers, dtype=np.float64)) or np.isfinite(numbers).all():
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(numbers, dtype=np.float64)) or np.isfinite(numbers).all():
+            return
     if values.ndim == 2:
         wrong = (
             sparse.csr_array((~np.isfinite(numbers), values.indices, values.indptr), values.shape).nonzero()
@@ -138,11 +143,13 @@ def _merge(left: Survey, right: Survey) -> Survey:
     def sums(values: list[FloatArray]) -> FloatArray:
         return np.bincount(codes, np.concatenate(values), len(labels)).astype(np.float64, copy=False)
 
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean_x = left.mean_x + share * (right.mean_x - left.mean_x)
     return Survey(
         left.n_rows + right.n_rows,
         left.n_features,
         weight,
-        left.mean_x + share * (right.mean_x - left.mean_x),
+        mean_x,
         left.mean_y + share * (right.mean_y - left.mean_y),
         labels,
         sums([left.counts, right.counts]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy import sparse
 
 import maxmargin as mm
 from maxmargin.kernels import RBF, Linear
@@ -138,7 +139,31 @@ def test_the_proof_holds_in_every_column(kernel: str) -> None:
     one = proof.positive_weights @ map_[proof.positive_rows]
     other = proof.negative_weights @ map_[proof.negative_rows]
     deviation = np.abs(map_ - map_.mean(axis=0)).max(axis=0)
-    assert (np.abs(one - other) <= 2e-9 * deviation).all()
+    assert (np.abs(one - other) <= 1e-13 * deviation).all()
+
+
+@pytest.mark.parametrize("half", [1e-10, 1e-11, 1e-12, 1e-13, 1e-14])
+def test_hulls_that_nearly_meet_are_not_called_inseparable(half: float) -> None:
+    """The linear program meets its tolerance of 1e-10 there, but no combinations are equal up to rounding."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        along, y = rng.normal(size=40), np.repeat([1, -1], 20)
+        across = half * y * (1 + rng.random(40))
+        X = np.column_stack([along + across, along - across])
+        difference = X[:, 0] - X[:, 1]
+        assert difference[y > 0].min() > difference[y < 0].max()  # separable
+        with pytest.raises(ValueError, match="float64") as caught:
+            mm.HardMarginSVC(kernel="linear").fit(X, y)
+        assert not isinstance(caught.value, mm.NotSeparableError)
+        with pytest.raises(ValueError, match=r"as far as kernel values in float64 show|could not decide"):
+            mm.HardMarginSVC(kernel="precomputed").fit(X @ X.T, y)
+
+
+def test_equal_sparse_rows_are_a_proof() -> None:
+    """With looser tolerances HiGHS combined six other rows, which are apart."""
+    X = sparse.random(600, 5, 0.3, format="csr", random_state=252)
+    with pytest.raises(mm.NotSeparableError):
+        mm.HardMarginSVC(kernel="linear").fit(X, np.random.default_rng(0).integers(0, 2, 600))
 
 
 def test_what_float64_cannot_decide_is_not_called_inseparable() -> None:

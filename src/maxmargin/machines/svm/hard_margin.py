@@ -29,8 +29,9 @@ class NotSeparableError(ValueError):
     """No hyperplane separates the classes in this feature space, with the proof.
 
     The convex combination ``positive_weights`` of the rows ``positive_rows`` equals the convex combination
-    ``negative_weights`` of ``negative_rows``, up to rounding: to ``distance`` in feature space and, for
-    linear and polynomial kernels, to 1e-9 of the largest deviation in every column.
+    ``negative_weights`` of ``negative_rows``, up to rounding: that of their columns for linear and
+    polynomial kernels, else that of kernel values, which is larger. ``distance`` is computed from kernel
+    values.
 
     >>> import maxmargin as mm
     >>> try:
@@ -40,15 +41,18 @@ class NotSeparableError(ValueError):
     the classes are not linearly separable in this feature space
     """
 
-    def __init__(self, rows: IntArray, weights: FloatArray, signs: FloatArray, distance: float) -> None:
+    def __init__(
+        self, rows: IntArray, weights: FloatArray, signs: FloatArray, distance: float, *, proved: bool = True
+    ) -> None:
         used = weights > 0
         self.positive_rows = rows[used & (signs > 0)]
         self.positive_weights = weights[used & (signs > 0)]
         self.negative_rows = rows[used & (signs < 0)]
         self.negative_weights = weights[used & (signs < 0)]
         self.distance = distance
+        doubt = "" if proved else ", as far as kernel values in float64 show"
         super().__init__(
-            "the classes are not linearly separable in this feature space: a convex combination of "
+            f"the classes are not linearly separable in this feature space{doubt}: a convex combination of "
             f"{len(self.positive_rows)} rows of one class equals one of {len(self.negative_rows)} rows "
             f"of the other (distance {distance:.2g}; the rows and weights are on this error). "
             "Use a finite C, or a richer kernel."
@@ -108,6 +112,7 @@ def _check_separable(hard: BoxQP, signs: FloatArray, a: FloatArray, square: floa
     """Return if a hyperplane is proved to separate the classes; otherwise raise an error."""
     kernel, points = hard.Q.kernel, hard.Q.points
     weights = _equal_rows(points, signs)
+    proved = True
     if weights is None and (columns := columns_of(kernel, points)) is not None:
         found = meeting_point(columns, signs)
         if found.separates:
@@ -116,7 +121,7 @@ def _check_separable(hard: BoxQP, signs: FloatArray, a: FloatArray, square: floa
     elif weights is None and not getattr(kernel, "centred", False):  # kernels of differences always separate
         lengths = np.sqrt(np.abs(kernel.diagonal(points)))
         noise = 1e-15 * len(points) * float(a @ lengths) ** 2  # rounding of this very combination
-        weights = a if square <= noise else None
+        weights, proved = a if square <= noise else None, False
     if weights is None:
         raise ValueError(
             "could not decide in float64 whether a hyperplane separates the classes: their convex hulls are "
@@ -124,7 +129,7 @@ def _check_separable(hard: BoxQP, signs: FloatArray, a: FloatArray, square: floa
             "size. Scale the columns, use a finite C, or another kernel."
         )
     distance = np.sqrt(max(_squared_distance(weights, hard), 0.0))
-    raise NotSeparableError(rows, weights, signs, float(distance))
+    raise NotSeparableError(rows, weights, signs, float(distance), proved=proved)
 
 
 def _too_narrow(square: float, largest: float) -> ValueError:

@@ -26,7 +26,8 @@ from maxmargin.problems.penalties import Penalty
 from maxmargin.solvers.primal.augmented import AugmentedLagrangian
 from maxmargin.solvers.primal.newton import Newton, newton_direction
 
-_EQUAL = 1e-9  # of the largest deviation in a column: a difference that counts as none
+_ULP = 2.2e-16
+_STRICT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _LARGEST_TABLE = 50_000_000  # entries of the table of differences between classes
 
 Kind = Literal["complete", "quasi-complete"]
@@ -397,7 +398,7 @@ class MeetingPoint:
     """Where the convex hulls of two classes come closest to each other, column by column.
 
     ``separates``: a hyperplane was found and checked. ``weights`` of shape (n_rows,): convex combinations of
-    both classes that are equal in every column to 1e-9 of its largest deviation. Neither: unknown.
+    both classes that are equal in every column up to rounding. Neither: unknown.
     """
 
     separates: bool
@@ -420,7 +421,7 @@ def meeting_point(X: Any, y: FloatArray) -> MeetingPoint:
     A = sparse.hstack([signed, sides], format="csr") if sparse.issparse(Z) else np.hstack([signed, sides])
     bounds = [*[(-1.0, 1.0)] * p, (None, None), (None, None)]
     goal = np.append(np.zeros(p + 1), -1.0)
-    answer = linprog(goal, A_ub=A, b_ub=np.zeros(n), bounds=bounds, method="highs")
+    answer = linprog(goal, A_ub=A, b_ub=np.zeros(n), bounds=bounds, method="highs", options=_STRICT)
     if answer.x is None:
         return MeetingPoint(separates=False)
     u, b = answer.x[:p], answer.x[p]
@@ -428,22 +429,30 @@ def meeting_point(X: Any, y: FloatArray) -> MeetingPoint:
     if np.min(y * (Z @ u + b) - noise) > 0:
         return MeetingPoint(separates=True)
     weights = np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0)
-    for side in (y > 0, y < 0):
-        weights[side] /= max(float(weights[side].sum()), 1e-300)
-    return MeetingPoint(separates=False, weights=weights if _meet(X, y, weights) else None)
-
-
-def _meet(X: Any, y: FloatArray, weights: FloatArray) -> bool:
-    """True if the two combinations are equal in every column, compared with the spread of their own rows.
-
-    Other rows may be far longer: beside them, two short rows look equal. Subtracting a row of the combination
-    keeps the digits of the differences.
-    """
     used = np.flatnonzero(weights)
-    rows, w = X[used], weights[used]
-    if sparse.issparse(rows):
-        spread = abs(rows).T @ w
-    else:
-        rows = rows - rows[w.argmax()]
-        spread = w @ np.abs(rows - 0.5 * (w @ rows))
-    return bool((np.abs(rows.T @ (y[used] * w)) <= _EQUAL * spread).all())
+    weights[used] = found = _met(_dense(X[used]), y[used], weights[used])
+    return MeetingPoint(separates=False, weights=weights if found.any() else None)
+
+
+def _met(rows: FloatArray, y: FloatArray, w: FloatArray) -> FloatArray:
+    """Weights near ``w`` whose two combinations are equal in every column up to rounding, or zeros.
+
+    The linear program only meets its tolerance, within which the hulls may still be apart; Newton steps on
+    the weights remove the rest. Columns are relative to a row of the combinations, and rounding to the spread
+    of these rows: beside rows that are far longer, short ones would look equal.
+    """
+    if not (np.any(y > 0) and np.any(y < 0)):
+        return np.zeros(len(w))
+    rows = rows - rows[w.argmax()]
+    ones = np.column_stack([y > 0, y < 0]).astype(np.float64)
+    for _ in range(4):
+        w = w / (ones @ (w @ ones))
+        spread = np.maximum(w @ np.abs(rows - 0.5 * (w @ rows)), 1e-300)
+        apart = (y * w) @ rows / spread
+        if (np.abs(apart) <= _ULP * (len(w) + 4)).all():
+            return w
+        equations = np.vstack([(rows / spread).T * (y * w), ones.T * w])
+        w = w * np.maximum(1.0 - linalg.lstsq(equations, np.append(apart, [0.0, 0.0]))[0], 0.0)
+        if not (ones.T @ w > 0).all():
+            break
+    return np.zeros(len(w))

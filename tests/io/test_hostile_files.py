@@ -766,6 +766,15 @@ def test_the_columns_that_an_elimination_kept_are_those_of_its_machine(
         mm.save(model, tmp_path / "m")
 
 
+@pytest.mark.parametrize("cuts", [[5.0, 4.0], [5.0, np.nan], [5.0, 5.0], [5.0], ["a", "b"], [[4.0], [5.0]]])
+def test_cuts_that_are_no_cuts(cuts: list[Any], tmp_path: Path) -> None:
+    """Cuts out of order were accepted, and bins looked up in them were none."""
+    model = mm.discretize.MDLDiscretizer().fit(X, Y)
+    model.cuts_[2] = np.array(cuts)
+    with pytest.raises(mm.io.NotStorableError, match="cuts and bins"):
+        mm.save(model, tmp_path / "m")
+
+
 def test_a_machine_on_strings_behind_columns_of_numbers(tmp_path: Path) -> None:
     """Each step is a good one; only together they make no sense."""
     model = make_pipeline(StandardScaler(), mm.SVC(kernel=k.Subsequence(2)))

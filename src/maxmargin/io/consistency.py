@@ -280,6 +280,14 @@ def _binning(model: Any) -> None:
         agree(np.isfinite(model.woe(j)).all(), "counts")
 
 
+def _discretizer(model: Any) -> None:
+    agree(len(model.cuts_) == len(model.n_bins_) == Columns.of(model).n, "cuts and columns")
+    for cuts, n_bins in zip(model.cuts_, model.n_bins_, strict=True):
+        agree(type(cuts) is np.ndarray and cuts.dtype == np.float64 and cuts.ndim == 1, "cuts and bins")
+        ascending = np.isfinite(cuts).all() and (cuts[1:] > cuts[:-1]).all()
+        agree(ascending and len(cuts) + 1 == n_bins, "cuts and bins")
+
+
 def _woe(model: Any) -> None:
     _check_same_table(model, model.binning_)
     check_choice("handle_unknown", getattr(model, "handle_unknown", "warn"), ("warn", "neutral", "error"))
@@ -479,6 +487,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "KernelRidge": _kernel_ridge,
     "CellSVC": _cells,
     "Binning": _binning,
+    "MDLDiscretizer": _discretizer,
     "Scorecard": _scorecard,
     "TuneResult": _tuned,
     "GridSearch": _grid_search,

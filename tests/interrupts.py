@@ -515,15 +515,19 @@ def serve(name: str) -> None:
     first = work.call()
     length = time.monotonic() - began
 
+    def tell(line: str) -> None:
+        sys.stdout.write(line)  # in one call: Ctrl-C must not come between a line and its end
+        sys.stdout.flush()
+
     def trial() -> str:
         before = work.kept()
         print("start", flush=True)
         try:
             found = work.call()
         except KeyboardInterrupt:
-            print("end", time.monotonic(), flush=True)
+            tell(f"end {time.monotonic()}\n")
             return "raised" if (after := work.kept()) == before else f"changed: {before} became {after}"
-        print("end", time.monotonic(), flush=True)
+        tell(f"end {time.monotonic()}\n")
         if work.whole(found, first):
             return "whole"
         return "part" if work.part is not None and work.part(found, first) else "wrong part"

@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 import maxmargin as mm
 from maxmargin.base.interruption import all_or_nothing, interrupts_afterwards, interrupts_kept, of_one_fit
-from maxmargin.base.threads import start_workers
+from maxmargin.base.threads import run, start_workers
 from maxmargin.compute import jit
 
 
@@ -251,3 +251,25 @@ def test_an_elimination_uses_the_columns_and_the_machine_of_one_fit(
     monkeypatch.setattr(mm.feature_selection.RFE, "transform", refitted_meanwhile)
     np.testing.assert_array_equal(getattr(model, method)(*arguments), expected)
     assert model.support_.tolist() == [False, True, False, False]
+
+
+def test_an_interrupt_in_compiled_code_is_an_interrupt() -> None:
+    """Ctrl-C while a result was made was a SystemError: a search returned no finished cells, a fit said so."""
+
+    def interrupted(*_: Any) -> Any:
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    model = Learner()
+    for call in (
+        lambda: all_or_nothing(interrupted)(model),
+        lambda: of_one_fit(interrupted)(model),
+        lambda: run([interrupted], 1),
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            call()
+
+    def broken() -> None:
+        raise SystemError("another one")
+
+    with pytest.raises(SystemError, match="another one"):
+        run([broken], 1)

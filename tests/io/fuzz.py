@@ -31,6 +31,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import maxmargin as mm
+from maxmargin.base.tables import as_dense
+from maxmargin.discretize import MDLDiscretizer
 from maxmargin.io.container import read_container
 from maxmargin.kernels.feature_maps import NystromMap
 from tests.io.crafted_changes import LENGTHS, crafted
@@ -351,11 +353,15 @@ def expected_decisions(model: Any, rows: Any) -> Any:
         values = K @ spread_coefficients(model).T + model.intercept_
         return values - model.kernel_.diag(rows)[:, None] if isinstance(model, mm.SVDD) else values
     if isinstance(model, (mm.KernelRidge, mm.KernelPerceptron)):
-        K = kernel_values(model, rows, raw_rows(model._points))
+        past = getattr(model, "_past", None)
+        K = kernel_values(model, rows, raw_rows(model._points) if past is None else past.rows)
         coef = model.dual_coef_ if isinstance(model, mm.KernelRidge) else model.dual_coef_.T
         return K @ coef.reshape(len(coef), -1) + getattr(model, "intercept_", 0.0)
     if isinstance(model, (mm.LargeSVC, mm.LargeSVR, mm.LargeKernelRidge)):
-        return map_features(model, rows) @ np.atleast_2d(model.coef_).T + model.intercept_
+        if getattr(model, "exact_", None) is not None:
+            return expected_decisions(model.exact_, rows)
+        features = map_features(model, rows) if getattr(model, "dual_coef_", None) is None else None
+        return None if features is None else features @ np.atleast_2d(model.coef_).T + model.intercept_
     if isinstance(model, mm.Scorecard):
         return scorecard_decisions(model, rows)
     if isinstance(model, mm.FisherDiscriminant):
@@ -364,7 +370,7 @@ def expected_decisions(model: Any, rows: Any) -> Any:
             return scores[:, :1] - model.cut_points_
         return -0.5 * ((scores[:, None, :] - model.centroids_) ** 2).sum(axis=2)
     if hasattr(model, "coef_") and not hasattr(model, "support_"):
-        return np.asarray(rows) @ np.atleast_2d(model.coef_).T + model.intercept_
+        return as_dense(rows) @ np.atleast_2d(model.coef_).T + model.intercept_
     return None
 
 
@@ -375,6 +381,11 @@ def expected_features(model: Any, rows: Any) -> Any:
     if isinstance(model, mm.WOEEncoder):
         codes, sign = model.binning_.codes(rows), 1.0 if model.numerator == "nonevent" else -1.0
         return np.column_stack([sign * model.binning_.woe(j)[code] for j, code in enumerate(codes)])
+    if isinstance(model, MDLDiscretizer):
+        table = np.asarray(rows)
+        return np.array(
+            [[(cuts < value).sum() for cuts, value in zip(model.cuts_, row, strict=True)] for row in table]
+        )
     if hasattr(model, "support_") and model.support_.dtype == bool:
         return np.asarray(rows)[:, model.support_]
     return None

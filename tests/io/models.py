@@ -10,12 +10,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
 import maxmargin as mm
 from maxmargin import feature_selection as fs
@@ -105,6 +116,74 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
         MIXED,
         TEXT_Y,
     ),
+    "several targets": (mm.KernelRidge(alpha=[0.1, 1.0]), X, X.to_numpy()[:, :2] * [1.0, -2.0]),
+    "Ridge of several targets": (mm.Ridge(), X, X.to_numpy()[:, :2] * [1.0, -2.0]),
+    "LargeKernelRidge all rows": (mm.LargeKernelRidge(n_components=30, polish=True), X, Y),
+    "MDLDiscretizer": (mm.discretize.MDLDiscretizer(), X, Y),
+    "periodic kernels": (mm.SVC(kernel=k.Periodic() * k.Polynomial(coef0=1.0, gamma=0.1, degree=2)), X, Y),
+    "Sigmoid and Exponential": (mm.SVC(kernel=k.Exponential(0.3) + k.Constant(0.5)), X, Y),
+    "Periodic product": (mm.SVC(kernel=k.Periodic(form="product")), X, Y),
+    "KernelPerceptron on strings": (mm.KernelPerceptron(kernel=k.Spectrum(2, mismatches=1)), TEXTS, TEXT_Y),
+    "CellSVC of two": (mm.CellSVC(cell_size=20), XB, YB),
+    "LargeSVC on strings": (mm.LargeSVC(kernel=k.Subsequence(2), n_components=3), TEXTS, TEXT_Y),
+    "LargeSVR polished": (mm.LargeSVR(n_components=20, polish=True), X, Y),
+    "LargeSVC random features": (mm.LargeSVC(n_components=8, method="fourier"), X, Y),
+    "RFECV": (fs.RFECV(mm.SVC(kernel="linear"), cv=3), X, Y),
+    "SequentialFeatureSelector": (fs.SequentialFeatureSelector(mm.SVC(), n_features_to_select=2, cv=3), X, Y),
+    "SymmetricalUncertainty": (fs.SymmetricalUncertainty(n_features=2), X, Y),
+    "scalers": (make_pipeline(MinMaxScaler(), RobustScaler(), MaxAbsScaler(), mm.LinearSVC()), X, Y),
+    "words of a table": (make_pipeline(TfidfVectorizer(), mm.LinearSVC()), TEXTS, TEXT_Y),
+    "every column its own way": (
+        make_pipeline(
+            make_column_transformer(
+                (TfidfVectorizer(ngram_range=(1, 2)), "text"),
+                (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["home"]),
+                (FunctionTransformer(feature_names_out="one-to-one"), ["size"]),
+                sparse_threshold=0.0,
+            ),
+            SimpleImputer(strategy="median"),
+            mm.LinearSVC(),
+        ),
+        MIXED,
+        TEXT_Y,
+    ),
+    "rare categories": (
+        make_pipeline(
+            make_column_transformer(
+                (
+                    OneHotEncoder(min_frequency=5, drop="first", handle_unknown="infrequent_if_exist"),
+                    ["home"],
+                ),
+                remainder="passthrough",
+            ),
+            mm.LogisticRegression(C=1.0),
+        ),
+        MIXED[["size", "home"]],
+        TEXT_Y,
+    ),
+    "Scorecard of categories": (
+        mm.Scorecard(
+            binning=mm.scorecards.Binning(categorical_features=["home"], special_values=[3.0]),
+            intercept="spread",
+        ),
+        MIXED[["size", "home"]],
+        TEXT_Y,
+    ),
+    "calibrated": (
+        CalibratedClassifierCV(make_pipeline(StandardScaler(), mm.LinearSVC()), ensemble=False, cv=3),
+        X,
+        Y,
+    ),
+    "a search of a pipeline": (
+        mm.GridSearch(
+            make_pipeline(StandardScaler(), mm.SVC()), {"svc__C": [1, 10.0], "svc__gamma": [0.1]}, cv=3
+        ),
+        X,
+        Y,
+    ),
+    "behind selected columns": (make_pipeline(fs.FisherScore(n_features=2), mm.SVC(trace=True)), X, Y),
+    "logistic steps": (make_pipeline(mm.WOEEncoder(), LogisticRegression()), XB, YB),
+    "Chunking": (mm.SVC(kernel="linear", solver=mm.solvers.Chunking()), X, Y),
 }
 
 

@@ -23,10 +23,11 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import maxmargin as mm
 from maxmargin import kernels as k
+from maxmargin.feature_selection import RFE
 from maxmargin.io.container import read_container
 from tests.clocks import quickest
 from tests.io.fuzz import fuzz, packed, sealed
@@ -606,6 +607,11 @@ def set_everywhere(parts: Parts, name: str, **fields: Any) -> None:
             node[node.index(field) + 1] = value
 
 
+def rename_everywhere(parts: Parts, old: str, new: str) -> None:
+    for node in parts.nodes:
+        node[1:] = [new if item == old else item for item in node[1:]]
+
+
 COSTLY: dict[str, tuple[str, Callable[[Parts], None], str]] = {
     "pairs of classes": ("logistic", many_classes, "coefficients and classes"),
     "a dense sum": ("sparse", shifted_and_sparse, "the shift of prepared rows"),
@@ -642,6 +648,26 @@ COSTLY: dict[str, tuple[str, Callable[[Parts], None], str]] = {
         lambda p: p.put("sklearn/FunctionTransformer", "n_features_in_", 10**8),
         "the columns of a step",
     ),
+    "names by a format": (
+        "encoded",
+        lambda p: p.put("sklearn/ColumnTransformer", "verbose_feature_names_out", "{feature_name:>99999999}"),
+        "is not flag",
+    ),
+    "a long name of a step": (
+        "encoded",
+        lambda p: rename_everywhere(p, "onehotencoder", "o" * 10_000),
+        "the names of steps",
+    ),
+    "many processes": (
+        "encoded",
+        lambda p: p.put("sklearn/ColumnTransformer", "n_jobs", 100_000),
+        "the number of processes",
+    ),
+    "long phrases": (
+        "tokens",
+        lambda p: p.get("sklearn/TfidfVectorizer", "ngram_range").__setitem__(2, 10**18),
+        "the lengths of phrases",
+    ),
     "a pattern that takes years": (
         "tokens",
         lambda p: p.put("sklearn/TfidfVectorizer", "token_pattern", "(a+)+b"),
@@ -656,6 +682,71 @@ def test_numbers_that_would_cost_much(name: str, saved: Any, tmp_path: Path) -> 
     parts = saved(model)
     change(parts)
     refused(tmp_path / "m", parts.content(), reason)
+
+
+def test_models_inside_models(saved: Any, tmp_path: Path) -> None:
+    """The text of a model has that of its inner one twice: forty of them never ended."""
+    parts = saved("dense")
+    model = ["object", "SVC"]
+    for name, value in mm.SVC().get_params().items():
+        model += [name, value]
+    nodes = [model]
+    for depth in range(40):
+        search = ["object", "RFE", "estimator", [depth]]
+        for name, value in RFE(mm.SVC()).get_params(deep=False).items():
+            search += [] if name == "estimator" else [name, value]
+        nodes.append(search)
+    content = packed({"about": parts.header["about"], "nodes": nodes, "arrays": []}, [])
+    refused(tmp_path / "m", content, "nested too deeply")
+    deep = mm.GridSearch(RFE(make_pipeline(StandardScaler(), mm.SVC())), {"step": [1, 2]})
+    assert repr(mm.load(mm.save(deep, tmp_path / "m"))) == repr(deep)
+
+
+def test_steps_that_make_many_names(saved: Any, tmp_path: Path) -> None:
+    """A thousand steps that pass 4000 columns on made four million names."""
+    parts = saved("passed on")
+    step = parts.objects("sklearn/FunctionTransformer")[0]
+    step[step.index("n_features_in_") + 1] = 4000
+    steps = parts.get("sklearn/Pipeline", "steps")
+    at = parts.nodes.index(parts.nodes[steps[1][0]])
+    more = [["tuple", f"s{j}", parts.nodes[at][2]] for j in range(1000)]
+    parts.nodes[at:at] = more
+    for node in parts.nodes[at + len(more) :]:
+        node[1:] = [
+            [item[0] + len(more)] if type(item) is list and len(item) == 1 and item[0] >= at else item
+            for item in node[1:]
+        ]
+    steps[1:1] = [[at + j] for j in range(len(more))]
+    refused(tmp_path / "m", parts.content(), "the columns of a step")
+
+
+def test_long_names_of_columns_with_many_categories(tmp_path: Path) -> None:
+    """Every category makes a name that begins with that of its column: 2 MB became 80."""
+    name = "a question of the survey"
+    table = pd.DataFrame({name: np.arange(300) % 150})
+    mm.save(make_pipeline(OneHotEncoder(), mm.LinearSVC()).fit(table, np.arange(300) % 2), tmp_path / "good")
+    parts = Parts(tmp_path / "good")
+    rename_everywhere(parts, name, name * 20_000)
+    parts.header["about"]["feature_names"] = [name * 20_000]
+    refused(tmp_path / "m", parts.content(), "the names of columns")
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "field", "value"),
+    [
+        ("pipeline", "sklearn/Pipeline", "memory", "/tmp/pickles"),
+        ("tokens", "sklearn/TfidfVectorizer", "input", "filename"),
+        ("tokens", "sklearn/TfidfVectorizer", "input", "file"),
+        ("encoded", "sklearn/SimpleImputer", "missing_values", "a"),
+    ],
+)
+def test_options_of_steps_that_a_file_may_not_choose(
+    model: str, name: str, field: str, value: str, saved: Any, tmp_path: Path
+) -> None:
+    """A cache of a pipeline holds pickles, and words by file name are read from the disk."""
+    parts = saved(model)
+    parts.put(name, field, value)
+    refused(tmp_path / "m", parts.content(), "is not none|the input of words|the missing values")
 
 
 def test_long_strings_open_at_once_and_their_factors_are_those_of_the_kernel(
@@ -763,6 +854,15 @@ def test_the_columns_that_an_elimination_kept_are_those_of_its_machine(
     model = fitted("RFE")[0]
     model.support_ = np.isin(np.arange(4), columns)
     with pytest.raises(mm.io.NotStorableError, match="chosen columns"):
+        mm.save(model, tmp_path / "m")
+
+
+@pytest.mark.parametrize("cuts", [[5.0, 4.0], [5.0, np.nan], [5.0, 5.0], [5.0], ["a", "b"], [[4.0], [5.0]]])
+def test_cuts_that_are_no_cuts(cuts: list[Any], tmp_path: Path) -> None:
+    """Cuts out of order were accepted, and bins looked up in them were none."""
+    model = mm.discretize.MDLDiscretizer().fit(X, Y)
+    model.cuts_[2] = np.array(cuts)
+    with pytest.raises(mm.io.NotStorableError, match="cuts and bins"):
         mm.save(model, tmp_path / "m")
 
 

@@ -38,9 +38,10 @@ def all_or_nothing(fit: Method[Estimator, Options, Result]) -> Method[Estimator,
         try:
             with silenced_by(getattr(self, "verbose", 0)), reporting_to(callback):
                 result = fit(twin, *args, **options)
-        except BaseException:
+        except BaseException as error:
             if in_place:
                 self.__dict__ = before
+            raise_interrupt(error)
             raise
         if in_place:
             return result
@@ -61,9 +62,23 @@ def of_one_fit(method: Method[Estimator, Options, Result]) -> Method[Estimator, 
 
     @wraps(method)
     def steady(self: Estimator, /, *args: Options.args, **options: Options.kwargs) -> Result:
-        return method(_with_state(self, self.__dict__), *args, **options)
+        try:
+            return method(_with_state(self, self.__dict__), *args, **options)
+        except SystemError as error:
+            raise_interrupt(error)
+            raise
 
     return steady
+
+
+def raise_interrupt(error: BaseException) -> None:
+    """Raise KeyboardInterrupt if an error of the interpreter stands for one.
+
+    Ctrl-C may come while the result of compiled code becomes a Python object. The interpreter then reports "a
+    result with an exception set", a SystemError whose cause is the KeyboardInterrupt.
+    """
+    if isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt):
+        raise KeyboardInterrupt from error
 
 
 def _with_state(estimator: Estimator, state: dict[str, object]) -> Estimator:

@@ -18,7 +18,7 @@ import numpy as np
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
-from maxmargin.base.interruption import interrupts_afterwards
+from maxmargin.base.interruption import interrupts_afterwards, raise_interrupt
 
 _Done = tuple[int, Any, BaseException | None]  # the number of a task, its result, its error
 
@@ -73,7 +73,11 @@ def start_workers(n_jobs: int | None) -> None:
 def run(tasks: Sequence[Callable[[], Any]], n_threads: int) -> list[Any]:
     """Run the tasks on up to ``n_threads`` threads and return their results in order."""
     if _alone(len(tasks), n_threads):
-        return [task() for task in tasks]
+        try:
+            return [task() for task in tasks]
+        except SystemError as error:
+            raise_interrupt(error)
+            raise
     with _handed_over(tasks, n_threads) as results:
         return results()
 

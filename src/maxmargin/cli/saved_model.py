@@ -44,7 +44,17 @@ class SavedModel:
                 f"{path} was not written by this version of the command line and does not describe its "
                 "columns: use it in Python, mm.load(...).predict(table)."
             ) from None
-        return cls(path, mm.load(path), schema, said)
+        saved = cls(path, mm.load(path), schema, said)
+        if said["feature_names"] != schema.order or not saved._knows_categories():
+            raise ModelFileError(
+                f"{path} describes other columns than its model has: fit and save the model again."
+            )
+        return saved
+
+    def _knows_categories(self) -> bool:
+        """True if every encoder of categories has as many columns as the description."""
+        n, encoders = len(self.schema.made(ColumnKind.CATEGORY)), steps_of(self.model)
+        return all(len(step.categories_) == n for step in encoders if hasattr(step, "categories_"))
 
     @property
     def classes(self) -> list[Any]:

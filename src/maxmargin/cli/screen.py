@@ -224,6 +224,8 @@ def _leave_stdout() -> None:
 
 
 def _explained(say: Translator, error: BaseException) -> tuple[str, ExitCode] | None:
+    if isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt):
+        error = error.__cause__  # Ctrl-C came in compiled code, see `raise_interrupt`
     if isinstance(error, KeyboardInterrupt):  # first: Ctrl-C does not wait for imports
         return say(str(error) or "interrupted"), ExitCode.INTERRUPTED
     from maxmargin.io import ModelFileError

@@ -36,6 +36,11 @@ from maxmargin.io.prepared_rows import (
 from maxmargin.io.schema import entry_of, hidden
 from maxmargin.kernels import Precomputed
 
+_MOST_NAMES = 8192  # of columns that nothing in the file has, for all steps of a pipeline
+_MOST_LETTERS = 1_000_000  # of names that steps make from long names
+_LONGEST_NAME = 200  # of a step: it stands before the name of each of its columns
+_MOST_PROCESSES = 64
+_LONGEST_PHRASE = 30  # words or letters: each text is cut into phrases of all lengths
 # other patterns could take years
 _TOKENS = inspect.signature(TfidfVectorizer).parameters["token_pattern"].default
 
@@ -280,6 +285,14 @@ def _binning(model: Any) -> None:
         agree(np.isfinite(model.woe(j)).all(), "counts")
 
 
+def _discretizer(model: Any) -> None:
+    agree(len(model.cuts_) == len(model.n_bins_) == Columns.of(model).n, "cuts and columns")
+    for cuts, n_bins in zip(model.cuts_, model.n_bins_, strict=True):
+        agree(type(cuts) is np.ndarray and cuts.dtype == np.float64 and cuts.ndim == 1, "cuts and bins")
+        ascending = np.isfinite(cuts).all() and (cuts[1:] > cuts[:-1]).all()
+        agree(ascending and len(cuts) + 1 == n_bins, "cuts and bins")
+
+
 def _woe(model: Any) -> None:
     _check_same_table(model, model.binning_)
     check_choice("handle_unknown", getattr(model, "handle_unknown", "warn"), ("warn", "neutral", "error"))
@@ -345,11 +358,11 @@ def _pipeline(model: Any) -> None:
         all(type(name) is str for name in names) and len(set(names)) == len(names), "the steps of a pipeline"
     )
     parts = [step for _, step in model.steps if step is not None and step != "passthrough"]
+    agree(sum(map(_n_invented, parts[:-1])) <= _MOST_NAMES, "the columns of a step")
     for step, following in pairwise(parts):
         on_texts = 1 if hasattr(following, "kernel_") else None  # a machine on one column of strings
         seen = getattr(following, "n_features_in_", on_texts)
         if hasattr(step, "n_features_in_") and seen is not None:
-            agree(_is_backed(step), "the columns of a step")
             made = step.get_feature_names_out()
             agree(len(made) == seen, "the steps of a pipeline")
             agree(
@@ -357,12 +370,11 @@ def _pipeline(model: Any) -> None:
             )
 
 
-def _is_backed(step: Any) -> bool:
-    """True if the number of columns, for which names will be made, is that of something in the file."""
-    n = step.n_features_in_
-    return n <= 4096 or any(
-        len(part) == n for part in vars(step).values() if isinstance(part, (list, np.ndarray))
-    )
+def _n_invented(step: Any) -> int:
+    """The number of columns, for which names will be made, unless something in the file is as long."""
+    n = getattr(step, "n_features_in_", 0)
+    parts = vars(step).values()
+    return 0 if any(len(part) == n for part in parts if isinstance(part, (list, np.ndarray))) else n
 
 
 def _column_transformer(model: Any) -> None:
@@ -371,7 +383,10 @@ def _column_transformer(model: Any) -> None:
     if made is not None:
         words = isinstance(made, np.ndarray) and all(isinstance(name, str) for name in made)
         agree(words and len(set(made)) == len(made), "the names of the columns that are made")
+    effective = model.n_jobs is None or abs(model.n_jobs) <= _MOST_PROCESSES
+    agree(effective, "the number of processes")
     for name, step, chosen in model.transformers_:
+        agree(type(name) is str and len(name) <= _LONGEST_NAME, "the names of steps")
         mine = _positions(chosen, columns)
         agree(len(indices.get(name, ())) == len(mine), "the columns of a step")
         agree(list(indices.get(name, ())) == list(mine), "the columns of a step")
@@ -411,6 +426,8 @@ def _scaler(model: Any) -> None:
 
 def _imputer(model: Any) -> None:
     agree(np.shape(model.statistics_) == (model.n_features_in_,), "the columns of an imputer")
+    kind = np.dtype(_hidden(model, ".fit_dtype")).kind
+    agree(kind == "O" or not isinstance(model.missing_values, str), "the missing values of an imputer")
 
 
 def _encoder(model: Any) -> None:
@@ -422,6 +439,9 @@ def _encoder(model: Any) -> None:
         agree(ordered and len(set(known.tolist())) == len(known), "the categories of an encoder")
     if not hasattr(model, "drop_idx_"):
         return
+    names = Columns.of(model).names
+    letters = sum(len(name) * len(known) for name, known in zip(names, model.categories_, strict=False))
+    agree(letters <= _MOST_LETTERS + 100 * sum(map(len, model.categories_)), "the names of columns")
     sizes = np.array([len(known) for known in model.categories_])
     for j, mapping in enumerate(_hidden(model, ".default_to_infrequent_mappings") or ()):
         if mapping is not None:
@@ -460,6 +480,8 @@ def _words(vectorizer: Any) -> None:
     agree(all(type(word) is str for word in words), "the words of a vocabulary")
     agree(numbers == list(range(len(words))), "the columns of a vocabulary")
     agree(len(vars(vectorizer)["_tfidf"].idf_) == len(words), "the weights of the words")
+    agree(vectorizer.input == "content", "the input of words")  # else rows would name files to read
+    agree(max(vectorizer.ngram_range) <= _LONGEST_PHRASE, "the lengths of phrases")
     agree(vectorizer.analyzer in ("word", "char", "char_wb"), "the analyzer of words")
     agree(vectorizer.token_pattern == _TOKENS, "the pattern of words")
 
@@ -479,6 +501,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "KernelRidge": _kernel_ridge,
     "CellSVC": _cells,
     "Binning": _binning,
+    "MDLDiscretizer": _discretizer,
     "Scorecard": _scorecard,
     "TuneResult": _tuned,
     "GridSearch": _grid_search,

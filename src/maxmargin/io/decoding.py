@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from maxmargin.base.shown import ShownTable
 from maxmargin.base.typing import AnyArray
@@ -20,6 +21,7 @@ from maxmargin.io.encoding import COLUMN_DTYPES, SEQUENCES, TYPES
 from maxmargin.io.schema import entry_of
 
 _DEEPEST = 100  # nodes inside nodes
+_MOST_NESTED = 8  # estimators inside estimators: the text of each has that of the next one twice
 _UNFOLDED = 10  # parts per node: a part may be used more than once, but within limits
 _MOST_TABLES = 200  # tables and pipelines, which take longest to make
 _EQUAL_HASHES = 16  # keys of a mapping; more with equal hashes would be slow
@@ -31,7 +33,8 @@ class Decoder:
     def __init__(self, nodes: list[Any], arrays: list[AnyArray]) -> None:
         self._nodes, self._arrays = nodes, arrays
         self._made: list[Any] = []
-        self._sizes: list[tuple[int, int]] = []  # parts that a node unfolds to, and how deep they are nested
+        # parts that a node unfolds to, and how deep they are nested: all, and estimators among them
+        self._sizes: list[tuple[int, int, int]] = []
         self._used: set[int] = set()
         self._taken: set[int] = set()
         self._inside: list[int] = []  # nodes that the present one refers to
@@ -47,11 +50,16 @@ class Decoder:
             require(tables <= _MOST_TABLES, f"it has more than {_MOST_TABLES} tables and pipelines.")
             self._inside = []
             made = _MAKERS[node[0]](self, *node[1:])
-            size = 1 + sum(self._sizes[k][0] for k in self._inside)
-            depth = 1 + max((self._sizes[k][1] for k in self._inside), default=0)
+            sizes = [self._sizes[k] for k in self._inside]
+            size = 1 + sum(inside[0] for inside in sizes)
+            depth = 1 + max((inside[1] for inside in sizes), default=0)
+            nested = isinstance(made, BaseEstimator) + max((inside[2] for inside in sizes), default=0)
             bounded = depth <= _DEEPEST and size <= 1000 + _UNFOLDED * len(self._nodes)
-            require(bounded, "its parts are nested too deeply, or contain each other too often.")
-            self._sizes.append((size, depth))
+            require(
+                bounded and nested <= _MOST_NESTED,
+                "its parts are nested too deeply, or contain each other too often.",
+            )
+            self._sizes.append((size, depth, nested))
             self._made.append(made)
         complete = len(self._used) == len(self._made) - 1 and len(self._taken) == len(self._arrays)
         require(complete, "it holds parts that do not belong to the model.")

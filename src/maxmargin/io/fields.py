@@ -181,10 +181,11 @@ sklearn/KFold sklearn/StratifiedKFold sklearn/GroupKFold sklearn/RepeatedKFold
   sklearn/RepeatedStratifiedKFold:
 sklearn/LeaveOneOut sklearn/ShuffleSplit sklearn/StratifiedShuffleSplit sklearn/TimeSeriesSplit:
 [sklearn.pipeline]
-sklearn/Pipeline:
+sklearn/Pipeline: memory? none
 [sklearn.compose]
 sklearn/make_column_selector:
-sklearn/ColumnTransformer: +columns; transformers_ value; .columns value; .transformer_to_input_indices dict;
+sklearn/ColumnTransformer: verbose_feature_names_out? flag;
+  +columns; transformers_ value; .columns value; .transformer_to_input_indices dict;
   .remainder value; sparse_output_ flag; output_indices_ dict; .n_features? whole;
   .name_to_fitted_passthrough? dict; .transformers_feature_names_out? value
 [sklearn.preprocessing]
@@ -201,7 +202,8 @@ sklearn/OneHotEncoder: dtype dtype; +columns; categories_ value; drop_idx_ value
 sklearn/OrdinalEncoder: dtype dtype; +columns; categories_ value; .infrequent_enabled flag;
   .missing_indices dict
 [sklearn.feature_extraction.text]
-sklearn/TfidfVectorizer: dtype dtype; tokenizer none; preprocessor none; analyzer text; vocabulary none;
+sklearn/TfidfVectorizer: input? text;
+  dtype dtype; tokenizer none; preprocessor none; analyzer text; vocabulary none;
   stop_words none; token_pattern text; vocabulary_ dict; fixed_vocabulary_ flag;
   .tfidf sklearn/TfidfTransformer; .stop_words_id? whole
 sklearn/TfidfTransformer: +columns; idf_ real[p]

@@ -46,7 +46,6 @@ _ABOUT: dict[str, Any] = {
     "versions": dict,
     "notes": dict,
 }
-_TOLD = ("model", "feature_names", "n_features", "classes")  # must agree with the model
 
 
 def save(
@@ -129,8 +128,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         said = _checked_about(header["about"])
         model = Decoder(header["nodes"], arrays).model()
         _check_is_model(model)
-        real = json.loads(json.dumps(_describe(model), default=_plain))
-        same = all(json.dumps(real[name]) == json.dumps(said[name]) for name in _TOLD)
+        real = json.loads(json.dumps(_told(model), default=_plain))
+        same = all(json.dumps(real[name]) == json.dumps(said[name]) for name in real)
         require(same, "it describes another model than it holds.")
     except Exception as broken:  # a file may be wrong in any way: the user gets one sentence
         raise unreadable(path, broken) from broken
@@ -181,20 +180,33 @@ def _has_ours(model: Any) -> bool:
 
 
 def _describe(model: Any) -> dict[str, Any]:
-    inner = getattr(model, "best_estimator_", None) or getattr(model, "best_estimator", None) or model
-    parts = [inner, *(step for _, step in getattr(inner, "steps", []))]
-    names = _first(parts, "feature_names_in_")
-    n_features = _first(parts, "n_features_in_")
-    classes = _first([inner], "classes_")
+    parts = _inner_parts(model)
     certificate = _first(parts[::-1], "certificate_")
     return {
+        **_told(model),
+        "parameters": repr(parts[0]),
+        "certificate": None if certificate is None else dict(vars(certificate)),
+    }
+
+
+def _told(model: Any) -> dict[str, Any]:
+    """What must agree with the model. Its text is not among it: that of nested estimators takes long."""
+    parts = _inner_parts(model)
+    names = _first(parts, "feature_names_in_")
+    n_features = _first(parts, "n_features_in_")
+    classes = _first(parts[:1], "classes_")
+    return {
         "model": [type(part).__name__ for part in parts[1:]] or [type(model).__name__],
-        "parameters": repr(inner),
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": None if n_features is None else int(n_features),
         "classes": None if classes is None else np.asarray(classes).tolist(),
-        "certificate": None if certificate is None else dict(vars(certificate)),
     }
+
+
+def _inner_parts(model: Any) -> list[Any]:
+    """The best model of a search, or the model itself, and its steps."""
+    inner = getattr(model, "best_estimator_", None) or getattr(model, "best_estimator", None) or model
+    return [inner, *(step for _, step in getattr(inner, "steps", []))]
 
 
 def _circumstances(notes: Mapping[str, Any] | None) -> dict[str, Any]:

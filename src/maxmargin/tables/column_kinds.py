@@ -55,6 +55,7 @@ _DATES = {
     "%m/%d/%Y %I:%M:%S %p": "month/day/year hour:minute:second AM/PM",
     "%d.%m.%Y %H:%M": "day.month.year hour:minute",
 }
+DATE_PARTS = ("days", "month", "weekday")
 _DIGITS = re.compile(r"\d")
 _IDENTIFIER = "an identifier"
 _PREFIX = rf"(?:{_CURRENCY}-?)?"  # of a code whose letters could mean money
@@ -106,9 +107,12 @@ class TableColumn:
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> TableColumn:
-        """From what `as_dict` gave."""
-        values = {**given, "kind": ColumnKind(given["kind"]), "parts": tuple(given.get("parts", ()))}
-        return cls(**values)
+        """From what `as_dict` gave; TypeError or ValueError if it did not come from there."""
+        parts = given.get("parts", [])
+        texts = [value for key, value in given.items() if key not in ("parts", "symbols")]
+        if not all(isinstance(text, str) for text in texts) or not set(parts) <= set(DATE_PARTS):
+            raise TypeError("a column is not described by texts.")
+        return cls(**{**given, "kind": ColumnKind(given["kind"]), "parts": tuple(parts)})
 
     @property
     def made(self) -> dict[str, ColumnKind]:

@@ -46,6 +46,11 @@ class Schema:
         """Names of the model's columns of one kind."""
         return [name for column in self.columns for name, made in column.made.items() if made is kind]
 
+    @property
+    def order(self) -> list[str]:
+        """Names of the model's columns in their order: numbers first, then categories, text and strings."""
+        return [name for kind in ColumnKind for name in self.made(kind)]
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "target": self.target,
@@ -56,9 +61,14 @@ class Schema:
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Schema:
-        """From what `as_dict` gave."""
+        """From what `as_dict` gave; an error if it did not come from there."""
         columns = tuple(TableColumn.of(column) for column in given["columns"])
-        return cls(given["target"], given["task"], columns, tuple(given.get("missing", ())))
+        target, missing = given["target"], given.get("missing", [])
+        if not all(isinstance(text, str) for text in (target or "", *missing)):
+            raise TypeError("the target or a marker of missing values is not a text.")
+        if len({column.name for column in columns}) < len(columns):
+            raise ValueError("a column occurs twice.")
+        return cls(target, Task(given["task"]), columns, tuple(missing))
 
 
 @dataclass(frozen=True)
@@ -172,12 +182,11 @@ def _wished_kinds(wishes: ColumnWishes, table: pd.DataFrame, source: Path) -> di
 
 
 def _model_columns(schema: Schema, table: pd.DataFrame) -> pd.DataFrame:
-    """The columns that the model gets: numbers first, then categories, text and strings."""
+    """The columns that the model gets."""
     made: dict[str, pd.Series] = {}
     for column in schema.used:
         made |= column.values(table[column.name])
-    order = [name for kind in ColumnKind for name in schema.made(kind)]
-    return pd.DataFrame({name: made[name] for name in order}, index=table.index)
+    return pd.DataFrame({name: made[name] for name in schema.order}, index=table.index)
 
 
 # -- the target ----------------------------------------------------------------------------------------------

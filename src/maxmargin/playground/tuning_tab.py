@@ -29,8 +29,8 @@ from maxmargin.tables.columns import Prepared, prepare
 from maxmargin.tables.measures_and_rules import tuning_measure
 from maxmargin.tables.models import chosen_family, pipeline
 from maxmargin.tables.reading import read_table
+from maxmargin.tables.table_settings import ColumnSettings, Encoding, Reading, Scoring, Task
 from maxmargin.tables.translation import Translator
-from maxmargin.tables.wishes import ColumnWishes, Encoding, Reading, Scoring, Task
 from maxmargin.tuning.result import TuneProgress, TuneResult
 
 Say = Callable[[Reply], None]
@@ -75,8 +75,8 @@ class TableTab:
     def made_of(cls, source: Path, table: pd.DataFrame, target: str | None, notes: list[str]) -> TableTab:
         if len(table) > MAX_ROWS or table.shape[1] > MAX_COLUMNS:
             raise MessageError(f"the page takes tables of up to {MAX_ROWS} rows and {MAX_COLUMNS} columns.")
-        wishes = ColumnWishes(target=target, guess_target=target is None)
-        return cls(source, table, prepare(table, source, wishes, Task.AUTO, notes.append), notes)
+        settings = ColumnSettings(target=target, guess_target=target is None)
+        return cls(source, table, prepare(table, source, settings, Task.AUTO, notes.append), notes)
 
     def described(self) -> dict[str, Any]:
         """Columns with what was done to them, notes, and the first rows."""

@@ -22,7 +22,7 @@ from maxmargin.tables.column_kinds import (
     recognised,
 )
 from maxmargin.tables.refusals import Refusal, UsageRefusal, listed
-from maxmargin.tables.wishes import ColumnWishes, Note, Task
+from maxmargin.tables.table_settings import ColumnSettings, Note, Task
 
 _RARE = 5.0  # times as large as another: such a class makes the plain error misleading
 _FEW = 20  # most distinct values of whole numbers that are classes
@@ -115,7 +115,7 @@ class Prepared:
 def prepare(
     table: pd.DataFrame,
     source: Path,
-    wishes: ColumnWishes,
+    settings: ColumnSettings,
     task: Task,
     note: Note,
     missing: Sequence[str] = (),
@@ -125,8 +125,8 @@ def prepare(
     ``source`` names the table in sentences; ``missing`` is kept for new tables (see `Reading`).
     """
     decimal = decimal_of(table, table.attrs.get("decimal", "."))
-    target = _target_name(wishes, table, source, note)
-    kinds = _wished_kinds(wishes, table, source)
+    target = _target_name(settings, table, source, note)
+    kinds = _named_kinds(settings, table, source)
     table, y, task = _target(table, target, task, decimal, note)
     columns = tuple(
         recognised(table[name], kinds.get(str(name)), decimal) for name in table.columns if name != target
@@ -153,16 +153,16 @@ def _check_left(X: pd.DataFrame, columns: tuple[TableColumn, ...], source: Path)
     )
 
 
-def _wished_kinds(wishes: ColumnWishes, table: pd.DataFrame, source: Path) -> dict[str, str]:
+def _named_kinds(settings: ColumnSettings, table: pd.DataFrame, source: Path) -> dict[str, str]:
     """The kind of every column that the user names."""
-    kinds = dict.fromkeys(wishes.drop, ColumnKind.DROP.value) | dict.fromkeys(
-        wishes.categorical, ColumnKind.CATEGORY.value
+    kinds = dict.fromkeys(settings.drop, ColumnKind.DROP.value) | dict.fromkeys(
+        settings.categorical, ColumnKind.CATEGORY.value
     )
-    for wish in wishes.columns:
-        name, _, kind = wish.rpartition("=")
+    for named in settings.columns:
+        name, _, kind = named.rpartition("=")
         if not name or kind.partition(":")[0] not in list(ColumnKind):
             raise UsageRefusal(
-                f"--columns {wish!r}: write COLUMN=KIND, where KIND is {', '.join(ColumnKind)} or "
+                f"--columns {named!r}: write COLUMN=KIND, where KIND is {', '.join(ColumnKind)} or "
                 "date:FORMAT."
             )
         kinds[name] = kind
@@ -183,13 +183,13 @@ def _model_columns(schema: Schema, table: pd.DataFrame) -> pd.DataFrame:
 # -- the target ----------------------------------------------------------------------------------------------
 
 
-def _target_name(wishes: ColumnWishes, table: pd.DataFrame, source: Path, note: Note) -> str:
-    if wishes.target is not None:
-        known_column(wishes.target, table, source)
-        return wishes.target
+def _target_name(settings: ColumnSettings, table: pd.DataFrame, source: Path, note: Note) -> str:
+    if settings.target is not None:
+        known_column(settings.target, table, source)
+        return settings.target
     if "target" in table.attrs:
         return str(table.attrs["target"])
-    if wishes.guess_target:
+    if settings.guess_target:
         note(f"the target is the last column, {table.columns[-1]!r}.")
         return str(table.columns[-1])
     raise UsageRefusal(

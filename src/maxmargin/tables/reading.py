@@ -15,7 +15,7 @@ import pandas as pd
 
 from maxmargin.tables.column_kinds import leading_zeros
 from maxmargin.tables.refusals import Refusal, UsageRefusal
-from maxmargin.tables.wishes import Format, Note, Reading
+from maxmargin.tables.table_settings import Format, Note, Reading
 
 _LABEL = "target"  # name of the label of a LIBSVM file
 _SUFFIXES = {
@@ -105,8 +105,8 @@ def _unpacked(path: Path, raw: bytes) -> bytes:
 
 def _with_gaps(table: pd.DataFrame, missing: Sequence[str]) -> pd.DataFrame:
     """The table with missing values where ``--na COLUMN=TEXT`` says so."""
-    for wish in missing:
-        name, equals, text = wish.partition("=")
+    for given in missing:
+        name, equals, text = given.partition("=")
         if equals and name in table.columns:
             table[name] = table[name].mask(table[name].map(lambda value, text=text: _same(value, text)))
     return table

@@ -378,6 +378,30 @@ def test_python_lines_run() -> None:
         assert type(model).__name__ == machine
 
 
+def test_the_lines_of_a_table_read_it_as_the_page_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Semicolons, decimal commas, money and dates: pandas alone would read one column of text."""
+    rows = [
+        f"{k % 9},5 €;{k % 28 + 1:02d}/{k % 12 + 1:02d}/2024;{'ab'[k % 3 // 2]};{'uv'[k % 2] * (k != 7)}"
+        for k in range(60)
+    ]
+    content = "\n".join(["año;día;casa;y", *rows])
+    session = Session()
+    ask(session, do="table", name="t.csv", content=content, target="y")
+    ask(session, do="tune", grid={"C": [1.0], "gamma": [0.1]}, folds=3)
+    ask(session, do="model", params={"C": 1.0, "gamma": 0.1})
+    lines = ask(session, do="file", what="lines").body.decode()
+    (tmp_path / "t.csv").write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    made: dict[str, Any] = {}
+    exec(lines, made)
+    assert session.table is not None
+    assert made["X_test"].equals(session.table.parts[1].set_index(made["X_test"].index))
+    assert (made["model"].predict(made["X_test"]) == session.table.model.predict(made["X_test"])).all()
+    assert "accuracy" in capsys.readouterr().out
+
+
 def test_tables_with_hostile_headers(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     names = ["<script>alert(1)</script>", "=cmd()", "__proto__", "y"]

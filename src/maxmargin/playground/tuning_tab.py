@@ -224,18 +224,34 @@ class TableTab:
         page = page_text(make_study(self.model, X_test, y_test, (X, y), options))
         return file_reply("report.html", "text/html", page.encode())
 
+    def _table_lines(self) -> list[str]:
+        """Lines that read X and y: with pandas if it reads the file as it was read here."""
+        schema, name = self.data.schema, repr(self.source.name)
+        whole = self.table.attrs.get("separator") == "," and len(self.table) == len(self.data.y)
+        text = not self.data.classifies and not pd.api.types.is_numeric_dtype(self.table[schema.target])
+        if whole and not text and not any(column.converted for column in schema.used):
+            columns = list(self.data.X.columns)
+            return [
+                "import pandas as pd", "", f"table = pd.read_csv({name})", f"y = table[{schema.target!r}]",
+                f"X = table[{columns!r}]",
+            ]  # fmt: skip
+        settings = f"ColumnSettings(target={schema.target!r})"
+        return [
+            "from pathlib import Path", "from maxmargin.tables.columns import prepare",
+            "from maxmargin.tables.reading import read_table",
+            "from maxmargin.tables.table_settings import ColumnSettings, Reading, Task", "",
+            f"source = Path({name})", "table = read_table(source, Reading(), print)",
+            f"data = prepare(table, source, {settings}, Task.AUTO, print)", "X, y = data.X, data.y",
+        ]  # fmt: skip
+
     def _lines(self) -> str:
-        table = f"pd.read_csv({self.source.name!r})"
-        target = self.data.schema.target
         split = "train_test_split(X, y, test_size=0.25, random_state=0" + (
             ", stratify=y)" if self.data.classifies else ")"
         )
         lines = model_lines(clone(self.model))
         return "\n".join(
             [
-                *lines[:-2], "import pandas as pd",
-                "from sklearn.model_selection import train_test_split", "",
-                f"table = {table}", f"y = table[{target!r}]", f"X = table[{list(self.data.X.columns)!r}]",
+                *lines[:-2], "from sklearn.model_selection import train_test_split", *self._table_lines(),
                 f"X_train, X_test, y_train, y_test = {split}", lines[-1], "model.fit(X_train, y_train)",
                 "print(mm.evaluate(model, X_test, y_test))", "",
             ]

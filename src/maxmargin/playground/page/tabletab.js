@@ -64,7 +64,11 @@ export class TablePanel {
 
   async read(file) {
     const chosen = file.files[0];
-    if (chosen) this.received(await this.page.talk.ask({ do: "table", name: chosen.name, content: await chosen.text() }));
+    if (!chosen) return;
+    const content = await textOf(chosen);
+    file.value = ""; // the same file, corrected, can be opened again
+    if (content === null) this.page.status.textContent = say("not_unicode", { name: chosen.name });
+    else this.received(await this.page.talk.ask({ do: "table", name: chosen.name, content }));
   }
 
   async reopen(target) { this.received(await this.page.talk.ask({ do: "table", target })); }
@@ -221,6 +225,13 @@ export class TablePanel {
     this.lines.hidden = false;
     navigator.clipboard?.writeText(this.lines.textContent).then(() => { this.page.status.textContent = say("copied"); }, () => {});
   }
+}
+
+/** @param {File} file @returns {Promise<string | null>} its text; null unless it is UTF-8, or UTF-16 with a mark */
+async function textOf(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer()), mark = bytes[0] << 8 | bytes[1];
+  const code = mark === 0xfffe ? "utf-16le" : mark === 0xfeff ? "utf-16be" : "utf-8";
+  try { return new TextDecoder(code, { fatal: true }).decode(bytes); } catch { return null; }
 }
 
 function heatColour(t) {

@@ -271,3 +271,31 @@ def test_classes_that_differ_in_capital_letters_make_one_note() -> None:
     assert notes == [
         "classes 'Yes', 'yes' and 'YES' differ in capital letters only: correct them if they are one."
     ]
+
+
+def test_a_missing_value_of_a_misspelt_column_is_refused() -> None:
+    table = _read("glucose,age,y\n" + "".join(f"{k % 5}.5,{k},{k % 2}\n" for k in range(40)))
+    settings, source = ColumnSettings(target="y"), Path("t.csv")
+    with pytest.raises(
+        Refusal, match=r"--na 'glucos=0': there is no column 'glucos': did you mean 'glucose'"
+    ):
+        prepare(table, source, settings, Task.AUTO, print, ["glucos=0"])
+    data = prepare(table, source, settings, Task.AUTO, print, ["glucose=0", "x=?", "-9"])
+    assert data.schema.missing == ("glucose=0", "x=?", "-9")
+
+
+@pytest.mark.parametrize(("mark", "said"), [(",", "','"), (".", "'.'")])
+def test_the_decimal_mark_beside_semicolons_is_the_one_of_the_file(mark: str, said: str) -> None:
+    content = "a;b;y\n" + "".join(f"{k % 7}.25;{k}.5;{'uv'[k % 2]}\n" for k in range(40)).replace(".", mark)
+    notes: list[str] = []
+    table = read_table(Path("t.csv"), Reading(), notes.append, content=content.encode())
+    assert notes == [f"t.csv: columns are separated by ';', decimals are written with {said}."]
+    data = prepare(table, Path("t.csv"), ColumnSettings(target="y"), Task.AUTO, print)
+    assert data.X["a"].tolist()[:2] == [0.25, 1.25]
+
+
+def test_rows_without_a_target_are_counted_beside_all_rows() -> None:
+    notes: list[str] = []
+    content = "x,y\n3,\n" + "".join(f"{k}.5,{'ab'[k % 2]}\n" for k in range(40))
+    prepare(_read(content), Path("t.csv"), ColumnSettings(target="y"), Task.AUTO, notes.append)
+    assert notes == ["rows without a target are left out: 1 of 41."]

@@ -124,6 +124,7 @@ def prepare(
 
     ``source`` names the table in sentences; ``missing`` is kept for new tables (see `Reading`).
     """
+    _check_missing(missing, table)
     decimal = decimal_of(table, table.attrs.get("decimal", "."))
     target = _target_name(settings, table, source, note)
     kinds = _named_kinds(settings, table, source)
@@ -139,6 +140,15 @@ def prepare(
     X = _model_columns(schema, table)
     _check_left(X, columns, source)
     return Prepared(X, y, schema, source)
+
+
+def _check_missing(missing: Sequence[str], table: pd.DataFrame) -> None:
+    """Refuse COLUMN=TEXT with a misspelt column, which would mark nothing as missing."""
+    for text in missing:
+        name, equals, _ = text.partition("=")
+        close = get_close_matches(name, list(table.columns), n=1, cutoff=0.75)
+        if equals and close and name not in table.columns:
+            raise Refusal(f"--na {text!r}: there is no column {name!r}: did you mean {close[0]!r}?")
 
 
 def _check_left(X: pd.DataFrame, columns: tuple[TableColumn, ...], source: Path) -> None:
@@ -217,7 +227,7 @@ def _target(
     if not known.any():
         raise Refusal(f"the target {name!r} is missing in every row: choose another with --target.")
     if not known.all():
-        note(f"{int((~known).sum())} rows without a target are left out.")
+        note(f"rows without a target are left out: {int((~known).sum())} of {len(known)}.")
         table = table[known].reset_index(drop=True)
     column = table[name]
     words = pd.api.types.is_bool_dtype(column) or (
@@ -307,7 +317,8 @@ def target_for(schema: Schema, name: str, table: pd.DataFrame, source: Path, cla
     column, decimal = table[name], decimal_of(table, table.attrs.get("decimal", "."))
     if column.isna().any():
         raise Refusal(
-            f"the target {name!r} is missing in {int(column.isna().sum())} rows: leave them out first."
+            f"the target {name!r} is missing in {int(column.isna().sum())} of {len(column)} rows: leave them "
+            "out first."
         )
     if schema.task == Task.REGRESSION:
         values = target_numbers(column, decimal)

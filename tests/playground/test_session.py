@@ -402,6 +402,34 @@ def test_the_lines_of_a_table_read_it_as_the_page_did(
     assert "accuracy" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("target", ["rare", "three", "amount"])
+def test_the_errors_of_folds_and_of_held_out_rows_are_of_one_kind(target: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 2))
+    rare, three = np.where(x[:, 0] > 1.1, "yes", "no"), np.array(["a", "b", "c"])[np.arange(120) % 3]
+    columns = {"rare": rare, "three": three, "amount": np.round(3.0 * x[:, 1] + 0.01, 4)}
+    lines = [f"{a:.4f},{b:.4f},{y}" for (a, b), y in zip(x, columns[target], strict=True)]
+    session = Session()
+    ask(session, do="table", name="t.csv", content="\n".join(["u,v,y", *lines]), target="y")
+    tuned = ask(session, do="tune", grid={"C": [1.0], "gamma": [0.1]}, folds=3)
+    model = ask(session, do="model", params={"C": 1.0, "gamma": 0.1})
+    assert session.table is not None
+    X_test, y_test = session.table.parts[1], session.table.parts[3]
+    predicted = session.table.model.predict(X_test)
+    names, error = {
+        "rare": (("balanced error", "error equilibrado"), (predicted != y_test).groupby(y_test).mean().mean),
+        "three": (("error", "error"), (predicted != y_test).mean),
+        "amount": (
+            ("mean squared error", "error cuadrático medio"),
+            lambda: np.mean((predicted - y_test) ** 2),
+        ),
+    }[target]
+    assert tuned.header["measure"] == dict(zip(("en", "es"), names, strict=True))
+    assert model.header["test"] == pytest.approx(error())
+    assert ("score" in model.arrays) == (target == "rare")
+    assert ask(session, do="explain", row=1).header["terms"]
+
+
 def test_tables_with_hostile_headers(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     names = ["<script>alert(1)</script>", "=cmd()", "__proto__", "y"]

@@ -26,11 +26,12 @@ from maxmargin.reports.page import page_text
 from maxmargin.reports.sections.reproduce_section import model_lines
 from maxmargin.reports.study import ReportOptions, make_study
 from maxmargin.tables.columns import Prepared, prepare
-from maxmargin.tables.measures_and_rules import tuning_measure
+from maxmargin.tables.measures_and_rules import TuningMeasure, tuning_measure
 from maxmargin.tables.models import chosen_family, pipeline
 from maxmargin.tables.reading import read_table
 from maxmargin.tables.table_settings import ColumnSettings, Encoding, Reading, Scoring, Task
 from maxmargin.tables.translation import Translator
+from maxmargin.tuning.errors import ErrorMeasure
 from maxmargin.tuning.result import TuneProgress, TuneResult
 
 Say = Callable[[Reply], None]
@@ -110,6 +111,11 @@ class TableTab:
         action = {"tune": self._tune, "model": self._model, "explain": self._explain, "file": self._file}
         return action[message["do"]](message, say, stop)
 
+    @property
+    def _measure(self) -> TuningMeasure:
+        """What tuning compares: it depends on the target."""
+        return tuning_measure(self.data, Scoring.AUTO, None, lambda note: None)
+
     # -- tuning ------------------------------------------------------------------------------------
 
     def _tune(self, message: Message, say: Say, stop: threading.Event) -> Reply:
@@ -127,7 +133,7 @@ class TableTab:
             say(Reply({"do": "cells", "cells": cells, "done": progress.n_done, "total": progress.n_total}))
             return stop.is_set()
 
-        measure = tuning_measure(self.data, Scoring.AUTO, None, lambda note: None)
+        measure = self._measure
         self.found = mm.tune(
             estimator, rows, y, grid, cv=folds, scoring=measure.scoring, refit=False, verbose=-1,
             callback=told, random_state=0,
@@ -141,7 +147,7 @@ class TableTab:
                 "best": place[index],
                 "one_se": place[simple],
                 "error": self.found.best_error,
-                "measure": self.found.measure,
+                "measure": _told(measure.name),
                 "n_cells": len(place),
                 "interrupted": self.found.interrupted,
             }
@@ -167,14 +173,11 @@ class TableTab:
             "classes": [str(label) for label in self.data.classes],
         }
         arrays: dict[str, AnyArray] = {}
-        predicted = self.model.predict(X_test)
-        if self.data.classifies:
-            header["test"] = float(np.mean(predicted != y_test))
-            if len(self.data.classes) == 2:
-                arrays["score"] = self.model.decision_function(X_test)
-                arrays["truth"] = (y_test == self.model.classes_[1]).to_numpy(dtype=np.float64)
-        else:
-            header["test"] = float(np.mean((predicted - y_test) ** 2))
+        error = ErrorMeasure(template, self._measure.scoring)  # the one that tuning compared
+        header["test"] = error.of_model(self.model, X_test, y_test.to_numpy())
+        if len(self.data.classes) == 2:
+            arrays["score"] = self.model.decision_function(X_test)
+            arrays["truth"] = (y_test == self.model.classes_[1]).to_numpy(dtype=np.float64)
         header["rows"] = [
             [str(value)[:60] for value in row] for row in X_test.head(_PREVIEW).astype(object).to_numpy()
         ]

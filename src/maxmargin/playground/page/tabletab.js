@@ -120,7 +120,7 @@ export class TablePanel {
     const { result } = this;
     const written = params => Object.entries(params).map(([name, value]) => `${name} = ${figure(value, 3)}`).join(", ");
     if (this.running) this.progress.textContent = say("tuning_progress", this.running);
-    else if (result) this.progress.textContent = say(result.interrupted ? "tuned_cancelled" : "tuned", { best: written(result.best), error: figure(result.error, 3), n: result.n_cells });
+    else if (result) this.progress.textContent = say(result.interrupted ? "tuned_cancelled" : "tuned", { best: written(result.best), measure: result.measure[language()], error: figure(result.error, 3), n: result.n_cells });
   }
 
   tellHeat() {
@@ -151,7 +151,7 @@ export class TablePanel {
     this.cut = 0;
     this.tellHeat();
     this.tellThreshold();
-    this.page.status.textContent = say("cell_model", { params: `C = ${figure(params.C, 3)}, γ = ${figure(params.gamma, 3)}`, error: figure(reply.error, 3), test: figure(reply.test, 3) });
+    this.page.status.textContent = say("cell_model", { params: `C = ${figure(params.C, 3)}, γ = ${figure(params.gamma, 3)}`, measure: this.result.measure[language()], error: figure(reply.error, 3), test: figure(reply.test, 3) });
     this.explain(0);
   }
 
@@ -159,7 +159,7 @@ export class TablePanel {
 
   tellThreshold() {
     const score = this.model?.data.score;
-    if (!score) { this.thresholdPlace.replaceChildren(el("p", { class: "quiet", text: "pick_cell" })); return; }
+    if (!score) { this.thresholdPlace.replaceChildren(el("p", { class: "quiet", text: this.about.classes.length === 2 ? "pick_cell" : "two_classes" })); return; }
     const low = Math.min(...score), high = Math.max(...score);
     const range = el("input", { type: "range", id: "mm-threshold", min: low - 0.01, max: high + 0.01, step: (high - low) / 400, value: this.cut,
       oninput: () => { this.cut = Number(range.value); this.tellConfusion(); } });

@@ -25,9 +25,9 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.tables.columns import Prepared, prepare
 from maxmargin.tables.measures_and_rules import TuningMeasure
 from maxmargin.tables.models import families
+from maxmargin.tables.table_settings import ColumnSettings, Task
 from maxmargin.tables.time_estimate import SampleSearch, duration
 from maxmargin.tables.translation import Translator
-from maxmargin.tables.wishes import ColumnWishes, Task
 
 ONE_CELL = ["--grid", "C=1", "--folds", "3", "--no-report"]
 HOMES = ["own", "rent"]
@@ -147,14 +147,16 @@ def test_least_squares_coefficients(loans: tuple[Path, pd.DataFrame], ask: Any) 
 
 @pytest.mark.parametrize("method", [method for method in Method if method is not Method.COMPARE])
 def test_every_selector_finds_the_column_that_matters(method: Method, tmp_path: Path) -> None:
-    from maxmargin.cli.column_selectors import SelectionWish
+    from maxmargin.cli.column_selectors import SelectionSettings
     from maxmargin.cli.commands.select_command import selected
 
     rng = np.random.default_rng(7)
     X = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
     y = pd.Series(np.where(X["c"] + 0.1 * rng.normal(size=60) > 0, "yes", "no"), name="y")
     data = _data(X.assign(y=y))
-    found, interrupted = selected(data, SelectionWish(method, 1, FoldOptions(folds=3)), Screen(as_json=True))
+    found, interrupted = selected(
+        data, SelectionSettings(method, 1, FoldOptions(folds=3)), Screen(as_json=True)
+    )
     assert not interrupted
     assert bool(found.loc["c", "chosen"])
 
@@ -164,13 +166,13 @@ def test_every_selector_of_the_library_is_on_the_command_line() -> None:
     from sklearn.model_selection import StratifiedKFold
 
     from maxmargin import feature_selection as fs
-    from maxmargin.cli.column_selectors import SelectionWish, selector_of
+    from maxmargin.cli.column_selectors import SelectionSettings, selector_of
     from maxmargin.feature_selection.base import Selector
 
     reached = set()
     for method in set(Method) - {Method.COMPARE}:
-        wish = SelectionWish(method, 2, FoldOptions(folds=3))
-        selector = selector_of(wish, StratifiedKFold(3), 4, classifies=True)[0]
+        settings = SelectionSettings(method, 2, FoldOptions(folds=3))
+        selector = selector_of(settings, StratifiedKFold(3), 4, classifies=True)[0]
         reached |= {type(selector).__name__, type(getattr(selector, "search", None)).__name__}
     made_of_these = {"SBS", "SFS", "SequentialFeatureSelector"}  # a search and a criterion
     kinds = {name for name in fs.__all__ if isinstance(getattr(fs, name), type)}
@@ -203,8 +205,8 @@ def test_the_estimate_of_a_comparison_weighs_its_methods(
     monkeypatch.setattr(select_command, "selection_seconds", lambda method, *_: spent.get(method, 0.0))
     screen = Screen()
     methods = (Method.FISHER, Method.SFS, Method.SBS)
-    wishes = [select_command.SelectionWish(method, 1, FoldOptions(folds=3)) for method in methods]
-    shares = select_command.say_time(wishes, [None] * 3, X, data.y, 10, screen)
+    several = [select_command.SelectionSettings(method, 1, FoldOptions(folds=3)) for method in methods]
+    shares = select_command.say_time(several, [None] * 3, X, data.y, 10, screen)
     assert shares == [1, 60, 30]  # the quick one is no third of the work
     assert screen.answer["estimate"] == {"seconds": 90.0, "rows": 320}
     assert "about 2 minutes on 320 rows and 3 columns" in capsys.readouterr().out
@@ -221,7 +223,7 @@ def test_select_refuses_what_a_method_does_not_take(rare: Path, run: Any) -> Non
 
 
 def _data(table: pd.DataFrame) -> Prepared:
-    return prepare(table, Path("t.csv"), ColumnWishes(target="y"), Task.AUTO, print)
+    return prepare(table, Path("t.csv"), ColumnSettings(target="y"), Task.AUTO, print)
 
 
 @pytest.mark.parametrize("target", ["classes", "quantity"])

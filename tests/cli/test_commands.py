@@ -114,11 +114,16 @@ def test_fit_info_predict_evaluate(folder: Path) -> None:
     lines = out.stdout.strip().splitlines()
     assert lines[0] == "id,predicted default,decision yes"
     assert len(lines) == 121
-    assert "1 rows have a value of 'home' that the model has not seen, such as 'boat'" in out.stderr
+    assert "rows with a value of 'home' that the model has not seen, such as 'boat': 1." in out.stderr
     model = mm.load("credit.svm.mm")
     rows = new[["age", "income", "home"]].astype({"home": object})
     expected = model.predict(rows.where(rows.notna(), np.nan))
     assert [line.split(",")[1] for line in lines[1:]] == expected.tolist()
+
+    call("predict", "credit.svm.mm", "new.csv", "--output", "once.csv", "--keep", "id")
+    new.assign(**pd.read_csv("once.csv").drop(columns="id")).to_csv("twice.csv", index=False)
+    again = refusal("predict", "credit.svm.mm", "twice.csv", "--keep", "predicted default", code=2)
+    assert "'predicted default': the predictions get that name" in again
 
     measured = answer("evaluate", "credit.svm.mm", "credit.csv", "--report", "r.html", "--language", "es")
     assert measured["rows"] == 120
@@ -338,7 +343,7 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
     "infinity": ("x,z,y\n" + GOOD_ROWS + "inf,1,a\n", "column 'x' holds infinity in row 21"),
     "ragged": (
         "x,z,y\n1,2,a\n1,2,3,4,5\n4,5,b\n" + "1,2,3,4\n" * 4,
-        "5 rows have more entries than the header, which names 3 columns (line 3: 5, 5: 4, 6: 4, ...)",
+        "rows with more entries than the header, which names 3 columns: 5 (line 3: 5, 5: 4, 6: 4, ...). Name",
     ),
     "too long rows": ("x,z,y\n" + "".join(f"1,{i},2,a\n" for i in range(20)), "more entries than the header"),
     "no target value": ("x,z,y\n" + "".join(f"{i},1,\n" for i in range(20)), "missing in every row"),

@@ -378,6 +378,58 @@ def test_python_lines_run() -> None:
         assert type(model).__name__ == machine
 
 
+def test_the_lines_of_a_table_read_it_as_the_page_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Semicolons, decimal commas, money and dates: pandas alone would read one column of text."""
+    rows = [
+        f"{k % 9},5 €;{k % 28 + 1:02d}/{k % 12 + 1:02d}/2024;{'ab'[k % 3 // 2]};{'uv'[k % 2] * (k != 7)}"
+        for k in range(60)
+    ]
+    content = "\n".join(["año;día;casa;y", *rows])
+    session = Session()
+    ask(session, do="table", name="t.csv", content=content, target="y")
+    ask(session, do="tune", grid={"C": [1.0], "gamma": [0.1]}, folds=3)
+    ask(session, do="model", params={"C": 1.0, "gamma": 0.1})
+    lines = ask(session, do="file", what="lines").body.decode()
+    (tmp_path / "t.csv").write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    made: dict[str, Any] = {}
+    exec(lines, made)
+    assert session.table is not None
+    assert made["X_test"].equals(session.table.parts[1].set_index(made["X_test"].index))
+    assert (made["model"].predict(made["X_test"]) == session.table.model.predict(made["X_test"])).all()
+    assert "accuracy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("target", ["rare", "three", "amount"])
+def test_the_errors_of_folds_and_of_held_out_rows_are_of_one_kind(target: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 2))
+    rare, three = np.where(x[:, 0] > 1.1, "yes", "no"), np.array(["a", "b", "c"])[np.arange(120) % 3]
+    columns = {"rare": rare, "three": three, "amount": np.round(3.0 * x[:, 1] + 0.01, 4)}
+    lines = [f"{a:.4f},{b:.4f},{y}" for (a, b), y in zip(x, columns[target], strict=True)]
+    session = Session()
+    ask(session, do="table", name="t.csv", content="\n".join(["u,v,y", *lines]), target="y")
+    tuned = ask(session, do="tune", grid={"C": [1.0], "gamma": [0.1]}, folds=3)
+    model = ask(session, do="model", params={"C": 1.0, "gamma": 0.1})
+    assert session.table is not None
+    X_test, y_test = session.table.parts[1], session.table.parts[3]
+    predicted = session.table.model.predict(X_test)
+    names, error = {
+        "rare": (("balanced error", "error equilibrado"), (predicted != y_test).groupby(y_test).mean().mean),
+        "three": (("error", "error"), (predicted != y_test).mean),
+        "amount": (
+            ("mean squared error", "error cuadrático medio"),
+            lambda: np.mean((predicted - y_test) ** 2),
+        ),
+    }[target]
+    assert tuned.header["measure"] == dict(zip(("en", "es"), names, strict=True))
+    assert model.header["test"] == pytest.approx(error())
+    assert ("score" in model.arrays) == (target == "rare")
+    assert ask(session, do="explain", row=1).header["terms"]
+
+
 def test_tables_with_hostile_headers(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     names = ["<script>alert(1)</script>", "=cmd()", "__proto__", "y"]

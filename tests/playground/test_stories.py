@@ -653,6 +653,12 @@ def test_s10_a_table_is_opened_in_the_page(open_page: Open, tmp_path: Path) -> N
     empty.write_text("a,b\n")
     page.set_input_files("#mm-open-table", str(empty))
     wait_for_status(page, "no rows")
+    path.write_text("año,b,y\n" + "".join(f"{k % 7},{k % 5},{k % 2}\n" for k in range(40)), "cp1252")
+    page.set_input_files("#mm-open-table", str(path))
+    wait_for_status(page, "sums.csv is not written in UTF-8")
+    path.write_text(path.read_text("cp1252"), "utf-16")
+    page.set_input_files("#mm-open-table", str(path))
+    page.wait_for_function("() => mmPage.ready.table.targets.includes('año')")
 
 
 @pytest.mark.parametrize("width", [1280, 390])

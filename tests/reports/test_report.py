@@ -243,7 +243,7 @@ def test_warnings(cancer, tmp_path):
     text = caution_text(model, X_test, y_test, tmp_path, training=(X[:100], y[:100]))
     assert "not those that the model was fitted on" in text
     both = pd.concat([X_test, X[:3]]), pd.concat([y_test, y[:3]])
-    assert "3 of the 287 held-out rows" in caution_text(model, *both, tmp_path, training=(X, y))
+    assert "among the training rows: 3 of 287" in caution_text(model, *both, tmp_path, training=(X, y))
     assert "Only 20 rows" in caution_text(model, X_test[:20], y_test[:20], tmp_path, held_out=True)
 
 
@@ -268,6 +268,34 @@ def test_grid_edge_imbalance_and_no_better_than_guessing(tmp_path):
     assert "edge of the grid in C" in text
     assert "The class 1 is rare: 8 rows, 4.0 %" in text
     assert "not clearly better than always predicting 0, the largest class" in text
+
+
+def test_a_model_worse_than_guessing_is_not_excused_by_weights_that_it_has_not(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.repeat([0, 1], [26, 14])
+    model = mm.SVC(C=100.0, gamma=50.0).fit(X, 1 - y)  # learns the opposite
+    text = caution_text(model, X, y, tmp_path, held_out=True)
+    assert "is lower than that of always predicting 0" in text
+    assert "look for other variables" in text
+    assert "weights" not in text
+    model.set_params(class_weight="balanced").fit(X, 1 - y)
+    assert "Class weights and thresholds that favour" in caution_text(model, X, y, tmp_path, held_out=True)
+
+
+def test_a_search_of_one_cell_is_not_called_the_best_of_several(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    found = mm.tune(mm.SVC(gamma=50.0), X, y, {"C": [1.0]}, cv=3)
+    text = Page(mm.report(found, X, y, tmp_path / "one.html", held_out=True, n_repeats=1)).text
+    assert "The combination was tried 3 times" in text
+    assert "of its parameters (C) was estimated in 3-fold cross-validation" in text
+    assert "1 combinations" not in text
+    assert "optimistic" not in text
+    assert "C too small: tune both" in text  # all rows are support vectors, and nothing was compared
+    found = mm.tune(mm.SVC(gamma=50.0), X, y, {"C": [0.5, 1.0]}, cv=3)
+    text = caution_text(found, X, y, tmp_path, held_out=True)
+    assert "The search preferred such a model" in text
+    assert "tune both" not in text
 
 
 def test_money_without_powers_of_ten_and_no_words_of_classes_for_a_quantity(tmp_path):

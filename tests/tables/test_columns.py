@@ -14,7 +14,7 @@ from maxmargin.tables.column_kinds import ColumnKind, numbers, recognised
 from maxmargin.tables.columns import Schema, prepare
 from maxmargin.tables.reading import read_table
 from maxmargin.tables.refusals import Refusal, UsageRefusal
-from maxmargin.tables.wishes import ColumnWishes, Reading, Task
+from maxmargin.tables.table_settings import ColumnSettings, Reading, Task
 
 
 def _parquet(table: pd.DataFrame) -> bytes:
@@ -52,7 +52,7 @@ def test_bytes_and_files_are_the_same_table(tmp_path: Path, name: str, content: 
 
 def test_the_target_of_a_libsvm_file_is_known() -> None:
     table = read_table(Path("t.libsvm"), Reading(), print, content=b"1 1:0.5\n-1 2:2\n1 1:1\n-1 2:3\n")
-    data = prepare(table, Path("t.libsvm"), ColumnWishes(), Task.AUTO, print)
+    data = prepare(table, Path("t.libsvm"), ColumnSettings(), Task.AUTO, print)
     assert data.y.tolist() == [1, -1, 1, -1]
     assert data.numbers == ["x1", "x2"]
 
@@ -75,14 +75,14 @@ def test_a_schema_makes_the_same_columns_again() -> None:
             "y": rng.choice(["a", "b"], 40),
         }
     )
-    data = prepare(table, Path("t.csv"), ColumnWishes(target="y"), Task.AUTO, print)
+    data = prepare(table, Path("t.csv"), ColumnSettings(target="y"), Task.AUTO, print)
     assert Schema.of(data.schema.as_dict()) == data.schema
     assert list(data.X) == ["price", "day (days)", "day (weekday)"]
 
 
 def test_a_table_without_a_named_target_is_refused() -> None:
     with pytest.raises(UsageRefusal, match="--target"):
-        prepare(TABLE, Path("t.csv"), ColumnWishes(), Task.AUTO, print)
+        prepare(TABLE, Path("t.csv"), ColumnSettings(), Task.AUTO, print)
 
 
 @pytest.mark.parametrize(
@@ -123,16 +123,16 @@ def test_decimal_commas_are_recognised_from_the_whole_table(
 ) -> None:
     lines = [f"{w}\t{o}\t{k}" for k, (w, o) in enumerate(zip(weights, other, strict=True))]
     table = _read("weight\tother\ty\n" + "\n".join(lines), "tsv")
-    wishes = ColumnWishes(target="y", columns=["weight=number"])
-    data = prepare(table, Path("t.tsv"), wishes, Task.CLASSIFICATION, lambda note: None)
+    settings = ColumnSettings(target="y", columns=["weight=number"])
+    data = prepare(table, Path("t.tsv"), settings, Task.CLASSIFICATION, lambda note: None)
     assert data.X["weight"].iloc[1] == expected
 
 
 def test_a_target_is_read_with_the_decimal_mark_of_its_table() -> None:
     """In a file with semicolons 1.250 is one thousand two hundred and fifty."""
     table = _read("x;price\n" + "\n".join(f"{k},5;{k}.250" for k in range(1, 40)))
-    wishes = ColumnWishes(target="price")
-    data = prepare(table, Path("t.csv"), wishes, Task.AUTO, lambda note: None)
+    settings = ColumnSettings(target="price")
+    data = prepare(table, Path("t.csv"), settings, Task.AUTO, lambda note: None)
     assert data.y.iloc[0] == 1250.0
 
 
@@ -172,7 +172,7 @@ def test_spaces_around_classes_and_categories_do_not_count() -> None:
         f"{k}.5,{'own ' if k % 2 else 'own'},{' Yes' if k % 3 else 'no'}" for k in range(30)
     )
     data = prepare(
-        _read(content + "\n7,rent,yes"), Path("t.csv"), ColumnWishes(target="y"), Task.AUTO, notes.append
+        _read(content + "\n7,rent,yes"), Path("t.csv"), ColumnSettings(target="y"), Task.AUTO, notes.append
     )
     assert data.classes == ["Yes", "no", "yes"]
     assert set(data.X["home"]) == {"own", "rent"}
@@ -211,16 +211,16 @@ def test_codes_with_leading_zeros_stay_text(separator: str, form: str, gap: bool
     assert table["zip"].iloc[0] == "01234"
     assert pd.api.types.is_integer_dtype(table["x"])
     notes: list[str] = []
-    wishes = ColumnWishes(target="y")
-    data = prepare(table, Path("t.csv"), wishes, Task.CLASSIFICATION, notes.append)
+    settings = ColumnSettings(target="y")
+    data = prepare(table, Path("t.csv"), settings, Task.CLASSIFICATION, notes.append)
     assert data.categories == ["zip"]
     assert notes == ["zip: codes with leading zeros, read as text; --columns zip=number reads numbers."]
-    wishes = ColumnWishes(target="y", columns=["zip=number"])
-    data = prepare(table, Path("t.csv"), wishes, Task.CLASSIFICATION, notes.append)
+    settings = ColumnSettings(target="y", columns=["zip=number"])
+    data = prepare(table, Path("t.csv"), settings, Task.CLASSIFICATION, notes.append)
     assert data.X["zip"].iloc[0] == 1234.0
     assert len(notes) == 1
     spaced = table.rename(columns={"zip": "zip code"})
-    prepare(spaced, Path("t.csv"), ColumnWishes(target="y"), Task.CLASSIFICATION, notes.append)
+    prepare(spaced, Path("t.csv"), ColumnSettings(target="y"), Task.CLASSIFICATION, notes.append)
     assert "--columns 'zip code'=number reads" in notes[-1]  # as a shell takes it
 
 
@@ -267,7 +267,35 @@ def test_cells_that_look_empty_are_missing() -> None:
 def test_classes_that_differ_in_capital_letters_make_one_note() -> None:
     notes: list[str] = []
     content = "x,y\n" + "".join(f"{k}.5,{('Yes', 'yes', 'YES', 'no')[k % 4]}\n" for k in range(40))
-    prepare(_read(content), Path("t.csv"), ColumnWishes(target="y"), Task.AUTO, notes.append)
+    prepare(_read(content), Path("t.csv"), ColumnSettings(target="y"), Task.AUTO, notes.append)
     assert notes == [
         "classes 'Yes', 'yes' and 'YES' differ in capital letters only: correct them if they are one."
     ]
+
+
+def test_a_missing_value_of_a_misspelt_column_is_refused() -> None:
+    table = _read("glucose,age,y\n" + "".join(f"{k % 5}.5,{k},{k % 2}\n" for k in range(40)))
+    settings, source = ColumnSettings(target="y"), Path("t.csv")
+    with pytest.raises(
+        Refusal, match=r"--na 'glucos=0': there is no column 'glucos': did you mean 'glucose'"
+    ):
+        prepare(table, source, settings, Task.AUTO, print, ["glucos=0"])
+    data = prepare(table, source, settings, Task.AUTO, print, ["glucose=0", "x=?", "-9"])
+    assert data.schema.missing == ("glucose=0", "x=?", "-9")
+
+
+@pytest.mark.parametrize(("mark", "said"), [(",", "','"), (".", "'.'")])
+def test_the_decimal_mark_beside_semicolons_is_the_one_of_the_file(mark: str, said: str) -> None:
+    content = "a;b;y\n" + "".join(f"{k % 7}.25;{k}.5;{'uv'[k % 2]}\n" for k in range(40)).replace(".", mark)
+    notes: list[str] = []
+    table = read_table(Path("t.csv"), Reading(), notes.append, content=content.encode())
+    assert notes == [f"t.csv: columns are separated by ';', decimals are written with {said}."]
+    data = prepare(table, Path("t.csv"), ColumnSettings(target="y"), Task.AUTO, print)
+    assert data.X["a"].tolist()[:2] == [0.25, 1.25]
+
+
+def test_rows_without_a_target_are_counted_beside_all_rows() -> None:
+    notes: list[str] = []
+    content = "x,y\n3,\n" + "".join(f"{k}.5,{'ab'[k % 2]}\n" for k in range(40))
+    prepare(_read(content), Path("t.csv"), ColumnSettings(target="y"), Task.AUTO, notes.append)
+    assert notes == ["rows without a target are left out: 1 of 41."]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import loguniform
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, LeaveOneOut, RandomizedSearchCV, cross_val_score
@@ -92,6 +93,14 @@ def test_everything_else_is_fitted_cell_by_cell_and_says_so(data):
     assert "scikit-learn" in result.path
     expected = [1 - cross_val_score(LogisticRegression(C=c), *data, cv=3).mean() for c in (0.1, 1.0)]
     np.testing.assert_allclose(result.table["error"], expected)
+
+
+@pytest.mark.parametrize("model", [mm.SVC(C=1.0), LogisticRegression()])
+def test_the_step_of_a_pipeline_that_shares_nothing_is_named(data, model):
+    end = type(model).__name__
+    steps = make_pipeline(StandardScaler(), PCA(2), model)
+    result = mm.tune(steps, *data, {f"{end.lower()}__C": [1.0]}, cv=3, refit=False)
+    assert result.path.endswith(f": {'PCA' if end == 'SVC' else end} has no shared path")
 
 
 def test_a_matrix_that_does_not_fit_uses_the_row_store(data):

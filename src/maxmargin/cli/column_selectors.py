@@ -39,7 +39,7 @@ OWN_NUMBER = (Method.CFS, Method.ANNEALING, Method.GENETIC, Method.RFECV)  # cho
 
 
 @dataclass(frozen=True)
-class SelectionWish:
+class SelectionSettings:
     """The user's choice of a method to select columns."""
 
     method: Method
@@ -51,25 +51,27 @@ class SelectionWish:
     class_weight: str | None = None
 
 
-def criterion_of(options: SelectOptions | SelectionWish) -> SubsetCriterion:
+def criterion_of(options: SelectOptions | SelectionSettings) -> SubsetCriterion:
     """What a search compares: as asked for, or what fits the method."""
     usual = {Method.CFS: SubsetCriterion.CFS, Method.BRANCH_AND_BOUND: SubsetCriterion.MAHALANOBIS}
     return options.criterion or usual.get(options.method, SubsetCriterion.ERROR)
 
 
-def selector_of(wish: SelectionWish, cv: Any, n_columns: int, *, classifies: bool) -> tuple[Any, Any]:
+def selector_of(settings: SelectionSettings, cv: Any, n_columns: int, *, classifies: bool) -> tuple[Any, Any]:
     """The selector, and the model whose error is printed."""
-    method, keep, seed = wish.method, wish.keep, wish.validation.seed
+    method, keep, seed = settings.method, settings.keep, settings.validation.seed
     if not classifies:
         model = make_pipeline(StandardScaler(), mm.Ridge())
-        return _selector_for_quantity(wish, model, cv), model
-    weight: dict[str, Any] = {"class_weight": wish.class_weight}
+        return _selector_for_quantity(settings, model, cv), model
+    weight: dict[str, Any] = {"class_weight": settings.class_weight}
     linear = make_pipeline(StandardScaler(), mm.SVC(kernel="linear", **weight))
     svm = make_pipeline(StandardScaler(), mm.SVC(**weight))
     # gamma="scale" would grow as columns go, and a narrow kernel gives weight to columns of noise
     one_kernel = make_pipeline(StandardScaler(), mm.SVC(gamma=1 / n_columns, **weight))
     if method in SEARCHES:
-        return fs.SubsetSelector(SEARCHES[method](keep), criterion_for(wish, svm, cv), random_state=seed), svm
+        return fs.SubsetSelector(
+            SEARCHES[method](keep), criterion_for(settings, svm, cv), random_state=seed
+        ), svm
     if method in PENALTIES:
         return fs.SparseSVMSelector(method.value, keep, **weight), linear
     if method in NEIGHBOURS:
@@ -77,7 +79,7 @@ def selector_of(wish: SelectionWish, cv: Any, n_columns: int, *, classifies: boo
     made: dict[Method, tuple[Any, Any]] = {
         Method.RFE: (fs.RFE(linear, keep), linear),
         Method.RFE_KERNEL: (fs.RFE(one_kernel, keep), svm),
-        Method.RFECV: (fs.RFECV(linear, cv=cv, scoring=wish.measure.scoring), linear),
+        Method.RFECV: (fs.RFECV(linear, cv=cv, scoring=settings.measure.scoring), linear),
         Method.RELIEF: (fs.Relief(n_features=keep, random_state=seed), svm),
         Method.FISHER: (fs.FisherScore(n_features=keep), svm),
         Method.IG: (fs.InformationGain(n_features=keep), svm),
@@ -86,16 +88,16 @@ def selector_of(wish: SelectionWish, cv: Any, n_columns: int, *, classifies: boo
     return made[method]
 
 
-def _selector_for_quantity(wish: SelectionWish, model: Any, cv: Any) -> Any:
-    method, keep = wish.method, wish.keep
+def _selector_for_quantity(settings: SelectionSettings, model: Any, cv: Any) -> Any:
+    method, keep = settings.method, settings.keep
     if method is Method.RFE:
         return fs.RFE(model, keep)
     if method is Method.RFECV:
-        return fs.RFECV(model, cv=cv, scoring=wish.measure.scoring)
+        return fs.RFECV(model, cv=cv, scoring=settings.measure.scoring)
     if method in NEIGHBOURS:
         return _neighbour_ranker(method, keep, target="numbers")
-    criterion = criterion_for(wish, model, cv)
-    return fs.SubsetSelector(SEARCHES[method](keep), criterion, random_state=wish.validation.seed)
+    criterion = criterion_for(settings, model, cv)
+    return fs.SubsetSelector(SEARCHES[method](keep), criterion, random_state=settings.validation.seed)
 
 
 def _neighbour_ranker(method: Method, keep: int, **target: Any) -> Any:
@@ -106,19 +108,21 @@ def _neighbour_ranker(method: Method, keep: int, **target: Any) -> Any:
     return kinds[method](n_features=keep, **target)
 
 
-def cross_validated(wish: SelectionWish, model: Any, cv: Any) -> fs.Criterion:
-    return fs.CrossValidatedError(model, cv=cv, scoring=wish.measure.scoring, n_jobs=wish.validation.jobs)
+def cross_validated(settings: SelectionSettings, model: Any, cv: Any) -> fs.Criterion:
+    return fs.CrossValidatedError(
+        model, cv=cv, scoring=settings.measure.scoring, n_jobs=settings.validation.jobs
+    )
 
 
-def criterion_for(wish: SelectionWish, model: Any, cv: Any) -> fs.Criterion:
+def criterion_for(settings: SelectionSettings, model: Any, cv: Any) -> fs.Criterion:
     """What the search compares."""
-    shrunk = {"shrinkage": wish.shrinkage}
+    shrunk = {"shrinkage": settings.shrinkage}
     made: dict[SubsetCriterion, Callable[[], fs.Criterion]] = {
-        SubsetCriterion.ERROR: lambda: cross_validated(wish, model, cv),
+        SubsetCriterion.ERROR: lambda: cross_validated(settings, model, cv),
         SubsetCriterion.LOO_ERROR: lambda: fs.LeaveOneOutError(model),
         SubsetCriterion.CFS: fs.CFSMerit,
         SubsetCriterion.MAHALANOBIS: lambda: fs.Mahalanobis(**shrunk),
         SubsetCriterion.BHATTACHARYYA: lambda: fs.Bhattacharyya(**shrunk),
         SubsetCriterion.DIVERGENCE: lambda: fs.Divergence(**shrunk),
     }
-    return made[criterion_of(wish)]()
+    return made[criterion_of(settings)]()

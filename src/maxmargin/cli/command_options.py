@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from maxmargin.cli import options as o
 from maxmargin.cli.options import DATA, MODEL, OUTPUT, SEARCH, argument, group, option, written
-from maxmargin.tables.wishes import ClassWeight, Encoding, Task
+from maxmargin.tables.table_settings import ClassWeight, Encoding, Task
 
 
 class Method(StrEnum):

@@ -14,7 +14,15 @@ from typing import Any
 
 import typer
 
-from maxmargin.tables.wishes import ClassWeight, ColumnWishes, Encoding, Format, Reading, Scoring, Task
+from maxmargin.tables.table_settings import (
+    ClassWeight,
+    ColumnSettings,
+    Encoding,
+    Format,
+    Reading,
+    Scoring,
+    Task,
+)
 
 DATA, MODEL, SEARCH, OUTPUT, TERMINAL = PANELS = ("Data", "Model", "Search", "Output", "Terminal")
 Language = StrEnum("Language", ["EN", "ES"])
@@ -98,7 +106,7 @@ class ReadingOptions(Reading):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableOptions(ColumnWishes):
+class TableOptions(ColumnSettings):
     """A table, its target, and which columns are used."""
 
     data: Path = data_argument()

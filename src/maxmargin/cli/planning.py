@@ -16,8 +16,8 @@ from maxmargin.cli.work import folds_for, plain_names
 from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import TuningMeasure, check_scores, weighted
 from maxmargin.tables.models import Family, chosen_family, grid_of, pipeline, with_kernel
+from maxmargin.tables.table_settings import Note
 from maxmargin.tables.time_estimate import SampleSearch, SampleTimes, duration, sample_rows
-from maxmargin.tables.wishes import Note
 from maxmargin.tuning import TuneResult
 
 _PATIENCE = 60.0  # seconds beyond which the search is reduced

@@ -111,8 +111,8 @@ class SavedModel:
                 unseen = rows[name].notna() & ~rows[name].isin(list(known))
                 if unseen.any():
                     screen.note(
-                        f"{int(unseen.sum())} rows have a value of {name!r} that the model has not seen, "
-                        f"such as {rows.loc[unseen, name].iloc[0]!r}."
+                        f"rows with a value of {name!r} that the model has not seen, such as "
+                        f"{rows.loc[unseen, name].iloc[0]!r}: {int(unseen.sum())}."
                     )
 
 

@@ -14,7 +14,7 @@ from maxmargin.tables.columns import Prepared, Schema, prepare
 from maxmargin.tables.kernel_columns import with_kernel_columns, with_strings
 from maxmargin.tables.reading import read_table
 from maxmargin.tables.refusals import listed
-from maxmargin.tables.wishes import Task
+from maxmargin.tables.table_settings import Task
 
 _PLURALS = {
     "number": "numbers",
@@ -39,10 +39,10 @@ def prepared(
 
     Columns that a string kernel in ``kernel`` uses keep their text. ``no_text`` says why text is left out.
     """
-    wishes = with_kernel_columns(options, kernel)
+    settings = with_kernel_columns(options, kernel)
     with screen.working("reading the table"):
         table = read_table(options.data, options.reading, screen.note)
-        data = prepare(table, options.data, wishes, task, screen.note, options.reading.missing)
+        data = prepare(table, options.data, settings, task, screen.note, options.reading.missing)
     if kernel is not None:
         data = with_strings(data, kernel)
     if no_text:

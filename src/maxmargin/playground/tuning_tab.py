@@ -26,11 +26,12 @@ from maxmargin.reports.page import page_text
 from maxmargin.reports.sections.reproduce_section import model_lines
 from maxmargin.reports.study import ReportOptions, make_study
 from maxmargin.tables.columns import Prepared, prepare
-from maxmargin.tables.measures_and_rules import tuning_measure
+from maxmargin.tables.measures_and_rules import TuningMeasure, tuning_measure
 from maxmargin.tables.models import chosen_family, pipeline
 from maxmargin.tables.reading import read_table
+from maxmargin.tables.table_settings import ColumnSettings, Encoding, Reading, Scoring, Task
 from maxmargin.tables.translation import Translator
-from maxmargin.tables.wishes import ColumnWishes, Encoding, Reading, Scoring, Task
+from maxmargin.tuning.errors import ErrorMeasure
 from maxmargin.tuning.result import TuneProgress, TuneResult
 
 Say = Callable[[Reply], None]
@@ -75,8 +76,8 @@ class TableTab:
     def made_of(cls, source: Path, table: pd.DataFrame, target: str | None, notes: list[str]) -> TableTab:
         if len(table) > MAX_ROWS or table.shape[1] > MAX_COLUMNS:
             raise MessageError(f"the page takes tables of up to {MAX_ROWS} rows and {MAX_COLUMNS} columns.")
-        wishes = ColumnWishes(target=target, guess_target=target is None)
-        return cls(source, table, prepare(table, source, wishes, Task.AUTO, notes.append), notes)
+        settings = ColumnSettings(target=target, guess_target=target is None)
+        return cls(source, table, prepare(table, source, settings, Task.AUTO, notes.append), notes)
 
     def described(self) -> dict[str, Any]:
         """Columns with what was done to them, notes, and the first rows."""
@@ -110,6 +111,11 @@ class TableTab:
         action = {"tune": self._tune, "model": self._model, "explain": self._explain, "file": self._file}
         return action[message["do"]](message, say, stop)
 
+    @property
+    def _measure(self) -> TuningMeasure:
+        """What tuning compares: it depends on the target."""
+        return tuning_measure(self.data, Scoring.AUTO, None, lambda note: None)
+
     # -- tuning ------------------------------------------------------------------------------------
 
     def _tune(self, message: Message, say: Say, stop: threading.Event) -> Reply:
@@ -127,7 +133,7 @@ class TableTab:
             say(Reply({"do": "cells", "cells": cells, "done": progress.n_done, "total": progress.n_total}))
             return stop.is_set()
 
-        measure = tuning_measure(self.data, Scoring.AUTO, None, lambda note: None)
+        measure = self._measure
         self.found = mm.tune(
             estimator, rows, y, grid, cv=folds, scoring=measure.scoring, refit=False, verbose=-1,
             callback=told, random_state=0,
@@ -141,7 +147,7 @@ class TableTab:
                 "best": place[index],
                 "one_se": place[simple],
                 "error": self.found.best_error,
-                "measure": self.found.measure,
+                "measure": _told(measure.name),
                 "n_cells": len(place),
                 "interrupted": self.found.interrupted,
             }
@@ -167,14 +173,11 @@ class TableTab:
             "classes": [str(label) for label in self.data.classes],
         }
         arrays: dict[str, AnyArray] = {}
-        predicted = self.model.predict(X_test)
-        if self.data.classifies:
-            header["test"] = float(np.mean(predicted != y_test))
-            if len(self.data.classes) == 2:
-                arrays["score"] = self.model.decision_function(X_test)
-                arrays["truth"] = (y_test == self.model.classes_[1]).to_numpy(dtype=np.float64)
-        else:
-            header["test"] = float(np.mean((predicted - y_test) ** 2))
+        error = ErrorMeasure(template, self._measure.scoring)  # the one that tuning compared
+        header["test"] = error.of_model(self.model, X_test, y_test.to_numpy())
+        if len(self.data.classes) == 2:
+            arrays["score"] = self.model.decision_function(X_test)
+            arrays["truth"] = (y_test == self.model.classes_[1]).to_numpy(dtype=np.float64)
         header["rows"] = [
             [str(value)[:60] for value in row] for row in X_test.head(_PREVIEW).astype(object).to_numpy()
         ]
@@ -224,18 +227,34 @@ class TableTab:
         page = page_text(make_study(self.model, X_test, y_test, (X, y), options))
         return file_reply("report.html", "text/html", page.encode())
 
+    def _table_lines(self) -> list[str]:
+        """Lines that read X and y: with pandas if it reads the file as it was read here."""
+        schema, name = self.data.schema, repr(self.source.name)
+        whole = self.table.attrs.get("separator") == "," and len(self.table) == len(self.data.y)
+        text = not self.data.classifies and not pd.api.types.is_numeric_dtype(self.table[schema.target])
+        if whole and not text and not any(column.converted for column in schema.used):
+            columns = list(self.data.X.columns)
+            return [
+                "import pandas as pd", "", f"table = pd.read_csv({name})", f"y = table[{schema.target!r}]",
+                f"X = table[{columns!r}]",
+            ]  # fmt: skip
+        settings = f"ColumnSettings(target={schema.target!r})"
+        return [
+            "from pathlib import Path", "from maxmargin.tables.columns import prepare",
+            "from maxmargin.tables.reading import read_table",
+            "from maxmargin.tables.table_settings import ColumnSettings, Reading, Task", "",
+            f"source = Path({name})", "table = read_table(source, Reading(), print)",
+            f"data = prepare(table, source, {settings}, Task.AUTO, print)", "X, y = data.X, data.y",
+        ]  # fmt: skip
+
     def _lines(self) -> str:
-        table = f"pd.read_csv({self.source.name!r})"
-        target = self.data.schema.target
         split = "train_test_split(X, y, test_size=0.25, random_state=0" + (
             ", stratify=y)" if self.data.classifies else ")"
         )
         lines = model_lines(clone(self.model))
         return "\n".join(
             [
-                *lines[:-2], "import pandas as pd",
-                "from sklearn.model_selection import train_test_split", "",
-                f"table = {table}", f"y = table[{target!r}]", f"X = table[{list(self.data.X.columns)!r}]",
+                *lines[:-2], "from sklearn.model_selection import train_test_split", *self._table_lines(),
                 f"X_train, X_test, y_train, y_test = {split}", lines[-1], "model.fit(X_train, y_train)",
                 "print(mm.evaluate(model, X_test, y_test))", "",
             ]

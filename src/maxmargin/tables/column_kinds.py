@@ -194,14 +194,14 @@ class TableColumn:
 # -- which kind ----------------------------------------------------------------------------------------------
 
 
-def recognised(column: pd.Series, wish: str | None = None, decimal: str = ".") -> TableColumn:
+def recognised(column: pd.Series, named: str | None = None, decimal: str = ".") -> TableColumn:
     """The kind of a column: what the user says, or what its values look like.
 
     ``decimal`` is the decimal mark of the file where a text such as 1,234 can be read in two ways.
     """
     name = str(column.name)
-    if wish is not None:
-        return _wished(column, wish, decimal)
+    if named is not None:
+        return _as_named(column, named, decimal)
     if column.isna().all():
         return TableColumn(name, ColumnKind.DROP, why="no value in any row")
     if column.nunique(dropna=False) == 1:
@@ -225,9 +225,9 @@ def recognised(column: pd.Series, wish: str | None = None, decimal: str = ".") -
     return _text_column(column)
 
 
-def _wished(column: pd.Series, wish: str, decimal: str) -> TableColumn:
+def _as_named(column: pd.Series, named: str, decimal: str) -> TableColumn:
     """A column of the kind that the user gave, such as "number" or "date:%d/%m/%y"."""
-    name, (kind, _, form) = str(column.name), wish.partition(":")
+    name, (kind, _, form) = str(column.name), named.partition(":")
     if kind == ColumnKind.DROP:
         return TableColumn(name, ColumnKind.DROP, why="--columns or --drop")
     if kind == ColumnKind.NUMBER:

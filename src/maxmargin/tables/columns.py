@@ -22,7 +22,7 @@ from maxmargin.tables.column_kinds import (
     recognised,
 )
 from maxmargin.tables.refusals import Refusal, UsageRefusal, listed
-from maxmargin.tables.wishes import ColumnWishes, Note, Task
+from maxmargin.tables.table_settings import ColumnSettings, Note, Task
 
 _RARE = 5.0  # times as large as another: such a class makes the plain error misleading
 _FEW = 20  # most distinct values of whole numbers that are classes
@@ -125,7 +125,7 @@ class Prepared:
 def prepare(
     table: pd.DataFrame,
     source: Path,
-    wishes: ColumnWishes,
+    settings: ColumnSettings,
     task: Task,
     note: Note,
     missing: Sequence[str] = (),
@@ -134,9 +134,10 @@ def prepare(
 
     ``source`` names the table in sentences; ``missing`` is kept for new tables (see `Reading`).
     """
+    _check_missing(missing, table)
     decimal = decimal_of(table, table.attrs.get("decimal", "."))
-    target = _target_name(wishes, table, source, note)
-    kinds = _wished_kinds(wishes, table, source)
+    target = _target_name(settings, table, source, note)
+    kinds = _named_kinds(settings, table, source)
     table, y, task = _target(table, target, task, decimal, note)
     columns = tuple(
         recognised(table[name], kinds.get(str(name)), decimal) for name in table.columns if name != target
@@ -151,6 +152,15 @@ def prepare(
     return Prepared(X, y, schema, source)
 
 
+def _check_missing(missing: Sequence[str], table: pd.DataFrame) -> None:
+    """Refuse COLUMN=TEXT with a misspelt column, which would mark nothing as missing."""
+    for text in missing:
+        name, equals, _ = text.partition("=")
+        close = get_close_matches(name, list(table.columns), n=1, cutoff=0.75)
+        if equals and close and name not in table.columns:
+            raise Refusal(f"--na {text!r}: there is no column {name!r}: did you mean {close[0]!r}?")
+
+
 def _check_left(X: pd.DataFrame, columns: tuple[TableColumn, ...], source: Path) -> None:
     """Refuse a table without a column to learn from."""
     if X.shape[1]:
@@ -163,16 +173,16 @@ def _check_left(X: pd.DataFrame, columns: tuple[TableColumn, ...], source: Path)
     )
 
 
-def _wished_kinds(wishes: ColumnWishes, table: pd.DataFrame, source: Path) -> dict[str, str]:
+def _named_kinds(settings: ColumnSettings, table: pd.DataFrame, source: Path) -> dict[str, str]:
     """The kind of every column that the user names."""
-    kinds = dict.fromkeys(wishes.drop, ColumnKind.DROP.value) | dict.fromkeys(
-        wishes.categorical, ColumnKind.CATEGORY.value
+    kinds = dict.fromkeys(settings.drop, ColumnKind.DROP.value) | dict.fromkeys(
+        settings.categorical, ColumnKind.CATEGORY.value
     )
-    for wish in wishes.columns:
-        name, _, kind = wish.rpartition("=")
+    for named in settings.columns:
+        name, _, kind = named.rpartition("=")
         if not name or kind.partition(":")[0] not in list(ColumnKind):
             raise UsageRefusal(
-                f"--columns {wish!r}: write COLUMN=KIND, where KIND is {', '.join(ColumnKind)} or "
+                f"--columns {named!r}: write COLUMN=KIND, where KIND is {', '.join(ColumnKind)} or "
                 "date:FORMAT."
             )
         kinds[name] = kind
@@ -192,13 +202,13 @@ def _model_columns(schema: Schema, table: pd.DataFrame) -> pd.DataFrame:
 # -- the target ----------------------------------------------------------------------------------------------
 
 
-def _target_name(wishes: ColumnWishes, table: pd.DataFrame, source: Path, note: Note) -> str:
-    if wishes.target is not None:
-        known_column(wishes.target, table, source)
-        return wishes.target
+def _target_name(settings: ColumnSettings, table: pd.DataFrame, source: Path, note: Note) -> str:
+    if settings.target is not None:
+        known_column(settings.target, table, source)
+        return settings.target
     if "target" in table.attrs:
         return str(table.attrs["target"])
-    if wishes.guess_target:
+    if settings.guess_target:
         note(f"the target is the last column, {table.columns[-1]!r}.")
         return str(table.columns[-1])
     raise UsageRefusal(
@@ -226,7 +236,7 @@ def _target(
     if not known.any():
         raise Refusal(f"the target {name!r} is missing in every row: choose another with --target.")
     if not known.all():
-        note(f"{int((~known).sum())} rows without a target are left out.")
+        note(f"rows without a target are left out: {int((~known).sum())} of {len(known)}.")
         table = table[known].reset_index(drop=True)
     column = table[name]
     words = pd.api.types.is_bool_dtype(column) or (
@@ -316,7 +326,8 @@ def target_for(schema: Schema, name: str, table: pd.DataFrame, source: Path, cla
     column, decimal = table[name], decimal_of(table, table.attrs.get("decimal", "."))
     if column.isna().any():
         raise Refusal(
-            f"the target {name!r} is missing in {int(column.isna().sum())} rows: leave them out first."
+            f"the target {name!r} is missing in {int(column.isna().sum())} of {len(column)} rows: leave them "
+            "out first."
         )
     if schema.task == Task.REGRESSION:
         values = target_numbers(column, decimal)

@@ -9,7 +9,7 @@ from maxmargin.kernels import Kernel, Spectrum, Subsequence, parse
 from maxmargin.tables.column_kinds import ColumnKind
 from maxmargin.tables.columns import Prepared
 from maxmargin.tables.refusals import UsageRefusal, listed
-from maxmargin.tables.wishes import ColumnWishes
+from maxmargin.tables.table_settings import ColumnSettings
 
 
 def named_columns(kernel: Any) -> list[str]:
@@ -17,12 +17,12 @@ def named_columns(kernel: Any) -> list[str]:
     return list(dict.fromkeys(name for atom in _atoms(kernel).values() for name in _features(atom)))
 
 
-def with_kernel_columns(wishes: ColumnWishes, kernel: str | None) -> ColumnWishes:
-    """The wishes, and that the columns which string kernels name keep their text."""
+def with_kernel_columns(settings: ColumnSettings, kernel: str | None) -> ColumnSettings:
+    """The settings, and that the columns which string kernels name keep their text."""
     if kernel is None:
-        return wishes
+        return settings
     names = [name for atom in _strings(parse(kernel)).values() for name in _features(atom)]
-    return replace(wishes, columns=[*wishes.columns, *(f"{name}={ColumnKind.STRING}" for name in names)])
+    return replace(settings, columns=[*settings.columns, *(f"{name}={ColumnKind.STRING}" for name in names)])
 
 
 def with_strings(data: Prepared, kernel: str) -> Prepared:

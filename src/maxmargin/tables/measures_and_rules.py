@@ -16,7 +16,7 @@ from maxmargin.base.typing import AnyArray, FloatArray, LabelLike, TableLike
 from maxmargin.tables.columns import Prepared
 from maxmargin.tables.models import Family
 from maxmargin.tables.refusals import UsageRefusal
-from maxmargin.tables.wishes import ClassWeight, Note, Scoring
+from maxmargin.tables.table_settings import ClassWeight, Note, Scoring
 
 _OF_CLASSES = (Scoring.ERROR, Scoring.BALANCED_ERROR, Scoring.AUC, Scoring.F1, Scoring.LOG_LOSS)
 NEEDS_PROBABILITIES = ("neg_log_loss", "roc_auc_ovr")  # scorers
@@ -32,32 +32,32 @@ class TuningMeasure:
 
 
 def tuning_measure(
-    data: Prepared, wish: Scoring, positive: LabelLike | None, note: Note, *, own_threshold: bool = False
+    data: Prepared, scoring: Scoring, positive: LabelLike | None, note: Note, *, own_threshold: bool = False
 ) -> TuningMeasure:
     """The measure that the user chose, or one that suits the target; a note names an unusual one.
 
     ``own_threshold``: rows are predicted by another threshold than the model's own.
     """
     allowed = _OF_CLASSES if data.classifies else _OF_QUANTITIES
-    if wish is Scoring.AUTO:
-        wish = allowed[0]
+    if scoring is Scoring.AUTO:
+        scoring = allowed[0]
         rare = data.rare_class
         if own_threshold:
-            wish = Scoring.AUC
+            scoring = Scoring.AUC
             note("parameters are chosen by the AUC, which depends on no threshold (--scoring names another).")
         elif rare is not None:
-            wish = Scoring.BALANCED_ERROR
+            scoring = Scoring.BALANCED_ERROR
             note(
                 f"class {rare} is rare ({int((data.y == rare).sum())} of {len(data.y)} rows): parameters "
                 "are chosen by the balanced error, the mean of the error rates of the classes (--scoring "
                 "error for the plain error)."
             )
-    if wish not in allowed:
+    if scoring not in allowed:
         raise UsageRefusal(
-            f"--scoring {wish} does not fit {data.schema.task}: choose one of {', '.join(allowed)}."
+            f"--scoring {scoring} does not fit {data.schema.task}: choose one of {', '.join(allowed)}."
         )
     two = len(data.classes) == 2
-    if wish is Scoring.F1 and two:
+    if scoring is Scoring.F1 and two:
         label = data.classes[1] if positive is None else positive
         scorer = make_scorer(f1_score, pos_label=label, zero_division=0.0)
         return TuningMeasure("1 - F1", scorer)
@@ -70,7 +70,7 @@ def tuning_measure(
         Scoring.LOG_LOSS: TuningMeasure("log loss", "neg_log_loss"),
         Scoring.MAE: TuningMeasure("mean absolute error", "neg_mean_absolute_error"),
         Scoring.R2: TuningMeasure("1 - R2", "r2"),
-    }[wish]
+    }[scoring]
 
 
 def check_scores(family: Family, measure: TuningMeasure) -> None:
@@ -82,24 +82,24 @@ def check_scores(family: Family, measure: TuningMeasure) -> None:
         )
 
 
-def weighted(family: Family, data: Prepared, wish: ClassWeight, note: Note) -> Any:
+def weighted(family: Family, data: Prepared, asked: ClassWeight, note: Note) -> Any:
     """The model, with balanced class weights if the user or very unequal classes require them."""
-    if wish is ClassWeight.NONE or not data.classifies:
-        if wish is ClassWeight.BALANCED:
+    if asked is ClassWeight.NONE or not data.classifies:
+        if asked is ClassWeight.BALANCED:
             raise UsageRefusal("--class-weight is for classes, and the target is a quantity: leave it out.")
         return family.make()
     able = "class_weight" in family.parameters
-    if wish is ClassWeight.BALANCED and not able:
+    if asked is ClassWeight.BALANCED and not able:
         raise UsageRefusal(f"{family.name} takes no class weights: use another --model.")
-    if not able or (wish is ClassWeight.AUTO and data.rare_class is None):
+    if not able or (asked is ClassWeight.AUTO and data.rare_class is None):
         return family.make()
     machine = family.make(class_weight="balanced")
-    if wish is ClassWeight.AUTO and hasattr(machine, "predict_proba"):
+    if asked is ClassWeight.AUTO and hasattr(machine, "predict_proba"):
         note(
             "every class gets the same total weight, so that probabilities are those of equally frequent "
             "classes (--class-weight none switches this off)."
         )
-    elif wish is ClassWeight.AUTO:
+    elif asked is ClassWeight.AUTO:
         note("every class gets the same total weight (--class-weight none switches this off).")
     return machine
 

@@ -19,7 +19,7 @@ from maxmargin.base.typing import LabelLike
 from maxmargin.tables.columns import Prepared
 from maxmargin.tables.kernel_columns import encoded_categories, levels, named_columns, on_columns
 from maxmargin.tables.refusals import UsageRefusal
-from maxmargin.tables.wishes import Encoding
+from maxmargin.tables.table_settings import Encoding
 
 _C = [2.0**k for k in range(-5, 16, 2)]
 _GAMMA = [2.0**k for k in range(-15, 4, 2)]
@@ -220,19 +220,17 @@ def _encoder(data: Prepared, encoding: Encoding, positive: Any) -> Any:
 # -- grids and classes ---------------------------------------------------------------------------------------
 
 
-def grid_of(
-    family: Family, wishes: Sequence[str] = (), *, small: bool = False
-) -> dict[str, list[Any]] | None:
+def grid_of(family: Family, given: Sequence[str] = (), *, small: bool = False) -> dict[str, list[Any]] | None:
     """The grid of a model, with the values of ``--grid``; None where there is nothing to try."""
     grid = dict(family.values(small=small))
-    for wish in wishes:
-        name, equals, values = wish.partition("=")
+    for assignment in given:
+        name, equals, values = assignment.partition("=")
         name = name.strip()
         if not equals or not values.strip():
-            raise UsageRefusal(f"--grid {wish!r}: write NAME=VALUE,VALUE,..., such as C=0.1,1,10.")
+            raise UsageRefusal(f"--grid {assignment!r}: write NAME=VALUE,VALUE,..., such as C=0.1,1,10.")
         if name not in family.parameters:
             raise UsageRefusal(
-                f"--grid {wish!r}: {family.name} has no parameter {name!r}: it has "
+                f"--grid {assignment!r}: {family.name} has no parameter {name!r}: it has "
                 f"{', '.join(sorted(family.parameters))}."
             )
         grid[name] = [_value(text) for text in values.split(",")]

@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from maxmargin.tables.column_kinds import leading_zeros
+from maxmargin.tables.column_kinds import decimal_of, leading_zeros
 from maxmargin.tables.refusals import Refusal, UsageRefusal
-from maxmargin.tables.wishes import Format, Note, Reading
+from maxmargin.tables.table_settings import Format, Note, Reading
 
 _LABEL = "target"  # name of the label of a LIBSVM file
 _SUFFIXES = {
@@ -105,8 +105,8 @@ def _unpacked(path: Path, raw: bytes) -> bytes:
 
 def _with_gaps(table: pd.DataFrame, missing: Sequence[str]) -> pd.DataFrame:
     """The table with missing values where ``--na COLUMN=TEXT`` says so."""
-    for wish in missing:
-        name, equals, text = wish.partition("=")
+    for given in missing:
+        name, equals, text = given.partition("=")
         if equals and name in table.columns:
             table[name] = table[name].mask(table[name].map(lambda value, text=text: _same(value, text)))
     return table
@@ -131,8 +131,6 @@ def _read_text(
         text = text.partition("\n")[2]
     first = next((line for line in text.splitlines() if line.strip()), "")
     separator = "\t" if form is Format.TSV else _separator(first)
-    if separator == ";":
-        note(f"{path.name}: columns are separated by ';', decimals are written with ','.")
     names = next(csv.reader([first], delimiter=separator))
     if reading.no_header:
         names = [f"column {k + 1}" for k in range(len(names))]
@@ -159,7 +157,10 @@ def _read_text(
     table.columns = pd.Index([str(name).strip() for name in names])
     if not reading.no_header:
         _say_data_in_header(path, table, note)
-    table.attrs["decimal"] = options["decimal"]
+    table.attrs |= {"decimal": options["decimal"], "separator": separator}
+    if separator == ";":
+        mark = decimal_of(table, options["decimal"])
+        note(f"{path.name}: columns are separated by ';', decimals are written with {mark!r}.")
     return _without_row_numbers(table, note)
 
 
@@ -196,8 +197,8 @@ def _longer_rows(path: Path, text: str, options: dict[str, Any]) -> Refusal | No
         return None
     where = ", ".join(f"{line}: {length}" for line, length in longer[:3]) + ", ..." * (len(longer) > 3)
     return Refusal(
-        f"{path}: {len(longer)} rows have more entries than the header, which names {width} columns (line "
-        f"{where}): name all columns, and put values that contain the separator in quotes."
+        f"{path}: rows with more entries than the header, which names {width} columns: {len(longer)} (line "
+        f"{where}). Name all columns, and put values that contain the separator in quotes."
     )
 
 

@@ -123,8 +123,9 @@ class SharedSearch(BaseSearchCV):
         """Why cells and folds cannot be solved on shared matrices; empty where they can."""
         last = self.estimator.steps[-1][0] if hasattr(self.estimator, "steps") else ""
         others = set(params) - {"groups", "sample_weight", f"{last}__sample_weight"}
-        if shared_parts(self.estimator).model is None:
-            return f"{type(self.estimator).__name__} has no shared path"
+        parts = shared_parts(self.estimator)
+        if parts.model is None:
+            return parts.reason
         if hasattr(self, "_skl_callbacks"):
             return "callbacks hear of every fit"
         if self.return_train_score:

@@ -53,7 +53,10 @@ def shared_parts(model: BaseEstimator) -> SharedParts:
     """Can the dual problems of this model (on folds, with other parameters) share one kernel matrix?"""
     front, last = _split(model)
     if last is None:
-        return SharedParts(None, None, f"{type(model).__name__} has no shared path")
+        end = model.steps[-1][1]
+        if type(end) in MODELS:
+            end = next(step for _, step in model.steps[:-1] if not _may_come_first(step))
+        return SharedParts(None, None, f"{type(end).__name__} has no shared path")
     if type(last) not in MODELS or isinstance(last, HardMarginSVC) or np.isinf(getattr(last, "C", 1.0)):
         return SharedParts(front, last, f"{type(last).__name__} has no shared path")
     if getattr(last, "solver", "working_set") != "working_set" or getattr(last, "trace", False):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
-from maxmargin.cli.column_selectors import SelectionWish
+from maxmargin.cli.column_selectors import SelectionSettings
 from maxmargin.cli.command_options import DemoOptions, Method
 from maxmargin.cli.commands.fit_command import fitted_model
 from maxmargin.cli.commands.select_command import selected
@@ -20,7 +20,7 @@ from maxmargin.cli.table_input import prepared
 from maxmargin.cli.work import say_model, split
 from maxmargin.tables.measures_and_rules import TuningMeasure
 from maxmargin.tables.models import chosen_family, grid_of, pipeline
-from maxmargin.tables.wishes import Encoding, Task
+from maxmargin.tables.table_settings import Encoding, Task
 
 _TARGET = "diagnosis"
 
@@ -43,7 +43,7 @@ def run(options: DemoOptions, screen: Screen) -> None:
     fitted = subject.best_estimator
     say_model(fitted, screen)
     training = replace(data, X=parts.X, y=parts.y)
-    selected(training, SelectionWish(Method.RFE, 10, validation), screen)
+    selected(training, SelectionSettings(Method.RFE, 10, validation), screen)
     model, report = options.folder / "breast_cancer.svm.mm", options.folder / "report.html"
     outputs.model(fitted, data, model, report=report, rule=None, positive="malignant")
     Finish(data, parts, "malignant", options.seed).write(subject, model, report, outputs)

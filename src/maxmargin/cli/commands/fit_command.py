@@ -28,7 +28,7 @@ from maxmargin.tables.measures_and_rules import (
 )
 from maxmargin.tables.models import positive_of
 from maxmargin.tables.refusals import UsageRefusal
-from maxmargin.tables.wishes import Scoring
+from maxmargin.tables.table_settings import Scoring
 
 _AFTER, _REPORT = 1.0, 8.0  # seconds of evaluation and cautions, and of the report: their work is bounded
 _LITTLE = 0.35  # seconds that each step may take after Ctrl-C, so that the command ends within one

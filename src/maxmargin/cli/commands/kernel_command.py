@@ -57,7 +57,7 @@ def _points(kernel: Kernel, table: pd.DataFrame, options: KernelOptions, screen:
     found = table[[name for name in table.columns if name in values or name in texts]].copy()
     for name, column in values.items():
         if column.isna().any():
-            screen.note(f"{int(column.isna().sum())} missing values of {name!r} are filled with the median.")
+            screen.note(f"missing values of {name!r} are filled with the median: {int(column.isna().sum())}.")
             column = column.fillna(column.median())
         spread = float(column.std(ddof=0))
         found[name] = column if options.raw else (column - column.mean()) / (spread or 1.0)

@@ -14,6 +14,7 @@ from maxmargin.cli.outputs import Outputs, check_outputs
 from maxmargin.cli.saved_model import SavedModel
 from maxmargin.cli.screen import Screen
 from maxmargin.tables.columns import known_column
+from maxmargin.tables.refusals import UsageRefusal
 
 
 def run(options: PredictOptions, screen: Screen) -> None:
@@ -24,18 +25,19 @@ def run(options: PredictOptions, screen: Screen) -> None:
     for name in options.keep:
         known_column(name, table, options.data)
     kept = list(dict.fromkeys([*_identifiers(saved, table), *options.keep]))
-    found = pd.DataFrame({name: table[name] for name in kept}, index=table.index)
-    target, rule = saved.schema.target or "target", saved.rule
-    if rule is None:
-        found[f"predicted {target}"] = saved.model.predict(rows)
-    else:
-        found[f"predicted {target}"] = rule.predict(saved.model, rows)
+    name, rule = f"predicted {saved.schema.target or 'target'}", saved.rule
+    made = {name: saved.model.predict(rows) if rule is None else rule.predict(saved.model, rows)}
+    if rule is not None:
         screen.note(
             f"predicted as {rule.positive} where the score is at least {rule.threshold:.4g}, as chosen "
             "when fitting."
         )
     if options.scores:
-        found = found.assign(**_scores(saved.model, rows))
+        made |= _scores(saved.model, rows)
+    for name in made:
+        if name in kept:
+            raise UsageRefusal(f"--keep {name!r}: the predictions get that name: rename the column first.")
+    found = pd.DataFrame({name: table[name] for name in kept}, index=table.index).assign(**made)
     screen.tell(
         model=options.model,
         data=options.data,

@@ -16,7 +16,7 @@ from maxmargin.cli.work import split
 from maxmargin.scorecards import ScorecardWarning
 from maxmargin.tables.models import positive_of
 from maxmargin.tables.refusals import Refusal
-from maxmargin.tables.wishes import Task
+from maxmargin.tables.table_settings import Task
 
 
 def run(options: ScorecardOptions, screen: Screen) -> None:

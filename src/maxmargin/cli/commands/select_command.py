@@ -15,7 +15,7 @@ from maxmargin.cli.column_selectors import (
     OF_QUANTITIES,
     OWN_NUMBER,
     SEARCHES,
-    SelectionWish,
+    SelectionSettings,
     criterion_of,
     cross_validated,
     selector_of,
@@ -31,8 +31,8 @@ from maxmargin.tables.columns import Prepared
 from maxmargin.tables.measures_and_rules import NEEDS_PROBABILITIES, TuningMeasure, tuning_measure, weighted
 from maxmargin.tables.models import chosen_family, positive_of
 from maxmargin.tables.refusals import UsageRefusal
+from maxmargin.tables.table_settings import ClassWeight
 from maxmargin.tables.time_estimate import duration
-from maxmargin.tables.wishes import ClassWeight
 from maxmargin.tuning.errors import ErrorMeasure
 
 _SHRINKAGE = 0.1  # of covariances that are singular because the columns of a category add up to one
@@ -67,7 +67,7 @@ def run(options: SelectOptions, screen: Screen) -> ExitCode:
         raise UsageRefusal(f"--keep {options.keep} is more than the {p} columns.")
     keep = options.keep or max(1, p // 2)
     folds = folds_for(data.y, options.validation.folds, classifies=data.classifies, screen=screen)
-    wish = SelectionWish(
+    settings = SelectionSettings(
         options.method,
         keep,
         replace(options.validation, folds=folds),
@@ -77,7 +77,7 @@ def run(options: SelectOptions, screen: Screen) -> ExitCode:
         _class_weight(data, options, screen),
     )
     run_method = _compared if options.method is Method.COMPARE else selected
-    ranks, interrupted = run_method(data, wish, screen)
+    ranks, interrupted = run_method(data, settings, screen)
     if options.output is not None:
         Outputs(options.files, screen).csv(ranks, options.output, index=True, index_label="column")
     return ExitCode.INTERRUPTED if interrupted else ExitCode.DONE
@@ -112,15 +112,15 @@ def encoded(data: Prepared) -> pd.DataFrame:
     return pd.concat(parts, axis=1)
 
 
-def selected(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.DataFrame, bool]:
+def selected(data: Prepared, settings: SelectionSettings, screen: Screen) -> tuple[pd.DataFrame, bool]:
     """Run one method; print ranks, choice, and the error with and without the other columns.
 
     Ctrl-C ends a search with its best columns so far, and skips the errors; the second value says so.
     """
-    X, y, cv = encoded(data), data.y.to_numpy(), _folds(data, wish)
-    folds = wish.validation.folds
-    selector, estimator = selector_of(wish, cv, X.shape[1], classifies=data.classifies)
-    say_time([wish], [selector], X, data.y, 1, screen)
+    X, y, cv = encoded(data), data.y.to_numpy(), _folds(data, settings)
+    folds = settings.validation.folds
+    selector, estimator = selector_of(settings, cv, X.shape[1], classifies=data.classifies)
+    say_time([settings], [selector], X, data.y, 1, screen)
     errors: list[float] = []
     with screen.working("selecting"):
         selector.fit(X, y)
@@ -130,13 +130,13 @@ def selected(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.Da
         if hasattr(selector, "scores_"):
             found["score"] = selector.scores_
         if not getattr(selector, "interrupted_", False):
-            errors = _errors_of(selector.support_, X, y, wish, estimator, cv)
+            errors = _errors_of(selector.support_, X, y, settings, estimator, cv)
     found = found.sort_values("rank", kind="stable")
-    _say_ranks(found, wish.method, screen)
+    _say_ranks(found, settings.method, screen)
     if not errors:
         screen.note("interrupted: the columns chosen so far are shown, without their error.")
         return found, True
-    name = wish.measure.name
+    name = settings.measure.name
     screen.line(
         "error",
         f"{errors[0]:.4g} with all columns, {errors[1]:.4g} with the chosen ones ({name}, {folds} folds)",
@@ -146,13 +146,13 @@ def selected(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.Da
     return found, False
 
 
-def _folds(data: Prepared, wish: SelectionWish) -> Any:
+def _folds(data: Prepared, settings: SelectionSettings) -> Any:
     kind = StratifiedKFold if data.classifies else KFold
-    return kind(wish.validation.folds, shuffle=True, random_state=wish.validation.seed)
+    return kind(settings.validation.folds, shuffle=True, random_state=settings.validation.seed)
 
 
 def say_time(
-    wishes: list[SelectionWish],
+    several: list[SelectionSettings],
     selectors: list[Any],
     X: pd.DataFrame,
     y: pd.Series,
@@ -160,14 +160,16 @@ def say_time(
     screen: Screen,
 ) -> list[int]:
     """Print how long selectors take that are fitted so many ``times``; returns the seconds of each."""
-    unknown = any(wish.method is Method.BRANCH_AND_BOUND for wish in wishes)  # prunes an unknown share
+    unknown = any(
+        settings.method is Method.BRANCH_AND_BOUND for settings in several
+    )  # prunes an unknown share
     if unknown or (len(X) <= _FEW_ROWS and X.shape[1] <= _FEW_COLUMNS):
-        return [1] * len(wishes)
-    with screen.working("estimating the time", len(wishes)) as step:
+        return [1] * len(several)
+    with screen.working("estimating the time", len(several)) as step:
         seconds = []
-        for wish, selector in zip(wishes, selectors, strict=True):
-            seconds.append(times * selection_seconds(wish.method, selector, wish.keep, X, y))
-            step(wish.method.value)
+        for settings, selector in zip(several, selectors, strict=True):
+            seconds.append(times * selection_seconds(settings.method, selector, settings.keep, X, y))
+            step(settings.method.value)
     total = sum(seconds)
     screen.line("time", f"about {duration(total)} on {len(X)} rows and {X.shape[1]} columns")
     screen.tell(estimate={"seconds": total, "rows": len(X)})
@@ -175,15 +177,15 @@ def say_time(
 
 
 def _errors_of(
-    chosen: Any, X: pd.DataFrame, y: Any, wish: SelectionWish, estimator: Any, cv: Any
+    chosen: Any, X: pd.DataFrame, y: Any, settings: SelectionSettings, estimator: Any, cv: Any
 ) -> list[float]:
     """The errors with all columns and with the chosen ones; none after Ctrl-C."""
     subsets = [tuple(range(X.shape[1])), tuple(np.flatnonzero(chosen).tolist())]
     try:
-        errors = [float(value) for value in cross_validated(wish, estimator, cv).prepare(X, y)(subsets)]
+        errors = [float(value) for value in cross_validated(settings, estimator, cv).prepare(X, y)(subsets)]
     except KeyboardInterrupt:
         return []
-    scoring = wish.measure.scoring
+    scoring = settings.measure.scoring
     if scoring is None:
         return errors
     return [ErrorMeasure(estimator, scoring).to_error(score) for score in errors]
@@ -239,14 +241,14 @@ def _shrinkage(data: Prepared, options: SelectOptions, screen: Screen) -> float:
     return _SHRINKAGE
 
 
-def _compared(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.DataFrame, bool]:
+def _compared(data: Prepared, settings: SelectionSettings, screen: Screen) -> tuple[pd.DataFrame, bool]:
     """Ranks by all methods, and whether Ctrl-C ended the run: finished methods are kept."""
-    X, y, cv = encoded(data), data.y.to_numpy(), _folds(data, wish)
-    wishes = {name: replace(wish, method=method) for name, method in _USUAL.items()}
-    made = {name: selector_of(one, cv, X.shape[1], classifies=True)[0] for name, one in wishes.items()}
+    X, y, cv = encoded(data), data.y.to_numpy(), _folds(data, settings)
+    several = {name: replace(settings, method=method) for name, method in _USUAL.items()}
+    made = {name: selector_of(one, cv, X.shape[1], classifies=True)[0] for name, one in several.items()}
     estimator = made["SFS"].criterion.estimator
-    times = 1 + wish.validation.folds + _RESAMPLES
-    shares = say_time(list(wishes.values()), list(made.values()), X, data.y, times, screen)
+    times = 1 + settings.validation.folds + _RESAMPLES
+    shares = say_time(list(several.values()), list(made.values()), X, data.y, times, screen)
     found: dict[str, fs.Comparison] = {}
     interrupted = False
     with screen.working("comparing", sum(shares)) as step:
@@ -258,9 +260,9 @@ def _compared(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.D
                     {name: method},
                     estimator=estimator,
                     cv=cv,
-                    scoring=wish.measure.scoring,
+                    scoring=settings.measure.scoring,
                     n_resamples=_RESAMPLES,
-                    random_state=wish.validation.seed,
+                    random_state=settings.validation.seed,
                 )
                 step(name, share)
         except KeyboardInterrupt:
@@ -268,7 +270,7 @@ def _compared(data: Prepared, wish: SelectionWish, screen: Screen) -> tuple[pd.D
             screen.note("interrupted: the finished methods are shown.")
     if not found:
         raise KeyboardInterrupt("interrupted before a method was finished")
-    return _say_comparison(found, wish.measure, screen), interrupted
+    return _say_comparison(found, settings.measure, screen), interrupted
 
 
 def _say_comparison(found: dict[str, fs.Comparison], measure: TuningMeasure, screen: Screen) -> pd.DataFrame:

@@ -25,7 +25,7 @@ export function mount(root, host) {
   };
 }
 
-export class Page {
+class Page {
   constructor(root, host) {
     this.root = root;
     this.talk = new Talk(host, reply => this.table?.pushed(reply));

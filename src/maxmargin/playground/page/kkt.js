@@ -3,7 +3,7 @@ import { KIND_NAMES } from "./plane.js";
 import { el, figure, say, write } from "./words.js";
 
 const MOST = 200, SEEN = 20; // rows of the table; rows that its window may show
-export const BROKEN = 1e-3;
+const BROKEN = 1e-3;
 
 /**
  * @param {any} place @param {any} shown @param {any} state @param {(row: number) => void} select

@@ -64,7 +64,11 @@ export class TablePanel {
 
   async read(file) {
     const chosen = file.files[0];
-    if (chosen) this.received(await this.page.talk.ask({ do: "table", name: chosen.name, content: await chosen.text() }));
+    if (!chosen) return;
+    const content = await textOf(chosen);
+    file.value = ""; // the same file, corrected, can be opened again
+    if (content === null) this.page.status.textContent = say("not_unicode", { name: chosen.name });
+    else this.received(await this.page.talk.ask({ do: "table", name: chosen.name, content }));
   }
 
   async reopen(target) { this.received(await this.page.talk.ask({ do: "table", target })); }
@@ -116,7 +120,7 @@ export class TablePanel {
     const { result } = this;
     const written = params => Object.entries(params).map(([name, value]) => `${name} = ${figure(value, 3)}`).join(", ");
     if (this.running) this.progress.textContent = say("tuning_progress", this.running);
-    else if (result) this.progress.textContent = say(result.interrupted ? "tuned_cancelled" : "tuned", { best: written(result.best), error: figure(result.error, 3), n: result.n_cells });
+    else if (result) this.progress.textContent = say(result.interrupted ? "tuned_cancelled" : "tuned", { best: written(result.best), measure: result.measure[language()], error: figure(result.error, 3), n: result.n_cells });
   }
 
   tellHeat() {
@@ -147,7 +151,7 @@ export class TablePanel {
     this.cut = 0;
     this.tellHeat();
     this.tellThreshold();
-    this.page.status.textContent = say("cell_model", { params: `C = ${figure(params.C, 3)}, γ = ${figure(params.gamma, 3)}`, error: figure(reply.error, 3), test: figure(reply.test, 3) });
+    this.page.status.textContent = say("cell_model", { params: `C = ${figure(params.C, 3)}, γ = ${figure(params.gamma, 3)}`, measure: this.result.measure[language()], error: figure(reply.error, 3), test: figure(reply.test, 3) });
     this.explain(0);
   }
 
@@ -155,7 +159,7 @@ export class TablePanel {
 
   tellThreshold() {
     const score = this.model?.data.score;
-    if (!score) { this.thresholdPlace.replaceChildren(el("p", { class: "quiet", text: "pick_cell" })); return; }
+    if (!score) { this.thresholdPlace.replaceChildren(el("p", { class: "quiet", text: this.about.classes.length === 2 ? "pick_cell" : "two_classes" })); return; }
     const low = Math.min(...score), high = Math.max(...score);
     const range = el("input", { type: "range", id: "mm-threshold", min: low - 0.01, max: high + 0.01, step: (high - low) / 400, value: this.cut,
       oninput: () => { this.cut = Number(range.value); this.tellConfusion(); } });
@@ -221,6 +225,13 @@ export class TablePanel {
     this.lines.hidden = false;
     navigator.clipboard?.writeText(this.lines.textContent).then(() => { this.page.status.textContent = say("copied"); }, () => {});
   }
+}
+
+/** @param {File} file @returns {Promise<string | null>} its text; null unless it is UTF-8, or UTF-16 with a mark */
+async function textOf(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer()), mark = bytes[0] << 8 | bytes[1];
+  const code = mark === 0xfffe ? "utf-16le" : mark === 0xfeff ? "utf-16be" : "utf-8";
+  try { return new TextDecoder(code, { fatal: true }).decode(bytes); } catch { return null; }
 }
 
 function heatColour(t) {

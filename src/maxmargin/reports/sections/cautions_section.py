@@ -345,7 +345,10 @@ def _no_better(study: Study) -> Caution | None:
     low = float(confusion.measures(study.evaluation.confidence)["low"].loc["accuracy"])
     if (confusion.accuracy if isnan(low) else low) > largest:  # weighted figures have no intervals
         return None
-    key, percent = "worse" if confusion.accuracy < largest else "no_better", study.words.percent
+    percent, key = study.words.percent, "no_better"
+    if confusion.accuracy < largest:
+        weighted = getattr(study.subject.final, "class_weight", None) is not None
+        key = "worse_on_purpose" if weighted or study.threshold is not None else "worse"
     return _caution(study, True, key, name=name, share=percent(largest), accuracy=percent(confusion.accuracy))
 
 
@@ -393,7 +396,9 @@ def _nearly_all(study: Study) -> Caution | None:
     share = len(final.support_) / final.shape_fit_[0]
     if share <= _NEARLY_ALL:
         return None
-    return _caution(study, False, "nearly_all", share=study.words.percent(share))
+    tuned = study.subject.tuning is not None and len(study.subject.tuning.table) > 1
+    key = "nearly_all_tuned" if tuned else "nearly_all"
+    return _caution(study, False, key, share=study.words.percent(share))
 
 
 _CHECKS = (

@@ -15,7 +15,7 @@ def question(study: Study) -> Section:
     if tuning is not None:
         points.append(
             say(
-                "asked.tuned",
+                "asked.tuned" if len(tuning.table) > 1 else "asked.tuned_one",
                 cells=len(tuning.table),
                 folds=tuning.folds.shape[1],
                 names=", ".join(study.words.option(name) for name in tuning.params[0]),

@@ -17,25 +17,31 @@ _LISTED = 60
 
 
 def grid(study: Study) -> Section | None:
-    """The best cell, the simplest cell as good as it, the picture, and the best cells in a table."""
+    """The best cell, the simplest cell as good as it, the picture, and the best cells in a table.
+
+    A search of one cell shows it and its error.
+    """
     found = study.subject.tuning
     if found is None:
         return None
+    one = "_one" if len(found.table) == 1 else ""
     say, words = study.say, study.words
     spread = words.number(float(found.table["dispersion"].iloc[found.best_index]), 2)
     simplest = found.params[found.one_standard_error_index]
     n_folds, seconds = found.folds.shape[1], words.number(found.seconds, 3)
     facts = [
-        (say("grid.best"), _cell(study, found.best_params)),
+        (say("grid.one" if one else "grid.best"), _cell(study, found.best_params)),
         (
             say("grid.error", measure=words.measure(found.measure)),
             f"{words.number(found.best_error)} ± {spread}",
         ),
-        (say("grid.simplest"), _cell(study, simplest)),
-        (say("grid.work"), say("grid.done", cells=len(found.table), folds=n_folds, seconds=seconds)),
+        *([] if one else [(say("grid.simplest"), _cell(study, simplest))]),
+        (say("grid.work"), say(f"grid.done{one}", cells=len(found.table), folds=n_folds, seconds=seconds)),
     ]
-    blocks = [Text(say("grid.text", folds=n_folds)), Facts(facts), *_picture(study, found)]
-    return Section("grid", say("grid.title"), [*blocks, _table(study, found)])
+    blocks = [Text(say(f"grid.text{one}", folds=n_folds)), Facts(facts)]
+    if not one:
+        blocks += [*_picture(study, found), _table(study, found)]
+    return Section("grid", say("grid.title"), blocks)
 
 
 def _cell(study: Study, params: dict[str, Any]) -> str:
@@ -46,8 +52,6 @@ def _cell(study: Study, params: dict[str, Any]) -> str:
 
 
 def _picture(study: Study, found: TuneResult) -> list[Any]:
-    if len(found.table) < 2:
-        return []
     with warnings.catch_warnings():
         # the section of warnings says where the best cell lies
         warnings.filterwarnings("ignore", "the best cell lies on the edge")

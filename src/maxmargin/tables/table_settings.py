@@ -47,7 +47,7 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnWishes:
+class ColumnSettings:
     """The target, and what the columns are.
 
     Attributes

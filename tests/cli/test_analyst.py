@@ -463,6 +463,8 @@ def _sentences(path: Path) -> Iterator[str]:
             parts = text.values if isinstance(text, ast.JoinedStr) else [text]
             if name in ("Refusal", "UsageRefusal", "ModelFileError", "note"):
                 yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
+            if name in ("line", "working") and isinstance(node.args[0], ast.Constant):  # labels
+                yield str(node.args[0].value)
 
 
 def test_every_error_and_note_has_a_spanish_sentence() -> None:
@@ -472,4 +474,5 @@ def test_every_error_and_note_has_a_spanish_sentence() -> None:
     found = {sentence for path in files for sentence in _sentences(path)}
     texts = [text.replace("{}", "7") for text in found if re.search(r"(?<![-\w])[a-z]{3}", text)]
     assert len(texts) > 100
-    assert [text for text in texts if spanish(text) == text] == []
+    alike = {"error", "variables"}  # the same word in both languages
+    assert {text for text in texts if spanish(text) == text} - alike == set()

@@ -22,10 +22,9 @@ def problems(n: int, *, overlap: float, squared: bool):
     inside = np.array([held_out != f for f in (0, 1, 2, 0, 1, 2)])
     bounds = np.where(inside, np.inf if squared else C, 0.0)
     ridges = np.where(inside & squared, 0.5 / C, 0.0)
-    origin = np.array([-1, 0, 1, 0, 1, 2])
     K = np.full((n + 40, n + 40), np.nan)
     K[:n, :n] = RBF(0.5)(X)
-    return K, y, bounds, ridges, origin
+    return K, y, bounds, ridges
 
 
 def violation(K, y, bound, ridge, t):
@@ -47,11 +46,11 @@ def violation(K, y, bound, ridge, t):
     ],
 )
 def test_every_problem_is_solved(n, overlap, squared, dtype):
-    K, y, bounds, ridges, origin = problems(n, overlap=overlap, squared=squared)
+    K, y, bounds, ridges = problems(n, overlap=overlap, squared=squared)
     K = K.astype(dtype)
     answers, first = PairAnswers.empty(*bounds.shape), 0
     while first < len(bounds):
-        first = solve_pair(K, y, bounds, ridges, origin, TOL, 10**9, answers, first)
+        first = solve_pair(K, y, bounds, ridges, 3, TOL, 10**9, answers, first)
     t, sums, biases, steps, violations = answers
     assert (violations <= TOL).all()
     K = K[:n, :n].astype(np.float64)
@@ -67,9 +66,9 @@ def test_every_problem_is_solved(n, overlap, squared, dtype):
 
 
 def test_steps_are_bounded():
-    K, y, bounds, ridges, origin = problems(200, overlap=0.5, squared=False)
+    K, y, bounds, ridges = problems(200, overlap=0.5, squared=False)
     answers, first = PairAnswers.empty(*bounds.shape), 0
     while first < len(bounds):
-        first = solve_pair(K, y, bounds, ridges, origin, TOL, 7, answers, first)
+        first = solve_pair(K, y, bounds, ridges, 3, TOL, 7, answers, first)
     assert answers.steps.max() == 7
     assert (answers.violations > TOL).all()

@@ -56,11 +56,12 @@ class PairAnswers(NamedTuple):
 
 
 @jit
-def solve_pair(K, y, bounds, ridges, origin, tol, max_steps, answers, first):
+def solve_pair(K, y, bounds, ridges, n_folds, tol, max_steps, answers, first):
     """Solve the problem of every row of ``bounds`` and ``ridges`` (n_problems, n) on the first n rows of K.
 
-    Problem p starts from the answer to problem ``origin[p]`` < p, or from zero where that is -1. Begins with
-    the problem ``first`` and returns the one to continue with: a call that takes long ends before the last.
+    The problems are ordered by cell, then by fold, and each starts from earlier ones (see `_start`). Begins
+    with the problem ``first`` and returns the one to continue with: a call that takes long ends before the
+    last.
     """
     n_problems, n = bounds.shape
     numbers, places = np.empty((6, n)), np.empty((6, n + BINS), np.int64)
@@ -79,8 +80,8 @@ def solve_pair(K, y, bounds, ridges, origin, tol, max_steps, answers, first):
             lo[i] = -bounds[p, i] if y[i] < 0.0 else 0.0
             hi[i] = bounds[p, i] if y[i] > 0.0 else 0.0
         signed = Signed(every, ones, ridge, c, lo, hi, group)
-        if origin[p] >= 0 and answers.steps[p] == 0:
-            _start(t, answers.t[origin[p]], lo, hi)
+        if p > 0 and answers.steps[p] == 0:
+            _start(answers.t, bounds, p, n_folds, lo, hi)
         while size > 0 and answers.steps[p] < max_steps:
             left = max_steps - answers.steps[p]
             left = left if left < _STEPS_AT_ONCE else _STEPS_AT_ONCE
@@ -114,11 +115,25 @@ def solve_pair(K, y, bounds, ridges, origin, tol, max_steps, answers, first):
 
 
 @part
-def _start(t, x, lo, hi):
-    """Take ``x``, clip it into the bounds and reduce the heavier side in proportion, so that the sum is 0."""
+def _start(T, bounds, p, n_folds, lo, hi):
+    """Fill row p of ``T`` with a start from the rows before it, within the bounds and with the sum 0.
+
+    In the first cell it is the solution on the fold before, and on the first fold that of the cell before.
+    Elsewhere it is the solution on the fold before, and unless most support vectors of the cell before are
+    at their bounds, what the change of fold changed in that cell is added.
+    """
+    t, beside = T[p], T[p - 1 if p % n_folds > 0 else p - n_folds]
+    share, n_bounded = 0.0, np.int64(0)
+    before, corner = beside, beside
+    if p % n_folds > 0 and p > n_folds:
+        before, corner = T[p - n_folds], T[p - n_folds - 1]
+        for i in range(len(t)):
+            if before[i] != 0.0:
+                n_bounded += 1 if before[i] in (bounds[p - n_folds, i], -bounds[p - n_folds, i]) else -1
+        share = 0.0 if n_bounded > 0 else 1.0
     up, down = 0.0, 0.0
     for i in range(len(t)):
-        t[i] = clipped(x[i], lo[i], hi[i])
+        t[i] = clipped(beside[i] + share * (before[i] - corner[i]), lo[i], hi[i])
         if t[i] > 0.0:
             up += t[i]
         else:

@@ -14,7 +14,7 @@ from maxmargin.base.typing import FloatArray
 from maxmargin.compute.jit import jit_sums, part_sums
 from maxmargin.compute.primal.bracket import is_flat, narrower, next_trial
 from maxmargin.compute.tables.row_squares import add_row_squares
-from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, Psi, logistic_along, psi_at, slope_along
+from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, Psi, psi_at
 
 MOVED, STUCK, SINGULAR = range(3)
 _LEAST_PIVOT = 1e-14  # smallest pivot of a Cholesky factor, relative to the diagonal
@@ -138,22 +138,18 @@ def _flat_step(psi, f, along, linear, quadratic, descent, moved, there):
     ``moved`` becomes the scores there, ``there`` the slopes and curvatures.
     """
     low, low_slope, high, high_slope, last = 0.0, descent, np.inf, np.inf, 0
-    t, value, known = 1.0, 0.0, psi.kind == PSI_LOGISTIC
-    for _ in range(40):
-        if known:
-            value, slope = logistic_along(psi, f, along, t, there)
-        else:
-            slope = slope_along(psi, f, along, t)
-        slope += linear + t * quadratic
-        if is_flat(slope, descent):
-            break
+    t, trials = 1.0, 0
+    while True:
+        for i in range(len(f)):
+            moved[i] = f[i] + t * along[i]
+        value, slope = psi_at(psi, moved, there), linear + t * quadratic
+        for i in range(len(f)):
+            slope += along[i] * there[0, i]
+        if trials == 40 or is_flat(slope, descent):
+            return t, value
         low, low_slope, high, high_slope, last = narrower(t, slope, low, low_slope, high, high_slope, last)
-        t = next_trial(low, low_slope, high, high_slope)
-    else:
-        t, known = low, False
-    for i in range(len(f)):
-        moved[i] = f[i] + t * along[i]
-    return t, value if known else psi_at(psi, moved, there)
+        trials += 1
+        t = next_trial(low, low_slope, high, high_slope) if trials < 40 else low
 
 
 @part_sums

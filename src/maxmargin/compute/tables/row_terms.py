@@ -11,7 +11,7 @@ from math import exp, log1p
 from typing import NamedTuple
 
 from maxmargin.base.typing import FloatArray
-from maxmargin.compute.jit import jit_sums, part_row, part_sums
+from maxmargin.compute.jit import jit_sums, part_row
 
 PSI_HINGE, PSI_SQUARED, PSI_LOGISTIC = range(3)
 
@@ -62,7 +62,7 @@ def _psi(kind: int, m: float, v: float, edge: float, sigma: float) -> tuple[floa
 def psi_at(psi: Psi, f: FloatArray, out: FloatArray) -> float:
     """The sum at f; ``out`` of shape (2, n_samples) receives slopes and curvatures of its terms.
 
-    With the scores, which are not given along a line, the loop has few enough arrays to be vectorised.
+    A loop on more arrays, such as scores given by a line, would not be vectorised.
     """
     kind, y, c, edge, sigma, v = psi
     slope, curvature = out[0], out[1]
@@ -73,31 +73,3 @@ def psi_at(psi: Psi, f: FloatArray, out: FloatArray) -> float:
         curvature[i] = c[i] * second
         total += c[i] * value
     return total
-
-
-@part_sums
-def slope_along(psi, f, along, t):
-    """The derivative of the sum at f + t along in t, for the hinge and its square."""
-    kind, y, c, edge, sigma, v = psi
-    derivative = 0.0
-    for i in range(len(f)):
-        m = y[i] * (f[i] + t * along[i])
-        slope = -2.0 * (1.0 - m) if m < 1.0 else 0.0
-        if kind == PSI_HINGE:
-            slope = _hinge(m, y[i] * v[i], edge, sigma)[1]
-        derivative += along[i] * c[i] * y[i] * slope
-    return derivative
-
-
-@part_sums
-def logistic_along(psi, f, along, t, out):
-    """The sum at f + t along, its derivative in t, and ``out`` as in `psi_at`: exponentials are expensive."""
-    y, c, slope, curvature = psi.y, psi.c, out[0], out[1]
-    total, derivative = 0.0, 0.0
-    for i in range(len(f)):
-        value, first, second = _logistic(y[i] * (f[i] + t * along[i]))
-        slope[i] = c[i] * y[i] * first
-        curvature[i] = c[i] * second
-        total += c[i] * value
-        derivative += along[i] * slope[i]
-    return total, derivative

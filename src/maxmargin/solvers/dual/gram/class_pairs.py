@@ -106,7 +106,8 @@ def solve_pairs(
     """
     n_folds = len(tests)
     blocks = ClassBlocks(gram, codes)
-    jobs = [partial(_solve, blocks, cells, weights, pair) for pair in _all_pairs(codes)]
+    limits = _limits(cells, weights)
+    jobs = [partial(_solve, blocks, cells, weights, limits, pair) for pair in _all_pairs(codes)]
     solved: list[_SolvedPair] = run(jobs, n_threads)
     defeats = np.zeros((len(cells) * n_folds, len(codes)), dtype=np.int64)
     for pair in solved:
@@ -201,22 +202,21 @@ def _converged(answers: PairAnswers, p: int) -> Ending:
 
 
 def _solve(
-    blocks: ClassBlocks, cells: list[ChainCell], weights: FloatArray, pair: tuple[int, int]
+    blocks: ClassBlocks,
+    cells: list[ChainCell],
+    weights: FloatArray,
+    limits: tuple[FloatArray, FloatArray],
+    pair: tuple[int, int],
 ) -> _SolvedPair:
-    """The problems of a pair, by cell and fold.
-
-    The first cell goes from fold to fold; every other cell starts from the previous one on the same fold.
-    """
+    """The problems of a pair, by cell and fold."""
     rows = blocks.rows(pair)
     y = np.where(blocks.codes[rows] == pair[0], 1.0, -1.0)
     n_folds = len(weights)
-    bounds, ridges = _limits(cells, weights[:, rows])
-    origin = np.arange(len(bounds)) - n_folds
-    origin[:n_folds] = np.arange(n_folds) - 1
+    bounds, ridges = (np.take(values, rows, axis=1) for values in limits)
     solver = cells[0].solver
     patience = interior_patience(len(rows))
     max_steps = solver.max_iter if solver.max_iter >= 0 else patience
-    problems = (y, bounds, ridges, origin, solver.tol, max_steps)
+    problems = (y, bounds, ridges, n_folds, solver.tol, max_steps)
     if by_one := blocks.gram.is_beyond_float32:
         answers = PairAnswers.empty(*bounds.shape)
     else:

@@ -13,12 +13,12 @@ import subprocess
 import sys
 import tempfile
 
-# in units; a quarter above 21, 37, 32 and 32, measured on an AMD EPYC with AVX-512 and with AVX2
+# in units; a quarter above 17, 30, 19 and 19, measured on an AMD EPYC with AVX-512 and with AVX2
 BUDGETS = {
-    "svc": 26.0,
-    "tuning": 46.0,
-    "linear_svc": 40.0,
-    "logistic": 40.0,
+    "svc": 22.0,
+    "tuning": 38.0,
+    "linear_svc": 24.0,
+    "logistic": 24.0,
 }
 
 _CHILD = """

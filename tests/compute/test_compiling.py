@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 import maxmargin as mm
 from maxmargin.base import progress, work_clock
-from maxmargin.compute import compiling
+from maxmargin.compute import compiling, jit
 
 NEW_PROCESS = """
 import json, time
@@ -214,3 +215,58 @@ def test_warmup_compiles_so_that_the_next_call_does_not() -> None:
 def test_warmup_refuses_unknown_entries_by_name() -> None:
     with pytest.raises(ValueError, match=r"'trees'.*choose from svc, tuning"):
         mm.warmup(["trees"])
+
+
+def test_parts_have_no_machine_code_of_their_own() -> None:
+    @jit.part_sums
+    def product(v, w):
+        total = 0.0
+        for i in range(len(v)):
+            total += v[i] * w[i]
+        return total
+
+    @jit.jit
+    def squares(v):
+        return product(v, v) + product(v[:1], v[:1])
+
+    assert squares(np.array([1.0, 2.0, 3.0])) == 15.0
+    for compiled in product.overloads.values():
+        assert isinstance(compiled.library, jit.PartLibrary)
+        assert not compiled.library._codegen._engine.is_symbol_defined(compiled.fndesc.llvm_func_name)
+
+
+def test_a_later_numba_compiles_parts_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert jit.as_part()["pipeline_class"] is jit.PartCompiler
+    monkeypatch.setattr(jit, "NEWEST_TESTED", (0, 1))
+    assert "pipeline_class" not in jit.as_part()
+
+
+def test_no_garbage_is_searched_after_compiling() -> None:
+    """Our objects and Numba's would be looked through at once; a user's frozen objects stay frozen."""
+
+    @jit.jit
+    def successor(x):
+        return x + 1
+
+    searches: list[str] = []
+
+    def count(phase: str, _: dict[str, int]) -> None:
+        searches.append(phase)
+
+    gc.collect()
+    gc.callbacks.append(count)
+    try:
+        successor(1)
+        kept = [[] for _ in range(100)]  # new objects start a search where too many are young
+    finally:
+        gc.callbacks.remove(count)
+    assert len(kept) == 100
+    assert len(searches) <= 20  # a few before compiling starts, more than a hundred without a rest
+    assert gc.get_freeze_count() == 0
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    try:
+        successor(1.0)
+        assert gc.get_freeze_count() >= 0.9 * frozen
+    finally:
+        gc.unfreeze()

@@ -11,9 +11,7 @@ import numba
 import numpy as np
 
 from maxmargin.base.typing import AnyArray
-from maxmargin.compute.jit import COMPILES, PLAIN, Function, jit_row
-
-NEWEST_TESTED = (0, 68)  # of Numba; with a later version every instruction is tried before it is used
+from maxmargin.compute.jit import COMPILES, NEWEST_TESTED, PLAIN, Function, jit_row
 
 
 def code_for(build: Callable[[Any], Any], plain: Function, trial: Function, *arguments: AnyArray) -> Any:

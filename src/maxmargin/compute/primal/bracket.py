@@ -35,4 +35,6 @@ def next_trial(low: float, low_slope: float, high: float, high_slope: float) -> 
     """Twice as far while no end is known, then the secant's root, kept off the ends of the bracket."""
     if isinf(high):
         return 2.0 * low
-    return low + (high - low) * min(max(low_slope / (low_slope - high_slope), 0.1), 0.9)
+    share = low_slope / (low_slope - high_slope)
+    share = share if share > 0.1 else 0.1
+    return low + (high - low) * (share if share < 0.9 else 0.9)

@@ -13,7 +13,7 @@ import numpy as np
 from maxmargin.base.typing import FloatArray
 from maxmargin.compute.jit import jit_sums, part_sums
 from maxmargin.compute.primal.bracket import is_flat, narrower, next_trial
-from maxmargin.compute.tables.row_squares import add_row_squares
+from maxmargin.compute.tables.row_squares import add_row_squares, room_for_squares
 from maxmargin.compute.tables.row_terms import PSI_LOGISTIC, Psi, psi_at
 
 MOVED, STUCK, SINGULAR = range(3)
@@ -36,57 +36,87 @@ class DensePoint(NamedTuple):
     theta : (w, b).
     f : scores of the rows.
     local : slopes and curvatures of the psi_i there, of shape (2, n_samples).
-    gradient : sum over rows of slope (x, 1).
-    pattern, gram : the weights of the rows and their sum of squares, which follows them (`_follow`).
     u : slopes linearised over the last step.
-    progress : the value, the last decrement and the number of steps made.
+    gradient : sum over rows of slope (x, 1).
+    gram : sum over rows of weight (x, 1)(x, 1)'; the weights follow the curvatures (`_follow`).
+    by_row : the weights, their last changes, the scores of the step, and slopes, curvatures and scores behind
+        it, of shape (6, n_samples).
+    H : Newton's matrix, or its Cholesky factor; the last row is the step.
+    room : for `add_row_squares`.
     """
 
     theta: FloatArray
     f: FloatArray
     local: FloatArray
-    gradient: FloatArray
-    pattern: FloatArray
-    gram: FloatArray
     u: FloatArray
-    progress: FloatArray
+    gradient: FloatArray
+    gram: FloatArray
+    by_row: FloatArray
+    H: FloatArray
+    room: FloatArray
+
+
+def dense_point(theta: FloatArray, f: FloatArray) -> DensePoint:
+    """A point with weights of zero, and without slopes yet."""
+    n, m = len(f), len(theta)
+    return DensePoint(
+        theta, f, local=np.empty((2, n)), u=np.empty(n), gradient=np.empty(m), gram=np.zeros((m, m)),
+        by_row=np.zeros((6, n)), H=np.empty((m + 1, m)), room=room_for_squares(m - 1),
+    )  # fmt: skip
 
 
 @part_sums
-def _follow(X, d, unit, pattern, gram):
-    """Update ``gram`` from the weights ``pattern`` to the weights d / unit, by the cheaper of two ways."""
-    n = len(d)
-    rows, weights = np.empty(n, np.int64), np.empty(n)
-    changed, live = np.int64(0), np.int64(0)
-    for i in range(n):
-        live += d[i] != 0.0
-        change = d[i] / unit - pattern[i]
-        changed += change > 1e-12 or change < -1e-12
-    anew = changed >= live
-    if anew:
+def _follow(X, d, unit, point):
+    """Update ``gram`` from the weights to the weights d / unit, by the cheaper of two ways."""
+    weights, changes, gram = point.by_row[0], point.by_row[1], point.gram
+    for attempt in range(2):
+        changed, live = np.int64(0), np.int64(0)
+        for i in range(len(d)):
+            change = d[i] / unit - weights[i]
+            small = -1e-12 <= change <= 1e-12
+            changes[i] = 0.0 if small else change
+            changed += not small
+            live += d[i] != 0.0
+        if changed < live or attempt == 1:
+            break
         for i in range(len(gram)):
             for j in range(i + 1):
                 gram[i, j] = 0.0
-    changed = np.int64(0)
-    for i in range(n):
-        weight = d[i] / unit
-        change = weight if anew else weight - pattern[i]
-        if change > 1e-12 or change < -1e-12:
-            rows[changed], weights[changed] = i, change
-            pattern[i] = weight
-            changed += 1
-        elif anew:
-            pattern[i] = 0.0
-    add_row_squares(X, rows[:changed], weights[:changed], gram)
+        for i in range(len(d)):
+            weights[i] = 0.0
+    for i in range(len(d)):
+        weights[i] += changes[i]
+    add_row_squares(X, changes, gram, point.room)
 
 
 @part_sums
-def _solve(H, x):
-    """x becomes H^-1 x from the lower triangle of H, which becomes its Cholesky factor; False if singular."""
-    for i in range(len(x)):
+def _direction(objective, point):
+    """Newton's direction in the last row of H by Cholesky's factor: the derivative there, inf if singular.
+
+    As a last row of H, minus the gradient becomes minus the inverse factor times it.
+    """
+    gram, H, gradient, theta = point.gram, point.H, point.gradient, point.theta
+    l2, sigma, m = objective.l2, objective.psi.sigma, len(theta)
+    p = m - 1
+    step = H[m]
+    for i in range(m):
         row = H[i]
-        size = row[i]
         for j in range(i + 1):
+            row[j] = sigma * gram[i, j]
+        step[i] = -gradient[i]
+        if i < p:
+            row[i] += l2
+            step[i] -= l2 * theta[i]
+        elif not objective.fit_intercept:
+            for j in range(p):
+                row[j] = 0.0
+            row[p], step[p] = 1.0, 0.0
+        elif row[p] < objective.bias_floor:
+            row[p] = objective.bias_floor
+    for i in range(m + 1):
+        row = H[i]
+        size = row[i] if i < m else 0.0
+        for j in range(i + 1 if i < m else m):
             other = H[j]
             total = row[j]
             for k in range(j):
@@ -96,108 +126,92 @@ def _solve(H, x):
             elif total > _LEAST_PIVOT * size and size > 0.0:
                 row[i] = np.sqrt(total)
             else:
-                return False
-        total = x[i]
-        for k in range(i):
-            total -= row[k] * x[k]
-        x[i] = total / row[i]
-    for i in range(len(x) - 1, -1, -1):
+                return np.inf
+    descent = 0.0
+    for back in range(m):
+        descent -= step[back] * step[back]
+    for back in range(m):
+        i = p - back
         row = H[i]
-        x[i] /= row[i]
+        last = step[i] / row[i]
         for k in range(i):
-            x[k] -= row[k] * x[i]
-    return True
+            step[k] -= row[k] * last
+        step[i] = last
+    return descent
 
 
 @part_sums
-def _direction(objective, theta, rows_gradient, gram, H, gradient, step):
-    """Newton's direction from the sums over rows; False if the Hessian is nearly singular."""
-    p = len(theta) - 1
-    l2, sigma, floor = objective.l2, objective.psi.sigma, objective.bias_floor
-    for i in range(p + 1):
-        for j in range(i + 1):
-            H[i, j] = sigma * gram[i, j]
-        gradient[i] = rows_gradient[i]
-        if i < p:
-            H[i, i] += l2
-            gradient[i] += l2 * theta[i]
-        elif objective.fit_intercept:
-            H[p, p] = H[p, p] if H[p, p] > floor else floor
-        else:
-            for j in range(p):
-                H[p, j] = 0.0
-            H[p, p], gradient[p] = 1.0, 0.0
-        step[i] = -gradient[i]
-    return _solve(H, step)
-
-
-@part_sums
-def _flat_step(psi, f, along, linear, quadratic, descent, moved, there):
-    """As `maxmargin.solvers.primal.newton.Line`: a step where the derivative is flat, and the sum there.
-
-    ``moved`` becomes the scores there, ``there`` the slopes and curvatures.
-    """
+def _flat_step(psi, f, by_row, linear, quadratic, descent):
+    """As `maxmargin.solvers.primal.newton.Line`: a step where the derivative is flat, and the sum there."""
+    along, there, moved = by_row[2], by_row[3:5], by_row[5]
     low, low_slope, high, high_slope, last = 0.0, descent, np.inf, np.inf, 0
-    t, trials = 1.0, 0
-    while True:
+    t = 1.0
+    for trial in range(41):
         for i in range(len(f)):
             moved[i] = f[i] + t * along[i]
         value, slope = psi_at(psi, moved, there), linear + t * quadratic
         for i in range(len(f)):
             slope += along[i] * there[0, i]
-        if trials == 40 or is_flat(slope, descent):
-            return t, value
+        if trial == 40 or is_flat(slope, descent):
+            break
         low, low_slope, high, high_slope, last = narrower(t, slope, low, low_slope, high, high_slope, last)
-        trials += 1
-        t = next_trial(low, low_slope, high, high_slope) if trials < 40 else low
+        t = next_trial(low, low_slope, high, high_slope) if trial < 39 else low
+    return t, value
 
 
 @part_sums
-def _move(objective, point, step, along, t, moved, there):
+def _move(objective, point, t):
     """Take a step: the gradient follows the quadratic model, corrected by the rows that deviate from it.
 
     With the logistic loss every row does.
     """
-    X, kind, c = objective.X, objective.psi.kind, objective.psi.c
-    gradient, p = point.gradient, X.shape[1]
-    scale = 0.0 if kind == PSI_LOGISTIC else t
+    X, kind, c, sigma = objective.X, objective.psi.kind, objective.psi.c, objective.psi.sigma
+    gradient, gram, p = point.gradient, point.gram, X.shape[1]
+    step, along, slopes, curvatures = point.H[p + 1], point.by_row[2], point.by_row[3], point.by_row[4]
+    moved = point.by_row[5]
+    before, bends = point.local[0], point.local[1]
+    keep = 0.0 if kind == PSI_LOGISTIC else 1.0
     for i in range(p + 1):
-        gradient[i] *= kind != PSI_LOGISTIC
-        total = 0.0
+        gradient[i] *= keep
+        total, part = 0.0, keep * t * sigma * step[i]
         for j in range(i + 1):
-            total += point.gram[i, j] * step[j]
+            total += gram[i, j] * step[j]
             if j < i:
-                gradient[j] += scale * objective.psi.sigma * point.gram[i, j] * step[i]
-        gradient[i] += scale * objective.psi.sigma * total
+                gradient[j] += gram[i, j] * part
+        gradient[i] += keep * t * sigma * total
         point.theta[i] += t * step[i]
     for i in range(len(along)):
-        bend = there[0, i]
-        if kind != PSI_LOGISTIC:
-            bend -= point.local[0, i] + t * point.local[1, i] * along[i]
+        bend = slopes[i] - keep * (before[i] + t * bends[i] * along[i])
         if bend > 1e-14 * c[i] or bend < -1e-14 * c[i]:
             row = X[i]
             for j in range(p):
                 gradient[j] += bend * row[j]
             gradient[p] += bend
-        point.local[0, i], point.local[1, i] = there[0, i], there[1, i]
+        before[i], bends[i] = slopes[i], curvatures[i]
         point.f[i] = moved[i]
 
 
 @jit_sums
-def newton_steps_dense(objective: DenseObjective, point: DensePoint, goal: float, most: int) -> int:
-    """Newton steps in place until their decrement is at most ``goal`` times the value; how the last ended."""
+def newton_steps_dense(
+    objective: DenseObjective, point: DensePoint, value: float, goal: float, most: int
+) -> tuple[int, int, float, float]:
+    """Newton steps in place until their decrement is at most ``goal`` times the value.
+
+    Returns how the last one ended, the number of steps, the value and the decrement.
+    """
     X, psi, l2, _, _ = objective
-    theta, f, local, rows_gradient, pattern, gram, u, progress = point
+    theta, f, local, u = point.theta, point.f, point.local, point.u
+    step, along = point.H[len(theta)], point.by_row[2]
     n, p = X.shape
-    H, there = np.empty((p + 1, p + 1)), np.empty((2, n))
-    gradient, step, along, moved = np.empty(p + 1), np.empty(p + 1), np.empty(n), np.empty(n)
-    while progress[2] < most:
-        _follow(X, local[1], psi.sigma, pattern, gram)
-        if not _direction(objective, theta, rows_gradient, gram, H, gradient, step):
-            return SINGULAR
-        descent, linear, quadratic = gradient[p] * step[p], 0.0, 0.0
+    outcome, done, decrement = MOVED, 0, np.inf
+    while done < most:
+        _follow(X, local[1], psi.sigma, point)
+        descent = _direction(objective, point)
+        if descent == np.inf:
+            outcome = SINGULAR
+            break
+        linear, quadratic = 0.0, 0.0
         for j in range(p):
-            descent += gradient[j] * step[j]
             linear += l2 * theta[j] * step[j]
             quadratic += l2 * step[j] * step[j]
         for i in range(n):
@@ -207,17 +221,19 @@ def newton_steps_dense(objective: DenseObjective, point: DensePoint, goal: float
                 total += row[j] * step[j]
             along[i] = total
             u[i] = local[0, i] + local[1, i] * total
-        progress[1] = -0.5 * descent
-        progress[2] += 1.0
-        if not descent < 0:
-            return STUCK
-        t, reached = _flat_step(psi, f, along, linear, quadratic, descent, moved, there)
-        for j in range(p):
-            reached += 0.5 * l2 * (theta[j] + t * step[j]) ** 2
-        if not reached <= progress[0] + 1e-14 * abs(progress[0]):
-            return STUCK
-        _move(objective, point, step, along, t, moved, there)
-        progress[0] = reached
-        if progress[1] <= goal * abs(progress[0]):
+        decrement = -0.5 * descent
+        done += 1
+        outcome = STUCK
+        if not descent < 0.0:
             break
-    return MOVED
+        t, reached = _flat_step(psi, f, point.by_row, linear, quadratic, descent)
+        for j in range(p):
+            w = theta[j] + t * step[j]
+            reached += 0.5 * l2 * w * w
+        if not reached <= value + 1e-14 * (value if value > 0.0 else -value):
+            break
+        _move(objective, point, t)
+        outcome, value = MOVED, reached
+        if decrement <= goal * (value if value > 0.0 else -value):
+            break
+    return outcome, done, value, decrement

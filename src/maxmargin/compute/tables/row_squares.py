@@ -7,36 +7,48 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.base.typing import FloatArray, IntArray
+from maxmargin.base.typing import FloatArray
 from maxmargin.compute.intrinsics.panel_tile import DOUBLE_WIDTH, ROWS, double_products
 from maxmargin.compute.jit import part_sums
 
 _BLOCK = 256  # rows gathered at a time
 
 
+def room_for_squares(p: int) -> FloatArray:
+    """The ``room`` of `add_row_squares` for p columns: a block of rows, the weighted rows, and a tile."""
+    width = -(-(p + 1) // DOUBLE_WIDTH) * DOUBLE_WIDTH
+    return np.empty(2 * _BLOCK * width + ROWS + ROWS * DOUBLE_WIDTH)
+
+
 @part_sums
-def add_row_squares(X: FloatArray, rows: IntArray, weights: FloatArray, gram: FloatArray) -> None:
+def add_row_squares(X: FloatArray, weights: FloatArray, gram: FloatArray, room: FloatArray) -> None:
     """gram += sum over rows of weight (x, 1)(x, 1)', of shape (n_features + 1, n_features + 1).
 
-    Only the lower triangle is valid; entries just above the diagonal are not.
+    Rows of weight 0 cost nothing. Only the lower triangle is valid; entries just above the diagonal are not.
     """
-    p = X.shape[1]
+    n, p = X.shape
     m = p + 1
     width = -(-m // DOUBLE_WIDTH) * DOUBLE_WIDTH
-    block, scaled = np.zeros(_BLOCK * width), np.zeros(_BLOCK * width + ROWS)
-    tile = np.empty(ROWS * DOUBLE_WIDTH)
-    for start in range(0, len(rows), _BLOCK):
-        length = min(_BLOCK, len(rows) - start)
-        for k in range(length):
-            i, weight, at = rows[start + k], weights[start + k], k * width
+    scaled, tile = _BLOCK * width, 2 * _BLOCK * width + ROWS
+    length = np.int64(0)
+    for k in range(n):
+        weight = weights[k]
+        if weight != 0.0:
+            at = length * width
+            row, mine, other = X[k], room[at : at + m], room[scaled + at : scaled + at + m]
             for j in range(p):
-                block[at + j] = X[i, j]
-                scaled[at + j] = weight * X[i, j]
-            block[at + p] = 1.0
-            scaled[at + p] = weight
+                mine[j] = row[j]
+                other[j] = weight * row[j]
+            mine[p], other[p] = 1.0, weight
+            length += 1
+        if length < _BLOCK and k < n - 1:
+            continue
         for i in range(0, m, ROWS):
-            for j in range(0, min(i + ROWS, m), DOUBLE_WIDTH):
-                double_products(scaled, i, 1, width, length, block, j, width, tile, 0, DOUBLE_WIDTH)
-                for r in range(min(ROWS, m - i)):
-                    for c in range(min(DOUBLE_WIDTH, m - j)):
-                        gram[i + r, j + c] += tile[r * DOUBLE_WIDTH + c]
+            below = i + ROWS if i + ROWS < m else m
+            for j in range(0, below, DOUBLE_WIDTH):
+                beside = j + DOUBLE_WIDTH if j + DOUBLE_WIDTH < m else m
+                double_products(room, scaled + i, 1, width, length, room, j, width, room, tile, DOUBLE_WIDTH)
+                for r in range(i, below):
+                    for c in range(j, beside):
+                        gram[r, c] += room[tile + (r - i) * DOUBLE_WIDTH + c - j]
+        length = np.int64(0)

@@ -34,7 +34,8 @@ def _hinge(m: float, v: float, edge: float, sigma: float) -> tuple[float, float,
     if slope >= 0.0:  # beyond the edge
         return -0.5 * v * v / sigma, 0.0, 0.0
     if slope <= -1.0:  # before it
-        return edge - m - 0.5 * (v + 1.0) ** 2 / sigma, -1.0, 0.0
+        rest = v + 1.0
+        return edge - m - 0.5 * rest * rest / sigma, -1.0, 0.0
     r = m - edge
     return v * r + 0.5 * sigma * r * r, slope, sigma
 
@@ -49,7 +50,8 @@ def _logistic(m: float) -> tuple[float, float, float]:
 
 
 @part_row
-def _psi(kind: int, m: float, v: float, edge: float, sigma: float) -> tuple[float, float, float]:
+def psi_of_margin(kind: int, m: float, v: float, edge: float, sigma: float) -> tuple[float, float, float]:
+    """Value, slope and curvature of one term at the margin m = y f, without its weight; v times y."""
     if kind == PSI_HINGE:
         return _hinge(m, v, edge, sigma)
     if kind == PSI_SQUARED:
@@ -60,15 +62,12 @@ def _psi(kind: int, m: float, v: float, edge: float, sigma: float) -> tuple[floa
 
 @jit_sums
 def psi_at(psi: Psi, f: FloatArray, out: FloatArray) -> float:
-    """The sum at f; ``out`` of shape (2, n_samples) receives slopes and curvatures of its terms.
-
-    A loop on more arrays, such as scores given by a line, would not be vectorised.
-    """
+    """The sum at f; ``out`` of shape (2, n_samples) receives slopes and curvatures of the terms in f."""
     kind, y, c, edge, sigma, v = psi
     slope, curvature = out[0], out[1]
     total = 0.0
     for i in range(len(f)):
-        value, first, second = _psi(kind, y[i] * f[i], y[i] * v[i], edge, sigma)
+        value, first, second = psi_of_margin(kind, y[i] * f[i], y[i] * v[i], edge, sigma)
         slope[i] = c[i] * y[i] * first
         curvature[i] = c[i] * second
         total += c[i] * value

@@ -16,6 +16,7 @@ from maxmargin.compute.primal.dense_newton import (
     SINGULAR,
     DenseObjective,
     DensePoint,
+    dense_point,
     newton_steps_dense,
 )
 from maxmargin.compute.tables.design import Design, small_and_dense
@@ -148,7 +149,7 @@ class NewtonState:
     terms: Any = None
     local: FloatArray | None = None
     gram: ChangingGram = field(default_factory=ChangingGram)
-    follower: DenseFollower | None = None
+    point: DensePoint | None = None  # of the compiled steps
 
     def model(self, terms: RowTerms) -> FloatArray:
         """Slopes and curvatures at f, of shape (2, n_samples)."""
@@ -233,16 +234,6 @@ def reached(problem: LossPenalty, state: NewtonState, before: float, tol: float)
     return closed(state.value - dual, dual, tol, problem.rounding)
 
 
-@dataclass
-class DenseFollower:
-    """State of `newton_steps_dense` between steps, and the slopes and curvatures that it belongs to."""
-
-    pattern: FloatArray
-    gram: FloatArray
-    gradient: FloatArray
-    local: FloatArray | None = None
-
-
 def _compiled_steps(
     problem: LossPenalty, terms: Any, state: NewtonState, goal: float, most: int
 ) -> tuple[int, int]:
@@ -250,26 +241,23 @@ def _compiled_steps(
 
     After `SINGULAR` the state is that before the failed step.
     """
-    n, p = problem.X.shape
-    if state.follower is None:
-        state.follower = DenseFollower(np.zeros(n), np.zeros((p + 1, p + 1)), np.empty(p + 1))
     if state.local is None or state.terms is not terms:
-        state.terms, state.local = terms, np.empty((2, n))
+        state.terms, state.local = terms, np.empty((2, len(state.f)))
         # in NumPy: a compiled function would have to be compiled for this one use
         state.local[0], state.local[1] = terms.slope(state.f), terms.curvature(state.f)
-    local, mine = state.local, state.follower
-    if mine.local is not local:
-        mine.gradient[:p], mine.gradient[p] = problem.X.adjoint(local[0]), local[0].sum()
-        mine.local = local
-    state.u = np.empty(n)
-    progress = np.array([state.value, state.decrement, 0.0])
+    point = state.point or dense_point(state.theta, state.f)
+    if point.local is not state.local:
+        slope = state.local[0]
+        point.gradient[:-1], point.gradient[-1] = problem.X.adjoint(slope), slope.sum()
+    state.u = np.empty(len(state.f))
+    state.point = point = DensePoint(state.theta, state.f, state.local, state.u, *point[4:])
     objective = DenseObjective(
         problem.X.X, terms.psi, problem.penalty.l2, terms.bias_floor, problem.fit_intercept
     )
-    point = DensePoint(state.theta, state.f, local, mine.gradient, mine.pattern, mine.gram, state.u, progress)
-    outcome = newton_steps_dense(objective, point, goal, most)
-    state.value, state.decrement = float(progress[0]), float(progress[1])
-    return int(outcome), int(progress[2])
+    outcome, done, value, decrement = newton_steps_dense(objective, point, state.value, goal, most)
+    if done:
+        state.value, state.decrement = value, decrement
+    return outcome, done
 
 
 def newton_steps(problem: LossPenalty, terms: RowTerms, state: NewtonState, goal: float, most: int) -> int:

@@ -254,7 +254,7 @@ def test_an_elimination_uses_the_columns_and_the_machine_of_one_fit(
 
 
 def test_an_interrupt_in_compiled_code_is_an_interrupt() -> None:
-    """Ctrl-C while a result was made was a SystemError: a search returned no finished cells, a fit said so."""
+    """Ctrl-C while a result was made was a SystemError, and searches lost their cells."""
 
     def interrupted(*_: Any) -> Any:
         raise SystemError("returned a result with an exception set") from KeyboardInterrupt()

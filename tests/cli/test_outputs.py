@@ -17,6 +17,7 @@ import pytest
 pytest.importorskip("typer")
 
 from maxmargin.cli.outputs import default_path, without_formulas  # typer is installed
+from tests.io.test_hostile_files import Parts
 
 QUICK = ["--grid", "C=1", "--grid", "gamma=0.1", "--folds", "3"]
 
@@ -140,6 +141,13 @@ def test_formulas_are_escaped_and_numbers_are_not() -> None:
     assert given["=head"][0] == "=1+1"  # the table itself is not changed
 
 
+def test_formulas_behind_a_semicolon_or_a_line_end_are_escaped() -> None:
+    """Spreadsheets of many countries read "a;=1+1" as two cells, and quotes do not prevent it."""
+    texts = ["a;=1+1", "a\n=1+1", "a\t@b", "a;b", "a;-5;x", "=a;=b", "a; -b", ""]
+    safe = without_formulas(pd.DataFrame({"t": texts}))["t"].tolist()
+    assert safe == ["a;'=1+1", "a\n'=1+1", "a\t'@b", "a;b", "a;-5;x", "'=a;'=b", "a; -b", ""]
+
+
 def test_predictions_carry_no_formulas(tmp_path: Path, run: Any, ask: Any) -> None:
     data = table(tmp_path)
     model = ask("fit", data, "-t", "y", *QUICK, "--no-report")["model"]
@@ -248,3 +256,28 @@ def test_a_full_standard_output_is_one_sentence(words: list[str]) -> None:
     assert len([line for line in said if line.startswith("maxmargin: error:")]) == 1
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda notes: notes["schema"]["columns"].pop(),
+        lambda notes: notes["schema"]["columns"].append(notes["schema"]["columns"][0]),
+        lambda notes: notes["schema"]["columns"][0].update(name={}),
+        lambda notes: notes["schema"]["columns"][0].update(form=[[]]),
+        lambda notes: notes["schema"]["columns"][0].update(kind="date", parts=["\x1b[2J"]),
+        lambda notes: notes["schema"].update(task="other"),
+        lambda notes: notes["schema"].update(missing=[None]),
+        lambda notes: notes["schema"].update(target=[]),
+    ],
+)
+def test_a_description_of_other_columns_is_refused(change: Any, tmp_path: Path, run: Any, ask: Any) -> None:
+    """`predict` ended in a bare KeyError or TypeError, or in a message of another library."""
+    data = table(tmp_path)
+    parts = Parts(Path(ask("fit", data, "-t", "y", *QUICK, "--no-report")["model"]))
+    change(parts.header["about"]["notes"])
+    (tmp_path / "other.mm").write_bytes(parts.content())
+    done = run("predict", tmp_path / "other.mm", data, code=4)
+    assert "column" in done.stderr
+    assert done.stderr.isascii()
+    assert done.stderr.replace("\n", "").isprintable()

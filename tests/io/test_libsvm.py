@@ -216,6 +216,7 @@ def test_a_good_text_is_read(tmp_path: Path) -> None:
         (("kernel_type rbf", "kernel_type polynomial"), "'degree' is missing"),
         (("gamma 0.5", "gamma 1e400"), "'gamma' holds NaN or infinity"),
         (("gamma 0.5", "gamma x"), "'gamma' does not hold numbers"),
+        (("gamma 0.5", "gamma 1_0"), "'gamma' does not hold numbers"),
         (("gamma 0.5\n", ""), "'gamma' is missing"),
         (("gamma 0.5", "gamma 0.5\ngamma 0.6"), "a line occurs twice"),
         (("gamma 0.5", "gamma 0.5\nanything 3"), "its header has the line 'anything'"),

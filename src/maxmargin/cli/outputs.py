@@ -22,6 +22,7 @@ from maxmargin.tables.measures_and_rules import DecisionRule
 from maxmargin.tables.refusals import UsageRefusal
 
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # some spreadsheets take the wide signs too
+_CELL_ENDS = re.compile(r"([;\t\r\n])")
 _PICTURES = (".png", ".svg", ".pdf")
 _NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)*|[.,]\d+)([eE][-+]?\d+)?%?|\+[\d ]+")  # or a telephone
 
@@ -129,10 +130,20 @@ def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _safe(value: Any) -> Any:
-    """The value, with ' before a text that starts like a formula and is not a number."""
-    if not isinstance(value, str) or not value.startswith(_FORMULA) or _NUMBER.fullmatch(value):
+    """The value, with ' before a text that starts like a formula and is not a number.
+
+    Parts of a text count too: with decimal commas a spreadsheet begins a new cell at a semicolon.
+    """
+    if not isinstance(value, str):
         return value
-    return f"'{value}"
+    parts = _CELL_ENDS.split(value)
+    parts[::2] = map(_escaped, parts[::2])
+    safe = "".join(parts)
+    return f"'{safe}" if value[:1] in ("\t", "\r", "\n") else safe
+
+
+def _escaped(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 def command_line() -> str:

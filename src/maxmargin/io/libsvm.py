@@ -199,6 +199,8 @@ class _Header:
             raise
         except ValueError as wrong:
             raise self.refuse(f"the line {name!r} does not hold numbers.") from wrong
+        if any("_" in word for word in self.values[name]):  # Python reads 1_0 as 10, and LIBSVM as 1
+            raise self.refuse(f"the line {name!r} does not hold numbers.")
         if not np.isfinite(values).all():
             raise self.refuse(f"the line {name!r} holds NaN or infinity.")
         return values

@@ -64,7 +64,7 @@ class Schema:
         """From what `as_dict` gave; an error if it did not come from there."""
         columns = tuple(TableColumn.of(column) for column in given["columns"])
         target, missing = given["target"], given.get("missing", [])
-        if not all(isinstance(text, str) for text in (target or "", *missing)):
+        if not all(isinstance(text, str) for text in ("" if target is None else target, *missing)):
             raise TypeError("the target or a marker of missing values is not a text.")
         if len({column.name for column in columns}) < len(columns):
             raise ValueError("a column occurs twice.")

@@ -31,7 +31,7 @@ from maxmargin.compute.compiling import start_watch
 
 Function = Callable[..., Any]
 
-NEWEST_TESTED = (0, 68)  # of Numba; a later one compiles parts in full and tries every instruction (`choice`)
+NEWEST_TESTED = (0, 68)  # of Numba: others compile parts in full, and later ones try every instruction
 _config: Any = numba.config
 _codegen: Any = codegen
 _cpu: Any = cpu

@@ -432,7 +432,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("groups", nargs="*", help=f"some of {', '.join(GROUPS)}; all by default")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--only", nargs="+", default=[], help="mutate only files with one of these in their name")
+    parser.add_argument("--only", nargs="+", default=[], help="only files with one of these in their name")
     options = parser.parse_args(argv)
     holds = True
     for group in options.groups or GROUPS:

@@ -171,10 +171,17 @@ def test_a_relative_gap_beyond_floating_point_numbers_is_infinite() -> None:
 
 @pytest.mark.parametrize(
     ("primal", "dual", "rounding", "said"),
-    [(3e-17, 1e-17, 1e-13, True), (3e-17, 0.0, 1e-13, True), (3.0, 1.0, 1e-13, False), (3.0, 1.0, 2.0, True)]
-    + [(1.125, 1.0, 0.125, True), (11.0, 10.0, 5.0, False), (0.0, 0.0, 1.0, False)],
+    [
+        (3e-17, 1e-17, 1e-13, True),
+        (3e-17, 0.0, 1e-13, True),
+        (3.0, 1.0, 1e-13, False),
+        (3.0, 1.0, 2.0, True),
+        (1.125, 1.0, 0.125, True),
+        (11.0, 10.0, 5.0, False),
+        (0.0, 0.0, 1.0, False),
+    ],
 )
 def test_a_gap_that_may_be_rounding_is_said(primal, dual, rounding, said):
-    """Such a fit does not warn: on rows of 1e8 the objective is far below what rounding of its losses hides."""
+    """Such a fit does not warn: on rows of 1e8 rounding of the losses hides the objective."""
     text = str(Certificate.between(primal, dual, rounding=rounding))
     assert ("the gap may be rounding alone, which is up to" in text) is said

@@ -178,6 +178,7 @@ def test_a_relative_gap_beyond_floating_point_numbers_is_infinite() -> None:
         (3.0, 1.0, 2.0, True),
         (1.125, 1.0, 0.125, True),
         (11.0, 10.0, 5.0, False),
+        (-9.0, -10.0, 5.0, False),
         (0.0, 0.0, 1.0, False),
     ],
 )

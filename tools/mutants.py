@@ -369,12 +369,18 @@ class Silence:
             os.dup2(kept, number)
 
 
-def judge(group: str, jobs: int, only: str | None) -> list[tuple[Mutant, str]]:
+def judge(group: str, jobs: int, only: list[str]) -> list[tuple[Mutant, str]]:
     import pytest
 
     patterns, tests = GROUPS[group]
     paths = sorted(path for pattern in patterns for path in SOURCES.glob(pattern))
-    chosen = [path for path in paths if path.name != "__init__.py" and (only or "") in str(path)]
+    chosen = [
+        path
+        for path in paths
+        if path.name != "__init__.py" and (not only or any(text in path.name for text in only))
+    ]
+    if not chosen:
+        return []
     plugin = Judge(chosen, jobs)
     options = [
         "-q",
@@ -426,7 +432,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("groups", nargs="*", help=f"some of {', '.join(GROUPS)}; all by default")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--only", help="mutate only files whose path contains this text")
+    parser.add_argument("--only", nargs="+", default=[], help="only files with one of these in their name")
     options = parser.parse_args(argv)
     holds = True
     for group in options.groups or GROUPS:

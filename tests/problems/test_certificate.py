@@ -167,3 +167,22 @@ def test_the_worst_machine_is_one_with_a_wide_gap() -> None:
 
 def test_a_relative_gap_beyond_floating_point_numbers_is_infinite() -> None:
     assert Certificate.between(np.float64(1e10), np.float64(0.0)).relative_gap == inf
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual", "rounding", "said"),
+    [
+        (3e-17, 1e-17, 1e-13, True),
+        (3e-17, 0.0, 1e-13, True),
+        (3.0, 1.0, 1e-13, False),
+        (3.0, 1.0, 2.0, True),
+        (1.125, 1.0, 0.125, True),
+        (11.0, 10.0, 5.0, False),
+        (-9.0, -10.0, 5.0, False),
+        (0.0, 0.0, 1.0, False),
+    ],
+)
+def test_a_gap_that_may_be_rounding_is_said(primal, dual, rounding, said):
+    """Such a fit does not warn: on rows of 1e8 rounding of the losses hides the objective."""
+    text = str(Certificate.between(primal, dual, rounding=rounding))
+    assert ("the gap may be rounding alone, which is up to" in text) is said

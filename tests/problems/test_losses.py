@@ -217,8 +217,9 @@ def test_logistic_prox_solves_its_equation_for_any_step(t):
 def test_rounding_of_losses():
     """Scores have 12 digits: of 1 for a margin, of the target for a residual, squared for squares."""
     y = np.array([-2.0, 0.0, 3.0])
-    for loss in (HINGE, SQUARED_HINGE, LOGISTIC):
+    for loss in (HINGE, LOGISTIC):
         assert loss.rounding(y).tolist() == [1e-12] * 3
+    np.testing.assert_allclose(SQUARED_HINGE.rounding(y), [1e-24] * 3)
     np.testing.assert_allclose(TUBE.rounding(y), [2e-12, 0.0, 3e-12])
     np.testing.assert_allclose(SQUARED.rounding(y), [4e-24, 0.0, 9e-24])
     np.testing.assert_allclose(SQUARED_TUBE.rounding(y), [4e-24, 0.0, 9e-24])

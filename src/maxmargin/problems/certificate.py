@@ -93,6 +93,8 @@ class Certificate:
             lines.append(f"{values}, gap {self.gap:.3g}{relative}")
         if self.is_wide:
             lines.append("so wide a gap does not show that the objective is near its minimum")
+        elif 0.1 * abs(self.dual) < self.gap <= self.rounding:
+            lines.append(f"the gap may be rounding alone, which is up to {self.rounding:.2g}")
         if self.backward_error is not None:
             lines.append(f"backward error {self.backward_error:.2g}")
         return lines

@@ -118,6 +118,9 @@ class PerceptronLoss(ShiftedHinge):
 class SquaredHinge(Loss):
     """max(0, 1 - y f)^2."""
 
+    def rounding(self, y: FloatArray) -> FloatArray:
+        return np.square(super().rounding(y))
+
     def value(self, f: FloatArray, y: FloatArray) -> FloatArray:
         xi = np.maximum(0.0, 1.0 - y * f)
         return xi * xi

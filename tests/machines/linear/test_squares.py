@@ -290,6 +290,8 @@ def test_fisher_weight_two_is_a_row_twice(shrinkage):
 def test_fisher_needs_some_scatter():
     with pytest.raises(ValueError, match="all equal, so the within-class scatter is zero"):
         mm.FisherDiscriminant().fit([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1])
+    with pytest.raises(ValueError, match="or the squares of their differences are too small"):
+        mm.FisherDiscriminant().fit(1e-200 * np.arange(8.0).reshape(4, 2) ** 2, [0, 0, 1, 1])
 
 
 def test_a_new_fit_forgets_what_the_other_solver_reported():

@@ -564,3 +564,15 @@ def test_descent_goes_on_from_its_own_gradient_where_no_guess_of_signs_is_right(
     assert 0 < np.count_nonzero(z) < 8
     np.testing.assert_allclose(pull[z != 0], -(l1 * np.sign(z))[z != 0], atol=1e-6)
     assert (np.abs(pull) <= l1 + 1e-6).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_long_rows_do_not_make_a_wide_gap_a_converged_one(penalty):
+    """The optimum is about 1e-10; an allowance of 1e-12 for the rounding of each loss hid the gap."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 60)) * 10.0 ** rng.uniform(6, 10)
+    model = mm.LinearSVC(loss="squared_hinge", penalty=penalty, max_iter=300)
+    model.fit(X, np.where(X[:, 0] > 0, 1, -1))
+    converged = model.solution_.status is Status.CONVERGED
+    assert converged == (model.certificate_.relative_gap <= model.tol)

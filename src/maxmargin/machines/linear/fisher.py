@@ -197,8 +197,9 @@ class FisherDiscriminant(
         scatter, principal = linalg.eigh(within)
         if scatter[-1] <= 0:
             raise ValueError(
-                "the rows of each class are all equal, so the within-class scatter is zero: the rows of some "
-                "class must differ."
+                "the rows of each class are all equal, so the within-class scatter is zero, or the squares "
+                "of their differences are too small for floating-point numbers: some class needs "
+                "rows that differ, in columns of a usual scale."
             )
         positive = scatter > 1e-10 * max(float(scatter[-1]), 1e-300)
         if not positive.all():

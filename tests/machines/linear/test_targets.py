@@ -194,3 +194,12 @@ def test_scikit_learns_loss_is_the_variant() -> None:
     np.testing.assert_array_equal(first.coef_, second.coef_)
     with pytest.raises(ValueError, match="give one"):
         mm.PassiveAggressive(loss="squared_hinge", variant="pa1").fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["LeastSquares", "Ridge", "LinearSVR", "LargeSVR", "LargeKernelRidge"])
+def test_weighted_squares_that_overflow_are_refused(name: str) -> None:
+    """Weights and squares are finite each, and their products are not."""
+    X, Y, weight = table(SHAPES["tall"])
+    model = getattr(mm, name)()
+    with pytest.raises(ValueError, match="weighted squares of y are too large"):
+        model.fit(X, 1e120 * Y[:, 0], 1e80 * weight)

@@ -21,7 +21,7 @@ from maxmargin.kernels.kernel_products import kernel_times
 from maxmargin.machines.large.approximation import Approximation, DualPoint, warn_if_long
 from maxmargin.machines.large.base import LargeMachine, MappedRows
 from maxmargin.machines.large.mapped_rows import opened
-from maxmargin.machines.linear.base import check_weight_sizes
+from maxmargin.machines.linear.base import check_weighted_squares
 from maxmargin.machines.linear.linear_pieces import number_problem, solve_in_pieces, survey_numbers
 from maxmargin.pieces.collection import Pieces
 from maxmargin.problems.certificate import Certificate
@@ -83,7 +83,7 @@ class LargeKernelRidge(RegressorMixin, LargeMachine):
         target = with_finite_squares(checked_numbers(y, rows.n, self))
         mapped = self._mapped(rows)
         weights = row_weights(sample_weight, rows.n)
-        check_weight_sizes(weights)
+        check_weighted_squares(weights, target)
         features: Design = mapped.design
         H = features.gram(weights)
         H[np.diag_indices_from(H)] += self.alpha

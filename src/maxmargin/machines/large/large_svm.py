@@ -23,7 +23,12 @@ from maxmargin.compute.tables.design import Design
 from maxmargin.machines.large.approximation import Approximation, DualPoint, snapped
 from maxmargin.machines.large.base import LargeMachine, MappedRows
 from maxmargin.machines.large.mapped_rows import opened
-from maxmargin.machines.linear.base import check_weight_sizes, design_of_task, solve_as_asked
+from maxmargin.machines.linear.base import (
+    check_weight_sizes,
+    check_weighted_squares,
+    design_of_task,
+    solve_as_asked,
+)
 from maxmargin.machines.linear.linear_pieces import (
     binary_problems,
     check_newton,
@@ -263,7 +268,7 @@ class LargeSVR(RegressorMixin, LargeMachine):
         target = with_finite_squares(checked_numbers(y, rows.n, self))
         mapped = self._mapped(rows)
         c = self.C * row_weights(sample_weight, rows.n)
-        check_weight_sizes(c)
+        check_weighted_squares(c, target)
         problem = self._problem(mapped.design, target, c, self._loss())
         solution, certificate = solve_as_asked(self, problem)
         beta = -problem.dual_point(solution.multipliers)

@@ -51,6 +51,18 @@ def check_weight_sizes(weights: FloatArray) -> None:
         )
 
 
+def check_weighted_squares(weights: FloatArray, y: FloatArray) -> None:
+    """Refuse weights as `check_weight_sizes`, and targets whose weighted squares overflow."""
+    check_weight_sizes(weights)
+    with np.errstate(over="ignore"):
+        total = np.sum(weights @ np.square(y))
+    if not np.isfinite(total):
+        raise ValueError(
+            "the weighted squares of y are too large for floating-point numbers: scale y, or divide all "
+            "weights by a number."
+        )
+
+
 def check_linear_svm(model: Any) -> None:
     """Check the parameters of `LinearSVC` and `LinearSVR`."""
     check_positive("C", model.C)
@@ -188,7 +200,7 @@ class LinearRegressor(LinearDecision, RegressorMixin, SparseInput, BaseEstimator
         X = numbers_or_csr(self, X)
         y = checked_targets(y, X.shape[0], self)
         weights = row_weights(sample_weight, X.shape[0])
-        check_weight_sizes(weights)
+        check_weighted_squares(weights, y)
         return X, y, weights
 
     def _store_planes(self, thetas: FloatArray, y: FloatArray, dtype: Any = np.float64) -> None:

@@ -77,7 +77,7 @@ class CompileWatch(event.Listener):
 
 def _spare_the_collector() -> None:
     """Count all objects as old: most of Numba's stay, and collecting them at once would take 0.1 s."""
-    if gc.get_freeze_count() == 0:  # somebody else's frozen objects would be released
+    if gc.get_freeze_count() == 0:  # objects that the user froze would be released
         gc.freeze()
         gc.unfreeze()
 

@@ -196,10 +196,11 @@ def test_scikit_learns_loss_is_the_variant() -> None:
         mm.PassiveAggressive(loss="squared_hinge", variant="pa1").fit(X, y)
 
 
+@pytest.mark.parametrize("unit", [1e120, 1e112])
 @pytest.mark.parametrize("name", ["LeastSquares", "Ridge", "LinearSVR", "LargeSVR", "LargeKernelRidge"])
-def test_weighted_squares_that_overflow_are_refused(name: str) -> None:
-    """Weights and squares are finite each, and their products are not."""
+def test_weighted_squares_that_overflow_are_refused(name: str, unit: float) -> None:
+    """Weights and squares are finite each, and their products are not, or those of larger residuals."""
     X, Y, weight = table(SHAPES["tall"])
     model = getattr(mm, name)()
     with pytest.raises(ValueError, match="weighted squares of y are too large"):
-        model.fit(X, 1e120 * Y[:, 0], 1e80 * weight)
+        model.fit(X, unit * Y[:, 0], 1e80 * weight)
